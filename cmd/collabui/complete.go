@@ -34,7 +34,7 @@ func (a *app) complete(c *cobra.Command) {
 	c.ValidArgsFunction = func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		kind := kinds[min(len(args), len(kinds)-1)]
 		directive := cobra.ShellCompDirectiveNoFileComp
-		if strings.Contains(kind, "SPEC") || kind == "FROM" || kind == "TO" {
+		if strings.Contains(kind, "SPEC") || strings.Contains(kind, "FILE") || kind == "FROM" || kind == "TO" {
 			directive = cobra.ShellCompDirectiveDefault // files, too
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), completeTime)

@@ -30,7 +30,8 @@ func TestShellsCompleteNames(t *testing.T) {
 		"train":           "alpha\nbeta\n:0\n", // and files
 		"line history":    "mobile\n:4\n",
 		"line promote x":  "alpha\nbeta\n:4\n",
-		"schedule delete": "nightly\n:4\n",
+		"schedule show":   "nightly\n:4\n",
+		"schedule create": "nightly\n:0\n", // and files
 		"fork":            "alpha\nbeta\n:4\n",
 
 		"eval alpha --environment": "webtasks\nandroidworld\nmind2web\nautowebbench\nminiwob\nopenenv\nmixed\n:4\n",

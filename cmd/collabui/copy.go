@@ -39,7 +39,7 @@ name), or the URL of a bucket on an S3 server, such as https://host:9000/bucket,
 Every object is verified by its hash on both sides. copy may be repeated, and then copies what is new; nothing is
 removed. Runs may go on meanwhile: of those it copies what there is. A run is refused if TO has another one of its
 name. There the run can be shown, exported, forked, and with train RUN it continues to the same digest; a copied
-schedule continues with schedule resume SCHEDULE.`,
+schedule continues with schedule create SCHEDULE.`,
 		Example: "  collabui copy store /mnt/backup\n  collabui copy /mnt/backup store quickstart\n" +
 			"  collabui copy store https://s3.example.com/archive quickstart other",
 		Args: cobra.MinimumNArgs(2),

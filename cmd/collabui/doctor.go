@@ -41,7 +41,7 @@ logs of the data folder's services instead, or of one SERVICE; the whole logs ar
 --repair is for a damaged database of the local Temporal server. It stops everything that runs for the data folder and
 renames the database. The next start makes a new one. Runs are not lost: train with the same specification continues
 from the newest commit, and adopts what the store holds of the epoch in progress. Schedules are in the store, too;
-schedule resume creates one again. Workflow histories are only in the file that was set aside.`,
+schedule create creates one again. Workflow histories are only in the file that was set aside.`,
 		Example: "  collabui doctor\n  collabui doctor --logs worker\n  collabui doctor --repair",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 && !logs {

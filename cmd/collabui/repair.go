@@ -39,6 +39,6 @@ func (a *app) runRepair() error {
 			return
 		}
 		say(w, "set aside as %s; %s continues your run from the store", aside, a.typed("train SPEC"))
-		say(w, "schedules do not fire until %s creates each of them again", a.typed("schedule resume NAME"))
+		say(w, "schedules do not fire until %s creates each of them again", a.typed("schedule create NAME"))
 	})
 }

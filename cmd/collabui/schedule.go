@@ -5,19 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
 )
 
 func scheduleCmd(a *app) *cobra.Command {
@@ -26,11 +28,17 @@ func scheduleCmd(a *app) *cobra.Command {
 		Short: "Train the accepted system of a line again when its environment has something new",
 		Long: `A schedule is a Temporal Schedule. Each firing compares what an environment offers with what the accepted
 system of a line was made for. If there is something new, it trains that system again on it, lets both systems play the
-same episodes, and promotes the new one if the gate says that it is better. docs/operate.md explains the file.`,
+same episodes, and promotes the new one if the gate says that it is better. docs/operate.md explains the file.
+
+To pause a schedule, let it fire now or for a time that has passed, or delete it, use the Temporal UI or the program
+temporal: the schedule has the same name there.`,
 		Example: "  collabui schedule create examples/schedules/nightly.yaml\n  collabui schedule show nightly",
 	}
-	c.AddCommand(scheduleCreateCmd(a), scheduleListCmd(a), scheduleShowCmd(a))
-	c.AddCommand(scheduleControls(a)...)
+	c.AddCommand(
+		scheduleCreateCmd(a), scheduleShowCmd(a),
+		rulingCmd(a, workflows.UpdateApprove, "Approve the re-trained system that waits for it"),
+		rulingCmd(a, workflows.UpdateReject, "Reject the re-trained system that waits for approval"),
+	)
 
 	return c
 }
@@ -39,12 +47,15 @@ func scheduleCreateCmd(a *app) *cobra.Command {
 	var check, noProbe bool
 	var up upOptions
 	c := &cobra.Command{
-		Use: "create FILE", Short: "Create a schedule from a file, or change it", Args: cobra.ExactArgs(1),
+		Use: "create FILE|SCHEDULE", Short: "Create a schedule from a file, or change it", Args: cobra.ExactArgs(1),
+		Long: `create creates a schedule from a file, or changes it: firings under way keep to the version with which they
+began. With the name of a schedule that the store has, it creates that one again in Temporal, as after a restore.`,
 		Example: "  collabui schedule create examples/schedules/nightly.yaml\n" +
-			"  collabui schedule create s.yaml --check",
+			"  collabui schedule create s.yaml --check\n  collabui schedule create nightly",
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSchedule(args[0])
-			if err != nil {
+			stored := spec.IsName(args[0]) && errors.Is(err, fs.ErrNotExist)
+			if err != nil && (check || !stored) {
 				return err
 			}
 			if check {
@@ -53,8 +64,20 @@ func scheduleCreateCmd(a *app) *cobra.Command {
 			if err := a.ensureUp(c.Context(), up); err != nil {
 				return err
 			}
+			session, err := a.connect(c.Context())
+			if err != nil {
+				return err
+			}
+			defer session.Close()
+			if stored {
+				v, err := schedules.Schedule(args[0]).Newest(c.Context(), session.bucket)
+				if err != nil {
+					return fmt.Errorf("there is no file %s; %w", args[0], err)
+				}
+				s = v.Schedule
+			}
 
-			return a.createSchedule(c.Context(), s, noProbe)
+			return session.createSchedule(c.Context(), s, noProbe)
 		},
 	}
 	c.Flags().BoolVar(&check, "check", false, "only check the file")
@@ -79,38 +102,41 @@ func loadSchedule(path string) (retrain.Schedule, error) {
 }
 
 // createSchedule records a version of a schedule, and lets Temporal fire by it.
-func (a *app) createSchedule(ctx context.Context, s retrain.Schedule, noProbe bool) error {
-	session, err := a.connect(ctx)
+func (s *session) createSchedule(ctx context.Context, x retrain.Schedule, noProbe bool) error {
+	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
+		return err
+	}
+	if err := s.admitSchedule(ctx, x, noProbe); err != nil {
+		return err
+	}
+	v, err := schedules.Append(ctx, s.bucket, schedules.Version{Schedule: x, Who: userName(), At: time.Now().UTC()})
 	if err != nil {
 		return err
 	}
-	defer session.Close()
-	if err := workers.CheckNamespace(ctx, session.temporal, session.ends.Namespace); err != nil {
+	here, err := s.here(ctx, "")
+	if err != nil {
 		return err
 	}
-	if err := session.admitSchedule(ctx, s, noProbe); err != nil {
-		return err
-	}
-	v := schedules.Version{Schedule: s, Who: userName(), At: time.Now().UTC()}
-	if v, err = schedules.Append(ctx, session.bucket, v); err != nil {
-		return err
-	}
-	if err := session.putSchedule(ctx, v); err != nil {
+	if err := workers.PutSchedule(here, s.temporal, v); err != nil {
 		return err
 	}
 
-	return session.showSchedule(ctx, s.Name)
+	return s.showSchedule(ctx, x.Name)
 }
 
-func scheduleListCmd(a *app) *cobra.Command {
+func scheduleShowCmd(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List all schedules", Args: cobra.NoArgs, Example: "  collabui schedule list --json",
-		RunE: func(c *cobra.Command, _ []string) error {
+		Use: "show [SCHEDULE]", Short: "Show all schedules, or one with how its last firings ended",
+		Args: cobra.MaximumNArgs(1), Example: "  collabui schedule show\n  collabui schedule show nightly --json",
+		RunE: func(c *cobra.Command, args []string) error {
 			session, err := a.connect(c.Context())
 			if err != nil {
 				return err
 			}
 			defer session.Close()
+			if len(args) > 0 {
+				return session.showSchedule(c.Context(), args[0])
+			}
 			names, err := schedules.Names(c.Context(), session.bucket)
 			if err != nil {
 				return err
@@ -126,22 +152,6 @@ func scheduleListCmd(a *app) *cobra.Command {
 			}
 
 			return nil
-		},
-	}
-}
-
-func scheduleShowCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "show SCHEDULE", Short: "Show a schedule, its next firings and how the last ones ended",
-		Args: cobra.ExactArgs(1), Example: "  collabui schedule show nightly",
-		RunE: func(c *cobra.Command, args []string) error {
-			session, err := a.connect(c.Context())
-			if err != nil {
-				return err
-			}
-			defer session.Close()
-
-			return session.showSchedule(c.Context(), args[0])
 		},
 	}
 }
@@ -214,7 +224,7 @@ func (s *session) showSchedule(ctx context.Context, name string) error {
 			say(w, "  note: %s", x.Note)
 		}
 		if x.Deleted {
-			say(w, "  Temporal does not have it: %s creates it again", s.typed("schedule resume %s", name))
+			say(w, "  Temporal does not have it: %s creates it again", s.typed("schedule create %s", name))
 		}
 		say(w, "  version %d; fired %d times, skipped %d, missed %d", x.Version, x.Fired, x.Skipped, x.Missed)
 		for _, id := range x.Running {
@@ -227,12 +237,51 @@ func (s *session) showSchedule(ctx context.Context, name string) error {
 	})
 }
 
-// noSchedule reports that there is no such schedule.
-func noSchedule(name string, err error) error {
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
-		return fmt.Errorf("schedule %q: %w", name, store.ErrNotFound)
+// rulingCmd is a command with which a person decides about a re-trained system.
+func rulingCmd(a *app, update, short string) *cobra.Command {
+	var why string
+	c := &cobra.Command{
+		Use: update + " SCHEDULE", Short: short, Args: cobra.ExactArgs(1),
+		Example: "  collabui schedule " + update + " nightly --why 'looked at 20 episodes'",
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runRuling(c.Context(), update, args[0], workflows.Command{Who: userName(), Why: why})
+		},
+	}
+	addReason(c, &why)
+
+	return c
+}
+
+func (a *app) runRuling(ctx context.Context, update, name string, asked workflows.Command) error {
+	session, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	x, err := session.schedule(ctx, name)
+	if err != nil {
+		return err
+	}
+	if len(x.Running) == 0 {
+		return fault.New(fault.Invalid, "%s: no firing of schedule %s runs, so nothing waits for approval", update, name)
 	}
 
-	return err
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // without a worker, no update is answered
+	defer cancel()
+	var status workflows.FiringStatus
+	h, err := session.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: x.Running[0], UpdateName: update, WaitForStage: client.WorkflowUpdateStageCompleted,
+		Args: []any{asked},
+	})
+	if err == nil {
+		err = h.Get(ctx, &status)
+	}
+	if err != nil && ctx.Err() != nil {
+		return fault.New(fault.Transient, "%s %s: no worker answers: %w", update, name, err)
+	}
+	if err != nil {
+		return fault.New(fault.Invalid, "%s %s: %w", update, name, err)
+	}
+
+	return a.print(status, func(w io.Writer) { say(w, "%s: %s of run %s is noted", name, update, status.Run) })
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/client"
+
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/envadapters/scripted"
@@ -125,17 +127,23 @@ func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 	out, err = m.try(away...)
 	m.contains(out, err, refused, away)
 	m.says([]string{"hourly", "waiting", "version 1"}, "schedule", "create", file)
-	for i := range 3 { // also within a second, which is how fast an idle machine is
-		m.must("schedule", "trigger", "hourly")
+	for i := range 3 {
+		m.trigger()
 		if o := m.outcome(i + 1); o.Verb != schedules.VerbNone || o.News != schedules.NewsNone {
 			t.Errorf("firing %d ended with %+v, want nothing new", i+1, o)
 		}
 	}
-	m.says([]string{"paused"}, "schedule", "pause", "hourly", "--why", "a look")
-	m.says([]string{"waiting"}, "schedule", "resume", "hourly")
+	m.inTemporal(func(h client.ScheduleHandle) error {
+		return h.Pause(t.Context(), client.SchedulePauseOptions{Note: "a look"})
+	})
+	m.says([]string{"paused", "note: a look"}, "schedule", "show", "hourly")
+	m.inTemporal(func(h client.ScheduleHandle) error {
+		return h.Unpause(t.Context(), client.ScheduleUnpauseOptions{})
+	})
+	m.says([]string{"hourly", "waiting"}, "schedule", "show")
 
 	server.serve(t, &scripted.Suite{Length: 2, More: []string{"h", "i"}})
-	m.must("schedule", "trigger", "hourly")
+	m.trigger()
 	m.eventually("the firing trains", time.Minute, func() bool { return m.count("runs/hourly-") > 30 })
 	m.kill("worker", m.service("worker").PID)
 	o := m.outcome(4)
@@ -167,7 +175,32 @@ func (m *machine) collects(o schedules.Outcome) {
 	if out := m.must("runs"); strings.Contains(out, o.Run) && o.Verb == "reject" {
 		m.t.Errorf("runs prints\n%s\nwant it without %s", out, o.Run)
 	}
-	m.says([]string{"deleted", "schedule resume hourly"}, "schedule", "delete", "hourly")
-	m.says([]string{"waiting"}, "schedule", "resume", "hourly") // as after a restore: the store still has it
-	m.says([]string{"deleted"}, "schedule", "delete", "hourly")
+	forget := func(h client.ScheduleHandle) error { return h.Delete(m.t.Context()) }
+	m.inTemporal(forget)
+	m.says([]string{"deleted", "schedule create hourly"}, "schedule", "show", "hourly")
+	m.says([]string{"version 1", "waiting"}, "schedule", "create", "hourly") // as after a restore: the store has it
+	m.inTemporal(forget)
+	m.refuses("there is no file weekly", "schedule", "create", "weekly")
+}
+
+// trigger lets the schedule fire now. Temporal names a firing by its second, so each is asked for in another one.
+func (m *machine) trigger() {
+	m.t.Helper()
+	time.Sleep(time.Second)
+	m.inTemporal(func(h client.ScheduleHandle) error {
+		return h.Trigger(m.t.Context(), client.ScheduleTriggerOptions{})
+	})
+}
+
+// inTemporal does something with the schedule in Temporal, as its UI does.
+func (m *machine) inTemporal(act func(client.ScheduleHandle) error) {
+	m.t.Helper()
+	c, err := client.Dial(client.Options{HostPort: m.service("temporal").Addr, Namespace: "collabui"})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer c.Close()
+	if err := act(c.ScheduleClient().GetHandle(m.t.Context(), "hourly")); err != nil {
+		m.t.Fatal(err)
+	}
 }
