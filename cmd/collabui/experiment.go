@@ -27,13 +27,10 @@ import (
 
 // experimentOptions are the flags of experiment.
 type experimentOptions struct {
-	check    bool
-	plan     bool
-	seeds    int
-	arms     []string
-	episodes int // of the pilot
-	playing  playing
-	up       upOptions
+	check   bool
+	seeds   int
+	playing playing
+	up      upOptions
 }
 
 // playing are the flags of commands that play an experiment.
@@ -60,27 +57,24 @@ table. Arms share with the first what they have equal: stage 1, and first rollou
 The declaration is stored before anything is played. A contrast that is added later makes a new version, and is marked
 in the table. The experiment may be interrupted: the same command picks it up again.
 
---plan runs a small pilot and says how many hours each arm takes, and the power of contrasts that say what difference
-they expect.
+--check shows what an experiment compares, how many runs and episodes that takes, and the power of contrasts that say
+what difference they expect. plan estimates the hours of one run of its specification.
 
-NAME is one of the files in examples/experiments, which are built in; --check shows what it compares:
+NAME is one of the files in examples/experiments, which are built in:
   ` + strings.Join(builtIn(), "\n  "),
-		Example: "  collabui experiment quickstart\n  collabui experiment my-experiment.yaml --plan\n" +
-			"  collabui experiment critic-noise --seeds 3 --arms e15",
+		Example: "  collabui experiment quickstart --check\n  collabui experiment my-experiment.yaml\n" +
+			"  collabui experiment critic-noise --seeds 3",
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: builtIn(),
 		RunE:      func(c *cobra.Command, args []string) error { return a.runExperiment(c.Context(), o, args[0]) },
 	}
 	f := c.Flags()
 	f.BoolVar(&o.check, "check", false, "only check the file, and print what would be played")
-	f.BoolVar(&o.plan, "plan", false, "only estimate the hours of each arm")
-	addEpisodes(f, &o.episodes, 16)
 	f.IntVar(&o.seeds, "seeds", 0, "number of seeds (default: that of the file)")
-	f.StringSliceVar(&o.arms, "arms", nil, "train only these arms besides the first, such as old,old-ftx")
 	f.BoolVar(&o.playing.detach, "detach", false,
 		"return when the experiment has begun; the same command attaches to it again")
 	o.playing.addFlags(f)
-	c.MarkFlagsMutuallyExclusive("check", "plan", "detach", "csv")
+	c.MarkFlagsMutuallyExclusive("check", "detach", "csv")
 	o.up.addFlags(f)
 
 	return c
@@ -133,13 +127,8 @@ func (o experimentOptions) load(name string) (design.Experiment, error) {
 	if x.Seeds < 2 || x.Seeds > 99 { // a file's own number was checked when it was read
 		return x, fault.New(fault.Invalid, "--seeds must be from 2 to 99, not %d", x.Seeds)
 	}
-	if len(o.arms) > 0 {
-		if x, err = x.Only(o.arms); err != nil {
-			return x, err
-		}
-	}
 
-	return x, x.Validate(catalog.All{})
+	return x, nil
 }
 
 func (a *app) runExperiment(ctx context.Context, o experimentOptions, name string) error {
@@ -150,11 +139,6 @@ func (a *app) runExperiment(ctx context.Context, o experimentOptions, name strin
 	if o.check {
 		return a.print(x, func(w io.Writer) { printDeclared(w, x) })
 	}
-	if o.plan {
-		if err := checkEpisodes(o.episodes); err != nil {
-			return err
-		}
-	}
 	if err := a.ensureUp(ctx, o.up); err != nil {
 		return err
 	}
@@ -163,9 +147,6 @@ func (a *app) runExperiment(ctx context.Context, o experimentOptions, name strin
 		return err
 	}
 	defer session.Close()
-	if o.plan {
-		return session.planExperiment(ctx, x, o.episodes, o.playing.noProbe)
-	}
 
 	return session.experimentOf(ctx, x, o.playing)
 }

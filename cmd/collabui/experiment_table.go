@@ -14,6 +14,7 @@ import (
 func printDeclared(w io.Writer, x design.Experiment) {
 	say(w, "%s: %s", x.Name, x.About)
 	say(w, "%d seeds; episodes per system and seed: %s", x.Seeds, episodesOf(x))
+	episodes := 0
 	for i, a := range x.Arms {
 		var set []string
 		for _, key := range sortedKeys(a.Set) {
@@ -30,8 +31,10 @@ func printDeclared(w io.Writer, x design.Experiment) {
 		one, two := x.Plays(a.Name)
 		for _, p := range append(one, two...) {
 			say(w, "      plays %s on %s", p.Kind, p.Split)
+			episodes += x.Seeds * x.Episodes[p.Split]
 		}
 	}
+	say(w, "  in all %d runs and %d episodes of evaluation", x.Seeds*len(x.Arms), episodes)
 	printPower(w, x)
 }
 

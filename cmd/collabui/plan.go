@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -37,28 +36,10 @@ The pilot of an unchanged specification runs once. The run itself is not started
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.runPlan(c.Context(), o, args[0]) },
 	}
-	o.addFlags(c.Flags())
+	c.Flags().IntVar(&o.episodes, "episodes", 8, "episodes of the pilot, per stage")
+	o.up.addFlags(c.Flags())
 
 	return c
-}
-
-func (o *planOptions) addFlags(f *pflag.FlagSet) {
-	addEpisodes(f, &o.episodes, 8)
-	o.up.addFlags(f)
-}
-
-// addEpisodes adds the flag of a pilot's size.
-func addEpisodes(f *pflag.FlagSet, to *int, usual int) {
-	f.IntVar(to, "episodes", usual, "episodes of the pilot, per stage")
-}
-
-// checkEpisodes refuses impossible numbers of a pilot's episodes.
-func checkEpisodes(n int) error {
-	if n < 2 || n > 100 {
-		return fault.New(fault.Invalid, "--episodes must be from 2 to 100, not %d", n)
-	}
-
-	return nil
 }
 
 // planned is the answer of plan.
@@ -74,8 +55,8 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkEpisodes(o.episodes); err != nil {
-		return err
+	if o.episodes < 2 || o.episodes > 100 {
+		return fault.New(fault.Invalid, "--episodes must be from 2 to 100, not %d", o.episodes)
 	}
 	if err := a.ensureUp(ctx, o.up); err != nil {
 		return err
@@ -87,7 +68,7 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 	defer session.Close()
 
 	p := pilot.Spec(s, o.episodes)
-	if err := session.finish(ctx, p, false); err != nil {
+	if err := session.finish(ctx, p); err != nil {
 		return err
 	}
 	took, err := session.took(ctx, s)

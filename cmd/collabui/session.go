@@ -208,13 +208,13 @@ func (s *session) showRun(ctx context.Context, x spec.Spec) func(*viewer) {
 	}
 }
 
-// finish admits a specification, asking no model beforehand if noProbe is set, and runs and shows its run until that
-// ends. It returns immediately if the run is finished.
-func (s *session) finish(ctx context.Context, x spec.Spec, noProbe bool) error {
+// finish admits a specification, and runs and shows its run until that ends. It returns immediately if the run is
+// finished.
+func (s *session) finish(ctx context.Context, x spec.Spec) error {
 	if err := x.Validate(catalog.All{}); err != nil {
 		return err
 	}
-	if err := s.admit(ctx, x, noProbe, "use another data folder"); err != nil {
+	if err := s.admit(ctx, x, false, "use another data folder"); err != nil {
 		return err
 	}
 	if err := s.start(ctx, workflows.RunInput{Name: x.Name}); err != nil {

@@ -52,6 +52,7 @@ func TestAnExperimentFromTheCommandLine(t *testing.T) {
 	m, file := newExperiment(t)
 	m.says([]string{"2 seeds; episodes per system and seed: test-seeds 6", "arm rft", "preference=rft"},
 		"experiment", file, "--check")
+	m.refuses("expected", "experiment", m.write("bad.yaml", strings.Replace(comparison, "seeds: 2", "seeds: 1", 1)))
 	out := m.must("experiment", file, "--csv", m.file("episodes.csv"))
 	m.contains(out, nil, []string{
 		"1 of 4 arms are played, the last was dpo of seed 1, about", "left\n", "3 of 4 arms are played",

@@ -11,11 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
@@ -24,9 +26,8 @@ import (
 )
 
 // TestExperimentsOfALanguageModelAreCheckedAndPlanned runs `experiment --check` on every file of
-// examples/experiments/7b, and `experiment --plan` on one of each specification. Nothing of the files changes but
-// addresses and the model's folder: stand-ins take the places of GPUs, vLLM, LLaMA-Factory, emulators and the chat
-// model.
+// examples/experiments/7b, and `plan` on their specifications. Nothing of the files changes but addresses and the
+// model's folder: stand-ins take the places of GPUs, vLLM, LLaMA-Factory, emulators and the chat model.
 func TestExperimentsOfALanguageModelAreCheckedAndPlanned(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "0", "OPENAI_API_KEY=canary")
@@ -37,82 +38,59 @@ func TestExperimentsOfALanguageModelAreCheckedAndPlanned(t *testing.T) {
 		t.Fatalf("got the files %v, want one for every table", files)
 	}
 	for _, file := range files {
-		x := c.checks(file)
-		if name := filepath.Base(file); name == "ablations.yaml" || name == "generalisation.yaml" {
-			c.plans(file, x)
+		text := c.must("experiment", file, "--check")
+		if strings.Contains(text, ", primary") && !strings.Contains(text, ", power ") {
+			t.Errorf("experiment %s --check says\n%s\nwant the power of the primary contrast", file, text)
 		}
 	}
+	c.plans(filepath.Join(dir, "llamafactory.yaml"), "qwen2", false)
+	c.plans(filepath.Join(dir, "paper.yaml"), "paper", true)
 }
 
-// declared is what these tests read of `experiment --check --json`.
-type declared struct {
-	Name string
-	Arms []struct{ Name string }
-}
-
-// hoursOf reads the line of an arm, or of all arms, in what `experiment --plan` prints.
-var hoursOf = regexp.MustCompile(`(?m)^([a-z0-9-]+|in all) +([\d.]+) h\b`)
-
-// checks checks one experiment.
-func (c *cluster) checks(file string) (x declared) {
-	c.t.Helper()
-	if err := json.Unmarshal([]byte(c.must("experiment", file, "--check", "--json")), &x); err != nil {
-		c.t.Fatalf("experiment %s --check --json: %v, want the experiment", file, err)
-	}
-	text := c.must("experiment", file, "--check")
-	if strings.Contains(text, ", primary") && !strings.Contains(text, ", power ") {
-		c.t.Errorf("experiment %s --check says\n%s\nwant the power of the primary contrast", file, text)
-	}
-
-	return x
-}
-
-// plans plans one experiment.
-func (c *cluster) plans(file string, x declared) {
+// plans plans the run of a specification, whose models have prices or not.
+func (c *cluster) plans(file, run string, priced bool) {
 	c.t.Helper()
 	out := c.pilot(file)
-	raw, err := os.ReadFile(file)
-	priced := strings.Contains(string(raw), "paper.yaml")
-	if err != nil || priced != strings.Contains(out, ", money ") {
-		c.t.Errorf("the plan of %s (%v) says\n%s\nwant money only where models have prices", x.Name, err, out)
+	var plan struct{ Estimate []pilot.Line }
+	if err := json.Unmarshal([]byte(out[strings.LastIndex(out, "\n{")+1:]), &plan); err != nil {
+		c.t.Fatalf("plan %s --json printed %s: %v, want an estimate", file, out, err)
 	}
-
-	hours := map[string]string{}
-	for _, m := range hoursOf.FindAllStringSubmatch(out, -1) {
-		hours[m[1]] = m[2]
+	if !c.trained(run + "-pilot") {
+		c.t.Errorf("no update of the pilot of %s made optimiser steps, want some", run)
 	}
-	if !c.trained(x.Name + "-" + x.Arms[0].Name + "-s1-pilot") {
-		c.t.Errorf("no update of the pilot of %s made optimiser steps, want some", x.Name)
-	}
-	for _, arm := range append(x.Arms, struct{ Name string }{"in all"}) {
-		if h, ok := hours[arm.Name]; !ok || strings.Trim(h, "0.") == "" {
-			c.t.Errorf("the plan of %s gives %s %q hours, want more than 0\n%s", x.Name, arm.Name, h, out)
+	for _, name := range []string{"updates", "in all"} {
+		i := slices.IndexFunc(plan.Estimate, func(l pilot.Line) bool { return l.Name == name })
+		if i < 0 || plan.Estimate[i].Hours <= 0 {
+			c.t.Errorf("the plan of %s is %+v, want hours of %s", run, plan.Estimate, name)
 		}
-		if n := c.count(x.Name + "-" + arm.Name + "-s1/"); n > 0 {
-			c.t.Errorf("the plan of %s left %d objects of arm %s, want none", x.Name, n, arm.Name)
-		}
+	}
+	if all := plan.Estimate[len(plan.Estimate)-1]; all.Money > 0 != priced {
+		c.t.Errorf("the plan of %s takes money %v, want some only where models have prices", run, all.Money)
+	}
+	if n := c.count("runs/" + run + "/"); n > 0 {
+		c.t.Errorf("the plan left %d objects of the run %s, want none", n, run)
 	}
 }
 
 // pilotLimit is much more than a pilot needs. One that fails pauses, and its command waits.
 const pilotLimit = 15 * time.Minute
 
-// pilot plans an experiment and returns what the command printed.
+// pilot plans the run of a specification and returns what the command printed.
 func (c *cluster) pilot(file string) (out string) {
 	c.t.Helper()
 	ended := make(chan error, 1)
 	go func() {
 		var err error
-		out, err = c.try("experiment", file, "--plan", "--episodes", "3")
+		out, err = c.try("plan", file, "--episodes", "3", "--json")
 		ended <- err
 	}()
 	select {
 	case err := <-ended:
 		if err != nil {
-			c.t.Fatalf("experiment %s --plan: %v, want success\n%s", file, err, out)
+			c.t.Fatalf("plan %s: %v, want success\n%s", file, err, out)
 		}
 	case <-time.After(pilotLimit):
-		c.t.Fatalf("experiment %s --plan goes on after %v, want its end", file, pilotLimit)
+		c.t.Fatalf("plan %s goes on after %v, want its end", file, pilotLimit)
 	}
 
 	return out
@@ -276,7 +254,6 @@ func (c *cluster) phone(seed uint64) string {
 }
 
 var (
-	goalLine = regexp.MustCompile(`(?m)^(?:Goal|Request|Task): (.*)$`)
 	pastLine = regexp.MustCompile(`(?m)^\d+ (?:click|status|wait)`)
 	nameLine = regexp.MustCompile(`(?m)^(\d+) button (\S+)`)
 )
@@ -290,7 +267,8 @@ func guide(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	system, user := textOf(q.Messages[0].Content), textOf(q.Messages[len(q.Messages)-1].Content)
+	system, _, _ := read(q.Messages[0].Content)
+	user, _, _ := read(q.Messages[len(q.Messages)-1].Content)
 	var text string
 	switch {
 	case strings.HasPrefix(system, "You operate a"):
@@ -303,20 +281,6 @@ func guide(w http.ResponseWriter, r *http.Request) {
 		"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}}},
 		"usage":   map[string]int{"prompt_tokens": 100, "completion_tokens": 10},
 	})
-}
-
-// textOf returns the text of a message, whose content is a text or a list of parts.
-func textOf(content json.RawMessage) (text string) {
-	if json.Unmarshal(content, &text) == nil {
-		return text
-	}
-	var parts []struct{ Text string }
-	_ = json.Unmarshal(content, &parts) // or there is no text
-	for _, p := range parts {
-		text += p.Text
-	}
-
-	return text
 }
 
 // next taps the buttons that the goal names, one after the other, and then says that it is done.

@@ -52,13 +52,6 @@ func TestWhatCannotEndIsNotStarted(t *testing.T) {
 		"a model of a pilot": {
 			[]string{"plan", write("planned.yaml", dead)}, []string{"connection refused", "start its server"},
 		},
-		"a model of an experiment's pilot": {
-			[]string{
-				"experiment", "--plan",
-				m.write("pilot.yaml", strings.Replace(comparison, "kill.yaml", "dead.yaml", 1)),
-			},
-			[]string{"connection refused", "start its server"},
-		},
 		"a server": {
 			[]string{"train", write("away.yaml",
 				"\nenvironment: shop\nenvironments: {shop: {suite: openenv, servers: ['ws://127.0.0.1:9/ws']}}\n")},

@@ -41,30 +41,27 @@ type Work struct {
 	Times float64
 }
 
-// Measured is what was measured in a pilot.
-type Measured struct {
-	Works   []Work
-	Playing map[string]float64 // hours of an episode of the run, by kind of evaluation
-}
+// Works is what was measured in a pilot.
+type Works []Work
 
 // Estimate returns what each kind of work takes in the run, then their sum.
-func (m Measured) Estimate() []Line { return m.lines(func(w Work) float64 { return w.Times }) }
+func (all Works) Estimate() []Line { return all.lines(func(w Work) float64 { return w.Times }) }
 
 // Took returns what each kind of work took in the run that was measured, then their sum.
-func (m Measured) Took() []Line { return m.lines(func(Work) float64 { return 1 }) }
+func (all Works) Took() []Line { return all.lines(func(Work) float64 { return 1 }) }
 
 // lines returns each kind of work so many times, then their sum. What is 0 times is left out.
-func (m Measured) lines(times func(Work) float64) []Line {
+func (all Works) lines(times func(Work) float64) []Line {
 	var lines []Line
-	all := Line{Name: "in all"}
-	for _, w := range m.Works {
+	sum := Line{Name: "in all"}
+	for _, w := range all {
 		if n := times(w); n > 0 {
 			lines = append(lines, Line{Name: w.Name}.Plus(w.Line, n))
-			all = all.Plus(w.Line, n)
+			sum = sum.Plus(w.Line, n)
 		}
 	}
 
-	return append(lines, all)
+	return append(lines, sum)
 }
 
 // Text returns the lines as a table.

@@ -7,11 +7,11 @@ import (
 )
 
 func TestARunIsEstimatedFromItsPilot(t *testing.T) {
-	m := Measured{Works: []Work{
+	m := Works{
 		{Line: Line{Name: "critic", Calls: 32, Tokens: 32000, Money: 0.32}, Times: 25},
 		{Line: Line{Name: "rollouts", Hours: 1, Places: 3, Bytes: 4e6}, Times: 10},
 		{Line: Line{Name: "unknown", Calls: 3}},
-	}}
+	}
 	want := []Line{
 		{Name: "critic", Calls: 800, Tokens: 800000, Money: 8},
 		{Name: "rollouts", Hours: 10, Places: 30, Bytes: 4e7},
@@ -40,21 +40,21 @@ func TestCallsOfOneRoleAreOneLine(t *testing.T) {
 		m.add(Work{Line: Line{Name: "critic", Calls: 3}, Times: 2})
 		m.add(Work{Line: Line{Name: "adversary"}, Times: 2})
 	}
-	if got := m.out.Estimate(); len(got) != 2 || got[0].Calls != 12 {
+	if got := m.works.Estimate(); len(got) != 2 || got[0].Calls != 12 {
 		t.Errorf("Estimate = %+v, want 12 calls of the critic and their sum", got)
 	}
 }
 
 // A pilot that played, wrote and trained nothing leaves nothing to scale: no figure may become infinite.
 func TestAPilotOfNothingHasAnEstimate(t *testing.T) {
-	m := &measuring{out: Measured{Playing: map[string]float64{}}}
+	m := &measuring{}
 	if err := m.evaluations(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.training("updates", nil, share(1, 0), 4); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := json.Marshal(m.out); err != nil {
+	if _, err := json.Marshal(m.works); err != nil {
 		t.Errorf("the estimate as JSON: %v, want no figure that is infinite", err)
 	}
 }

@@ -15,8 +15,8 @@ const (
 	together = "evaluation, all agents"
 )
 
-// Kind returns the kind of an evaluation by the system that plays.
-func Kind(s rules.EvalSystem) string {
+// kindOf returns the kind of an evaluation by the system that plays.
+func kindOf(s rules.EvalSystem) string {
 	if len(s.Policies) > 1 && !s.OneOf {
 		return together
 	}
@@ -43,7 +43,7 @@ func (m *measuring) evaluations(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		kind := kinds[Kind(asked.Item.System)]
+		kind := kinds[kindOf(asked.Item.System)]
 		kind.activities = append(kind.activities, a)
 		kind.episodes += float64(asked.To - asked.From)
 		episodes += float64(asked.To - asked.From)
@@ -71,7 +71,6 @@ func (m *measuring) evaluation(kind string, e evaluated, ofRun, ofPilot float64)
 	w.Calls, w.Tokens = float64(e.cost.Calls), float64(e.cost.Prompt+e.cost.Answer)
 	w.Places, w.Bytes = busy(e.activities), m.bytes[runs.KindEvaluation]*share(e.episodes, ofPilot)
 	m.add(w)
-	m.out.Playing[kind] = w.Hours * share(length, e.steps)
 }
 
 // evaluations returns the episodes that a run evaluates: those of one agent, and those of all.

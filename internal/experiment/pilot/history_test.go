@@ -163,24 +163,26 @@ func TestEvaluationsAreThoseOfOneAgentAndOfAll(t *testing.T) {
 
 func TestOneAgentIsPlannedAtThePaceOfOne(t *testing.T) {
 	s := spec.Default()
-	m := &measuring{spec: s, length: 5, out: Measured{Playing: map[string]float64{}}}
+	m := &measuring{spec: s, length: 5}
 	for kind, hours := range map[string]int{alone: 1, together: 4} {
-		m.evaluation(kind, evaluated{activities: []activity{ran(0, hours)}, episodes: 10, steps: 100}, 0, 20)
+		m.evaluation(kind, evaluated{activities: []activity{ran(0, hours)}, episodes: 10, steps: 100}, 40, 20)
 	}
-	one, err := rules.Kind{Of: rules.OfTrained}.System(s, []string{"p"})
-	if err != nil {
-		t.Fatal(err)
+	want := map[string]float64{ // 5 of 100 steps, 40 times
+		rules.OfBase: 2, rules.OfTrained: 8,
 	}
-	four, err := rules.Kind{Of: rules.OfTrained}.System(s, make([]string, 4))
-	if err != nil {
-		t.Fatal(err)
+	for of, policies := range map[string]int{rules.OfBase: 1, rules.OfTrained: 4} {
+		system, err := rules.Kind{Of: of}.System(s, make([]string, policies))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range m.works.Estimate() {
+			if l.Name == kindOf(system) && math.Abs(l.Hours-want[of]) > 1e-9 {
+				t.Errorf("%s takes %v hours, want %v", l.Name, l.Hours, want[of])
+			}
+		}
 	}
-	// 5 of 100 steps each.
-	if got := m.out.Playing[Kind(one)]; math.Abs(got-0.05) > 1e-9 {
-		t.Errorf("an episode of one agent takes %v hours, want 0.05", got)
-	}
-	if got := m.out.Playing[Kind(four)]; math.Abs(got-0.2) > 1e-9 {
-		t.Errorf("an episode of four agents takes %v hours, want 0.2", got)
+	if n := len(m.works); n != 2 {
+		t.Errorf("got %d kinds of evaluations, want 2", n)
 	}
 }
 
@@ -207,7 +209,7 @@ func TestTheTimeToBeginIsNotScaled(t *testing.T) {
 		if err := m.training("updates", jobs, 100, 10); err != nil {
 			t.Fatal(err)
 		}
-		lines := m.out.Estimate()
+		lines := m.works.Estimate()
 		all := lines[len(lines)-1]
 		if math.Abs(all.Hours-c.want) > 1e-9 || math.Abs(all.Devices-2*c.want) > 1e-9 {
 			t.Errorf("with steps of %v seconds, jobs take %v hours and %v of GPUs, want %v and twice as much",

@@ -3,7 +3,6 @@ package pilot
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ type measuring struct {
 	converter   converter.DataConverter // of the histories
 	run         runs.Run                // the pilot
 	spec, pilot spec.Spec
-	out         Measured
+	works       Works
 
 	did   map[string][]activity // by name
 	bytes map[runs.Kind]float64
@@ -51,24 +50,24 @@ type measuring struct {
 }
 
 // Measure reads what the finished pilot p of s took, from the store and from the histories of its workflows.
-func Measure(ctx context.Context, b store.Bucket, t client.Client, s, p spec.Spec) (Measured, error) {
+func Measure(ctx context.Context, b store.Bucket, t client.Client, s, p spec.Spec) (Works, error) {
 	codec, err := payloads.New()
 	if err != nil {
-		return Measured{}, err
+		return nil, err
 	}
 	m := &measuring{
 		bucket: b, temporal: t, converter: codec.Converter(), run: runs.Run(p.Name), spec: s, pilot: p,
-		out: Measured{Playing: map[string]float64{}}, did: map[string][]activity{}, bytes: map[runs.Kind]float64{},
+		did: map[string][]activity{}, bytes: map[runs.Kind]float64{},
 	}
 	for _, read := range []func(context.Context) error{
 		m.histories, m.disk, m.stage1, m.rollouts, m.evaluations, m.calls,
 	} {
 		if err := read(ctx); err != nil {
-			return m.out, err
+			return nil, err
 		}
 	}
 
-	return m.out, nil
+	return m.works, nil
 }
 
 // add adds work that took anything.
@@ -76,14 +75,14 @@ func (m *measuring) add(w Work) {
 	if w.Line == (Line{Name: w.Name}) {
 		return
 	}
-	for i, x := range m.out.Works { // calls of other models or epochs
+	for i, x := range m.works { // calls of other models or epochs
 		if x.Name == w.Name {
-			m.out.Works[i].Line = x.Plus(w.Line, 1)
+			m.works[i].Line = x.Plus(w.Line, 1)
 
 			return
 		}
 	}
-	m.out.Works = append(m.out.Works, w)
+	m.works = append(m.works, w)
 }
 
 // share returns a part of a whole, and 0 of nothing.
@@ -137,13 +136,6 @@ func (m *measuring) disk(ctx context.Context) error {
 	return err
 }
 
-// beginning begins the names of the work of stage 1.
-const beginning = "stage 1"
-
-// OfStage1 reports whether a line of an estimate is work of stage 1 alone. An arm that begins with the base policy of
-// another does not repeat it.
-func OfStage1(line string) bool { return strings.HasPrefix(line, beginning) }
-
 // demonstrations returns how many times the training tasks of the pilot's stage 1 the run has.
 func (m *measuring) demonstrations() float64 {
 	return share(float64(m.spec.FineTune.Demonstrations), float64(m.pilot.FineTune.Demonstrations))
@@ -179,15 +171,15 @@ func (m *measuring) stage1(ctx context.Context) error {
 	}
 
 	played := slices.Concat(m.did["Demonstrate"], m.did["Explore"])
-	w := timed(beginning+", demonstrations", played, m.demonstrations())
+	w := timed("stage 1, demonstrations", played, m.demonstrations())
 	w.Places, w.Bytes = busy(played), m.bytes[runs.KindStage1]
 	m.add(w)
-	m.add(timed(beginning+", data", m.did["Synthesize"], share(toAsk, asked)))
+	m.add(timed("stage 1, data", m.did["Synthesize"], share(toAsk, asked)))
 
 	_, made := training(m.pilot)
 	jobs, steps := training(m.spec)
 
-	return m.training(beginning+", training", m.did["TrainChunk"], share(steps, made), jobs)
+	return m.training("stage 1, training", m.did["TrainChunk"], share(steps, made), jobs)
 }
 
 // rollouts reads the pilot's episodes, and adds rollouts, credit and pairing, and the updates, which grow with the
@@ -233,11 +225,8 @@ func (m *measuring) rollouts(ctx context.Context) error {
 	w.Times = m.more
 	m.add(w)
 
-	return m.training(Updates, m.did["Update"], m.more, float64(m.spec.Agents*m.spec.Epochs))
+	return m.training("updates", m.did["Update"], m.more, float64(m.spec.Agents*m.spec.Epochs))
 }
-
-// Updates begins the names of the work of updates. An estimate lacks it if the pilot made no pairs.
-const Updates = "updates"
 
 // training adds jobs of training that made optimiser steps. Their hours grow so many times, apart from those before the
 // first step, as to load a model: these grow with the number of jobs, if it is known how long a step took.
@@ -296,7 +285,7 @@ func (m *measuring) calls(ctx context.Context) error {
 			Bytes: m.bytes[runs.KindCall] * share(float64(s.Calls), float64(all.Calls)),
 		}, Times: m.more}
 		if s.Epoch == 0 {
-			w.Name, w.Times = fmt.Sprintf("%s, %s", beginning, s.Role), m.demonstrations()
+			w.Name, w.Times = "stage 1, "+s.Role, m.demonstrations()
 			if level := levels[s.Role]; level > 0 {
 				w.Times = m.asking[level]
 			}

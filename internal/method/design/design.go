@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 )
@@ -133,28 +132,6 @@ func (x Experiment) Arm(name string) Arm {
 	i := slices.IndexFunc(x.Arms, func(a Arm) bool { return a.Name == name })
 
 	return x.Arms[i]
-}
-
-// Only returns the experiment with some of its arms, in its own order, and the contrasts that compare no others. The
-// first arm always stays, because the others share with it what they have equal. An unknown name is an invalid fault.
-func (x Experiment) Only(names []string) (Experiment, error) {
-	known := func(name string) bool {
-		return slices.ContainsFunc(x.Arms, func(a Arm) bool { return a.Name == name })
-	}
-	for _, name := range names {
-		if !known(name) {
-			return x, fault.New(fault.Invalid, "there is no arm %q", name)
-		}
-	}
-	stays := append([]string{x.Arms[0].Name}, names...)
-	x.Arms = slices.DeleteFunc(slices.Clone(x.Arms), func(a Arm) bool { return !slices.Contains(stays, a.Name) })
-	x.Contrasts = slices.DeleteFunc(slices.Clone(x.Contrasts), func(c Contrast) bool {
-		of, minus := c.sides()
-
-		return !slices.Contains(stays, of.Arm) || !slices.Contains(stays, minus.Arm)
-	})
-
-	return x, nil
 }
 
 // Run returns the name of the run of an arm and a seed.
