@@ -28,7 +28,7 @@ func TestShellsCompleteNames(t *testing.T) {
 	want := map[string]string{
 		"show":            "alpha\nbeta\n:4\n",
 		"train":           "alpha\nbeta\n:0\n", // and files
-		"line history":    "mobile\n:4\n",
+		"line show":       "mobile\n:4\n",
 		"line promote x":  "alpha\nbeta\n:4\n",
 		"schedule show":   "nightly\n:4\n",
 		"schedule create": "nightly\n:0\n", // and files

@@ -22,50 +22,59 @@ func lineCmd(a *app) *cobra.Command {
 		Long: `A line, such as mobile, is a succession of accepted systems. infer --line and export --line follow it.
 Every promotion, rejection and rollback is an entry with who, when and why, and none is ever changed. Two people who
 decide at once do not overrule each other: the second is told what the first did.`,
-		Example: "  collabui line promote mobile quickstart --why 'first one'\n  collabui line history mobile",
+		Example: "  collabui line promote mobile quickstart --why 'first one'\n  collabui line show mobile",
 	}
-	c.AddCommand(lineListCmd(a), lineShowCmd(a), lineHistoryCmd(a), linePromoteCmd(a), lineRollbackCmd(a))
+	c.AddCommand(lineShowCmd(a), linePromoteCmd(a), lineRollbackCmd(a))
 
 	return c
 }
 
-func lineListCmd(a *app) *cobra.Command {
+func lineShowCmd(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List all lines and their accepted systems", Args: cobra.NoArgs,
-		Example: "  collabui line list --json",
-		RunE: func(c *cobra.Command, _ []string) error {
-			b, _, err := a.bucket()
-			if err != nil {
-				return err
-			}
-			names, err := lines.Names(c.Context(), b)
-			if err != nil {
-				return err
-			}
-			for _, name := range names {
-				if err := a.printLine(c.Context(), b, name); err != nil {
-					return err
-				}
-			}
-
-			return nil
-		},
+		Use: "show [LINE]", Short: "Show the accepted systems of all lines, or all entries of one",
+		Args: cobra.MaximumNArgs(1), Example: "  collabui line show\n  collabui line show mobile --json",
+		RunE: func(c *cobra.Command, args []string) error { return a.runLineShow(c.Context(), args) },
 	}
 }
 
-func lineShowCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "show LINE", Short: "Show the accepted system of a line", Args: cobra.ExactArgs(1),
-		Example: "  collabui line show mobile",
-		RunE: func(c *cobra.Command, args []string) error {
-			b, _, err := a.bucket()
+// runLineShow prints the entry that accepts the current system of every line, or all entries of one.
+func (a *app) runLineShow(ctx context.Context, of []string) error {
+	b, _, err := a.bucket()
+	if err != nil {
+		return err
+	}
+	var shown []lineEntry
+	if len(of) > 0 {
+		all, err := lines.Line(of[0]).History(ctx, b, 0)
+		if err == nil && len(all) == 0 {
+			err = fmt.Errorf("line %q: %w", of[0], store.ErrNotFound)
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range all {
+			shown = append(shown, lineEntry{of[0], e})
+		}
+	} else {
+		names, err := lines.Names(ctx, b)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			e, err := lines.Line(name).Current(ctx, b)
 			if err != nil {
 				return err
 			}
-
-			return a.printLine(c.Context(), b, args[0])
-		},
+			shown = append(shown, lineEntry{name, e})
+		}
 	}
+	for _, e := range shown {
+		if err := a.print(e, e.text); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 // lineEntry is an entry as commands print it.
@@ -77,48 +86,8 @@ type lineEntry struct {
 func (e lineEntry) text(w io.Writer) {
 	say(w, "%-16s %3d %-9s %-24s %s %s: %s",
 		e.Line, e.Number, e.Verb, e.System, e.At.Format(time.DateTime), e.Who, e.Why)
-}
-
-// printLine prints the entry that accepts the current system of a line.
-func (a *app) printLine(ctx context.Context, b store.Bucket, name string) error {
-	e, err := lines.Line(name).Current(ctx, b)
-	if err != nil {
-		return err
-	}
-	x := lineEntry{name, e}
-
-	return a.print(x, func(w io.Writer) {
-		x.text(w)
-		for _, r := range e.Results {
-			say(w, "  %-15s %5.1f %% of %d", r.Split, 100*r.Rate, r.Episodes)
-		}
-	})
-}
-
-func lineHistoryCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "history LINE", Short: "Show all entries of a line", Args: cobra.ExactArgs(1),
-		Example: "  collabui line history mobile",
-		RunE: func(c *cobra.Command, args []string) error {
-			b, _, err := a.bucket()
-			if err != nil {
-				return err
-			}
-			all, err := lines.Line(args[0]).History(c.Context(), b, 0)
-			if err == nil && len(all) == 0 {
-				err = fmt.Errorf("line %q: %w", args[0], store.ErrNotFound)
-			}
-			if err != nil {
-				return err
-			}
-			for _, e := range all {
-				if err := a.print(lineEntry{args[0], e}, lineEntry{args[0], e}.text); err != nil {
-					return err
-				}
-			}
-
-			return nil
-		},
+	for _, r := range e.Results {
+		say(w, "  %-15s %5.1f %% of %d", r.Split, 100*r.Rate, r.Episodes)
 	}
 }
 

@@ -216,7 +216,7 @@ func (s *session) showSchedule(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	lookInto := s.typed("line history %s", x.Line)
+	lookInto := s.typed("line show %s", x.Line)
 
 	return s.print(x, func(w io.Writer) {
 		x.line(w)

@@ -150,7 +150,7 @@ func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 	if o.News != schedules.NewsTasks || o.Run == "" || o.Verb != "promote" && o.Verb != "reject" {
 		t.Errorf("the last firing ended with %+v, want new tasks judged", o)
 	}
-	m.says([]string{o.Verb, o.Run}, "line", "history", "pages")
+	m.says([]string{o.Verb, o.Run}, "line", "show", "pages")
 	m.eventually("the webhook took everything", time.Minute, func() bool { return len(hook.kinds()) == 3 })
 	if got := fmt.Sprint(hook.kinds()); got != "[ended ended "+o.Verb+"ed]" && got != "[ended ended promoted]" {
 		t.Errorf("the webhook took %v, want the ends of both runs and the verdict", got)

@@ -183,7 +183,7 @@ func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after 
 	}
 
 	return e, 0, fault.New(fault.Invalid,
-		"line %s has no such accepted system to go back to: see `collabui line history %s`",
+		"line %s has no such accepted system to go back to: see `collabui line show %s`",
 		l, fault.ShellQuote(string(l)))
 }
 
