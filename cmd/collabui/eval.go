@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -13,6 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
@@ -43,12 +43,7 @@ recorded tasks it evaluates the systems without policies, too.`,
 			return a.runEval(c.Context(), o, args[0])
 		},
 	}
-	o.addFlags(c.Flags())
-
-	return c
-}
-
-func (o *evalOptions) addFlags(f *pflag.FlagSet) {
+	f := c.Flags()
 	f.IntVar(&o.epoch, "epoch", 0, "epoch of the systems; 0 is the base policy, alone and n times")
 	f.StringVar(&o.split, "split", domain.SplitVal, "split of the environment")
 	f.IntVar(&o.episodes, "episodes", 100, "episodes per system; by default every recorded task once")
@@ -56,11 +51,16 @@ func (o *evalOptions) addFlags(f *pflag.FlagSet) {
 		"another `NAME` than the run's: an adapter, or a name under environments of the run's specification "+
 			"or of --spec")
 	o.env.addFlags(f)
+
+	return c
 }
 
 func (a *app) runEval(ctx context.Context, o evalOptions, run string) error {
 	if o.episodes < 1 || o.episodes > 9999 {
 		return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", o.episodes)
+	}
+	if o.epoch < 0 {
+		return fault.New(fault.Invalid, "--epoch must be 0, for the base policy, or a committed epoch, not %d", o.epoch)
 	}
 	if o.split == domain.SplitTrain {
 		return fault.New(fault.Invalid, "--split must not be train: the systems were trained on it")
@@ -79,7 +79,24 @@ func (a *app) runEval(ctx context.Context, o evalOptions, run string) error {
 		return err
 	}
 
-	return a.printEvaluation(results, rules.CriticName(x.spec, catalog.All{}))
+	critic := rules.CriticName(x.spec, catalog.All{})
+	if !a.json {
+		printResults(a.out, results)
+		say(a.out, "critic: %s", critic)
+
+		return nil
+	}
+	for _, r := range results {
+		of := struct {
+			runs.Result
+			Critic string `json:"critic"` // that trained the system
+		}{r, critic}
+		if err := a.print(of, nil); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 // evaluation is what one eval evaluates.
@@ -92,8 +109,11 @@ type evaluation struct {
 
 // plan says what is evaluated: the systems of the epoch, and the references of recorded tasks.
 func (o evalOptions) plan(ctx context.Context, b store.Bucket, run string) (evaluation, error) {
-	s, err := o.committed(ctx, b, run)
+	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
+		return evaluation{}, err
+	}
+	if _, err := lines.Find(ctx, b, run, o.epoch); err != nil { // not committed
 		return evaluation{}, err
 	}
 	made, err := runs.Run(run).System(ctx, b, o.epoch, s.Agents)
@@ -120,31 +140,6 @@ func (o evalOptions) plan(ctx context.Context, b store.Bucket, run string) (eval
 	x.id = run + "/" + folder + "/" + x.where
 
 	return x, nil
-}
-
-// committed returns the specification of a run. It refuses an epoch that the run has not committed.
-func (o evalOptions) committed(ctx context.Context, b store.Bucket, run string) (spec.Spec, error) {
-	s, err := runs.Run(run).Current(ctx, b)
-	if err != nil {
-		return s, err
-	}
-	base, err := runs.Run(run).Base().Exists(ctx, b)
-	if err != nil {
-		return s, err
-	}
-	if !base {
-		return s, fault.New(fault.Invalid, "run %q has no base policy yet", run)
-	}
-	last, err := runs.Run(run).Committed(ctx, b)
-	if err != nil {
-		return s, err
-	}
-	if o.epoch < 0 || o.epoch > last {
-		return s, fault.New(fault.Invalid, "--epoch must be from 0 to %d, the last that run %q has committed, not %d",
-			last, run, o.epoch)
-	}
-
-	return s, nil
 }
 
 // place returns the split to play on, and the systems that are shown with those of the run. Options that the run's
@@ -225,25 +220,4 @@ func (a *app) evaluate(ctx context.Context, x evaluation) ([]runs.Result, error)
 	}
 
 	return results, nil
-}
-
-// evaluated is a result with the critic that trained the system.
-type evaluated struct {
-	runs.Result
-	Critic string `json:"critic"`
-}
-
-func (a *app) printEvaluation(results []runs.Result, critic string) error {
-	if !a.json {
-		printResults(a.out, results)
-		say(a.out, "critic: %s", critic)
-		return nil
-	}
-	for _, r := range results {
-		if err := a.print(evaluated{Result: r, Critic: critic}, nil); err != nil {
-			return err
-		}
-	}
-
-	return nil
 }
