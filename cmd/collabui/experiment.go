@@ -208,93 +208,52 @@ func (s *session) publish(ctx context.Context, v experiments.Version, r experime
 	return s.printTable(v, r)
 }
 
-// showExperiment returns a function that shows how far an experiment is.
+// showExperiment returns a function that shows how far an experiment is, and the run of the arm that trains.
 func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
-	var seen armTimes
+	var before workflows.ExperimentStatus
+	var began time.Time // when the arm that is played began; zero if nobody saw that
 
 	return func(v *viewer) {
 		var st workflows.ExperimentStatus
 		if !query(ctx, s.temporal, id, workflows.QueryStatus, &st) || st.All == 0 {
 			return
 		}
-		before := seen.before
-		if before.All == 0 && st.Done == 0 { // the first arm begins with the workflow
-			seen.began = s.beganAt(ctx, id)
-		}
-		if news := seen.next(st, time.Now()); news != "" {
-			v.say("%s", news)
+		if st.Arm != before.Arm || st.Seed != before.Seed {
+			var took time.Duration
+			if st.Done == before.Done+1 && !before.Ended && !began.IsZero() {
+				took = time.Since(began)
+			}
+			if before.All > 0 {
+				began = time.Now()
+			}
+			v.say("%s", armsPlayed(st, took))
 		}
 		if st.Waits != "" && st.Waits != before.Waits {
 			v.say("it is tried again, because %s", st.Waits)
 		}
-		s.showArm(ctx, v, st)
+		before = st
+
+		switch {
+		case st.Arm == "":
+			v.bar("testing the contrasts")
+		case st.Run != "":
+			v.run = st.Run
+			s.showStatus(ctx, st.Run)(v)
+		default:
+			v.progress(ctx, s.temporal, st.Arm, workflows.Status{Child: st.Child})
+		}
 	}
 }
 
-// beganAt returns when a workflow began; zero if Temporal does not answer.
-func (s *session) beganAt(ctx context.Context, id string) time.Time {
-	d, err := s.temporal.DescribeWorkflowExecution(ctx, id, "")
-	if err != nil {
-		return time.Time{}
-	}
-
-	return d.WorkflowExecutionInfo.StartTime.AsTime()
-}
-
-// armTimes are the times of the arms that were seen from their beginning to their end.
-type armTimes struct {
-	before workflows.ExperimentStatus
-	began  time.Time // zero while the arm that is played was not seen beginning
-	timed  int
-	spent  time.Duration
-}
-
-// next takes the status at a time, and says how many arms are played if there are more than before. It forecasts what
-// is left when an arm was seen whole.
-func (a *armTimes) next(st workflows.ExperimentStatus, now time.Time) string {
-	before := a.before
-	a.before = st
-	if st.Done == before.Done {
-		return ""
-	}
+// armsPlayed says how many arms are played and which is next. It forecasts what is left if the last arm took some time.
+func armsPlayed(st workflows.ExperimentStatus, took time.Duration) string {
 	text := fmt.Sprintf("%d of %d arms are played", st.Done, st.All)
-	if st.Done == before.Done+1 && before.Arm != "" {
-		text += fmt.Sprintf(", the last was %s of seed %d", before.Arm, before.Seed)
-		if !a.began.IsZero() && !before.Ended {
-			a.timed, a.spent = a.timed+1, a.spent+now.Sub(a.began)
-		}
+	if st.Arm != "" {
+		text += fmt.Sprintf(", next is %s of seed %d", st.Arm, st.Seed)
 	}
-	a.began = now
-	if a.timed == 0 || st.Done == st.All {
-		return text
-	}
-	left, to := a.spent/time.Duration(a.timed)*time.Duration(st.All-st.Done), time.Minute
-	if left < 2*time.Minute {
-		to = time.Second
+	if left := took * time.Duration(st.All-st.Done); left > 0 {
+		text += fmt.Sprintf(", about %s left", left.Round(time.Second))
 	}
 
-	return text + fmt.Sprintf(", about %s left", left.Round(to))
-}
-
-// showArm shows the arm that is played.
-func (s *session) showArm(ctx context.Context, v *viewer, st workflows.ExperimentStatus) {
-	where := fmt.Sprintf("%d/%d, %s, seed %d:", st.Done+1, st.All, st.Arm, st.Seed)
-	var run workflows.Status
-	switch {
-	case st.Arm == "":
-		v.bar("testing the contrasts")
-	case st.Run != "" && query(ctx, s.temporal, st.Run, workflows.QueryStatus, &run):
-		if run.Paused && v.paused != run.Reason {
-			v.say("paused: %s\n  continue with %s", v.pasteable(run.Reason), v.typed("resume %s", st.Run))
-		}
-		v.paused = run.Reason
-		if run.Stage == workflows.StageEpoch {
-			where += fmt.Sprintf(" epoch %d/%d", run.Epoch, run.Epochs)
-		} else {
-			where += " " + run.Stage
-		}
-		v.progress(ctx, s.temporal, where, run)
-	default:
-		v.progress(ctx, s.temporal, where, workflows.Status{Child: st.Child})
-	}
+	return text
 }
