@@ -222,9 +222,6 @@ func (c *Control) gate(ctx context.Context, f schedules.Firing, v schedules.Vers
 		}
 	}
 	g.TokensOld, g.TokensNew = perEpisode(tokens[0], episodes), perEpisode(tokens[1], episodes)
-	if err := c.agreement(ctx, f, &g); err != nil {
-		return g, err
-	}
 	g.Verdict = v.Schedule.Gate.Decide(g.Evidence)
 
 	return g, nil
@@ -232,36 +229,4 @@ func (c *Control) gate(ctx context.Context, f schedules.Firing, v schedules.Vers
 
 func perEpisode(c runs.Cost, episodes int) float64 {
 	return float64(c.Prompt+c.Answer) / float64(max(episodes, 1))
-}
-
-// agreement counts how often the critic, if it is a model, called a right answer right again in the epochs that the
-// firing's run added.
-func (c *Control) agreement(ctx context.Context, f schedules.Firing, g *runs.Gate) error {
-	run := runs.Run(f.Run)
-	for epoch := f.Accepted.Epoch + 1; epoch <= g.Epoch; epoch++ {
-		s, err := c.spec(ctx, f.Run, epoch)
-		if err != nil {
-			return err
-		}
-		if s.Credit != spec.CreditCritic || s.Critic.Model == spec.RoleOracle {
-			continue
-		}
-		g.Model = true
-		slots, _, err := run.Slots(epoch).Must(ctx, c.Bucket)
-		if err != nil {
-			return err
-		}
-		for n := range slots.Slots {
-			endpoints.Progress(ctx, fmt.Sprintf("epoch %d, slot %d", epoch, n+1))
-			p, _, err := run.PairsIfAny(ctx, c.Bucket, epoch, n+1)
-			if err != nil {
-				return err
-			}
-			for _, a := range p.Audit {
-				g.Graded, g.Again = g.Graded+a.Blinded, g.Again+a.Again
-			}
-		}
-	}
-
-	return nil
 }

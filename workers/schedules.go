@@ -1,10 +1,8 @@
 package workers
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -32,10 +30,6 @@ func scheduleSpec(w retrain.When) client.ScheduleSpec {
 	}
 	if every := retrain.Duration(w.Every); every > 0 {
 		s.Intervals = []client.ScheduleIntervalSpec{{Every: every}}
-	}
-	for _, c := range w.Calendar {
-		s.CronExpressions = append(s.CronExpressions, fmt.Sprintf("%s %s %s %s %s",
-			cmp.Or(c.Minute, "0"), cmp.Or(c.Hour, "0"), cmp.Or(c.Day, "*"), cmp.Or(c.Month, "*"), cmp.Or(c.Week, "*")))
 	}
 
 	return s

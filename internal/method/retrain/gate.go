@@ -88,11 +88,6 @@ type Evidence struct {
 
 	TokensOld float64 `json:"tokens_old"` // per episode
 	TokensNew float64 `json:"tokens_new"`
-
-	Graded int `json:"graded"` // right answers that the critic graded again
-	Again  int `json:"again"`  // of them, those that it called right again
-	// Model reports whether the critic is a model, which may be mistaken.
-	Model bool `json:"model"`
 }
 
 // Check is one condition of the gate.
@@ -160,12 +155,6 @@ func (g Gate) Decide(e Evidence) Verdict {
 	if g.Cost > 0 && e.TokensOld > 0 {
 		ratio := e.TokensNew / e.TokensOld
 		say("cost", ratio <= g.Cost, "%.2f times the tokens per episode, limit %.2f", ratio, g.Cost)
-	}
-	if g.Agreement > 0 && e.Model {
-		share := float64(e.Again) / float64(max(e.Graded, 1))
-		say("critic agreement", e.Graded > 0 && share >= g.Agreement,
-			"the critic agrees with itself on %d of %d right answers, at least %.0f %% asked for",
-			e.Again, e.Graded, 100*g.Agreement)
 	}
 
 	return v

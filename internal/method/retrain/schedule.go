@@ -31,24 +31,14 @@ type Schedule struct {
 
 // When says at which times a schedule fires, all in union. Durations are texts such as 90m.
 type When struct {
-	Cron     []string   `json:"cron,omitempty"`
-	Every    string     `json:"every,omitempty"`
-	Calendar []Calendar `json:"calendar,omitempty"`
-	TimeZone string     `json:"time_zone"` // IANA name
-	Jitter   string     `json:"jitter"`    // the longest random delay
+	Cron     []string `json:"cron,omitempty"`
+	Every    string   `json:"every,omitempty"`
+	TimeZone string   `json:"time_zone"` // IANA name
+	Jitter   string   `json:"jitter"`    // the longest random delay
 
 	Overlap Overlap `json:"overlap"`
 	// CatchUp is how late a firing may be, after an outage. What is later is missed.
 	CatchUp string `json:"catch_up"`
-}
-
-// Calendar is a time of day on some days. Fields are numbers, ranges such as 1-5, or *.
-type Calendar struct {
-	Hour   string `json:"hour"`
-	Minute string `json:"minute"`
-	Day    string `json:"day"`     // of the month, from 1
-	Month  string `json:"month"`   // from 1
-	Week   string `json:"weekday"` // from 0, which is Sunday
 }
 
 // Overlap says what becomes of a firing while the one before still runs.
@@ -87,9 +77,6 @@ type Gate struct {
 	Tolerance float64 `json:"tolerance"`
 	// Cost is the greatest ratio of tokens per episode, new to old. 0 means that it does not count.
 	Cost float64 `json:"cost"`
-	// Agreement is the least share of right answers that the critic, if it is a model, calls right again when it sees
-	// them among others. 0 means that it does not count.
-	Agreement float64 `json:"agreement"`
 }
 
 // Approval says whether a person decides, too, after the gate.
@@ -142,13 +129,12 @@ func (s Schedule) check(c spec.Catalog, must spec.Must) {
 	must(s.Gate.Episodes >= 20, "gate.episodes", "a whole number from 20: fewer show no difference")
 	share(must, s.Gate.Margin, "gate.margin")
 	share(must, s.Gate.Tolerance, "gate.tolerance")
-	share(must, s.Gate.Agreement, "gate.agreement")
 	must(s.Gate.Cost >= 0, "gate.cost", "a ratio such as 1.5, or 0")
 	duration(must, s.Approval.Within, "approval.within", true)
 }
 
 func (w When) check(must spec.Must) {
-	must(len(w.Cron) > 0 || w.Every != "" || len(w.Calendar) > 0, "when", "one of cron, every and calendar")
+	must(len(w.Cron) > 0 || w.Every != "", "when", "cron or every")
 	duration(must, w.Every, "when.every", true)
 	duration(must, w.Jitter, "when.jitter", false)
 	must(w.CatchUp != "", "when.catch_up", "how late a firing may be after an outage, such as 1h")
