@@ -13,7 +13,10 @@ func TestArmsThatTookSomeTimeMakeAForecast(t *testing.T) {
 		took time.Duration
 		want string
 	}{
-		{workflows.ExperimentStatus{Done: 3, Arm: "full", Seed: 2}, 0, "3 of 12 arms are played, next is full of seed 2"},
+		{
+			workflows.ExperimentStatus{Done: 3, Arm: "full", Seed: 2}, 0,
+			"3 of 12 arms are played, next is full of seed 2",
+		},
 		{
 			workflows.ExperimentStatus{Done: 7, Arm: "rft", Seed: 4}, 30 * time.Minute,
 			"7 of 12 arms are played, next is rft of seed 4, about 2h30m0s left",

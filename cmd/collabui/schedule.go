@@ -47,11 +47,14 @@ func scheduleCreateCmd(a *app) *cobra.Command {
 	var check, noProbe bool
 	var up upOptions
 	c := &cobra.Command{
-		Use: "create FILE|SCHEDULE", Short: "Create a schedule from a file, or change it", Args: cobra.ExactArgs(1),
-		Long: `create creates a schedule from a file, or changes it: firings under way keep to the version with which they
-began. With the name of a schedule that the store has, it creates that one again in Temporal, as after a restore.`,
+		Use:   "create FILE|SCHEDULE",
+		Short: "Create a schedule from a file, or change it",
+		Long: `create creates a schedule from a file, or changes it: firings under way keep to the version with which
+they began. With the name of a schedule that the store has, it creates that one again in Temporal, as after a
+restore.`,
 		Example: "  collabui schedule create examples/schedules/nightly.yaml\n" +
 			"  collabui schedule create s.yaml --check\n  collabui schedule create nightly",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := loadSchedule(args[0])
 			stored := spec.IsName(args[0]) && errors.Is(err, fs.ErrNotExist)
@@ -238,13 +241,13 @@ func (s *session) showSchedule(ctx context.Context, name string) error {
 }
 
 // rulingCmd is a command with which a person decides about a re-trained system.
-func rulingCmd(a *app, update, short string) *cobra.Command {
+func rulingCmd(a *app, verb, short string) *cobra.Command {
 	var why string
 	c := &cobra.Command{
-		Use: update + " SCHEDULE", Short: short, Args: cobra.ExactArgs(1),
-		Example: "  collabui schedule " + update + " nightly --why 'looked at 20 episodes'",
+		Use: verb + " SCHEDULE", Short: short, Args: cobra.ExactArgs(1),
+		Example: "  collabui schedule " + verb + " nightly --why 'looked at 20 episodes'",
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runRuling(c.Context(), update, args[0], workflows.Command{Who: userName(), Why: why})
+			return a.runRuling(c.Context(), verb, args[0], workflows.Command{Who: userName(), Why: why})
 		},
 	}
 	addReason(c, &why)
@@ -252,7 +255,7 @@ func rulingCmd(a *app, update, short string) *cobra.Command {
 	return c
 }
 
-func (a *app) runRuling(ctx context.Context, update, name string, asked workflows.Command) error {
+func (a *app) runRuling(ctx context.Context, verb, name string, asked workflows.Command) error {
 	session, err := a.connect(ctx)
 	if err != nil {
 		return err
@@ -263,25 +266,25 @@ func (a *app) runRuling(ctx context.Context, update, name string, asked workflow
 		return err
 	}
 	if len(x.Running) == 0 {
-		return fault.New(fault.Invalid, "%s: no firing of schedule %s runs, so nothing waits for approval", update, name)
+		return fault.New(fault.Invalid, "%s: no firing of schedule %s runs, so nothing waits for approval", verb, name)
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // without a worker, no update is answered
 	defer cancel()
 	var status workflows.FiringStatus
 	h, err := session.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: x.Running[0], UpdateName: update, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: x.Running[0], UpdateName: verb, WaitForStage: client.WorkflowUpdateStageCompleted,
 		Args: []any{asked},
 	})
 	if err == nil {
 		err = h.Get(ctx, &status)
 	}
 	if err != nil && ctx.Err() != nil {
-		return fault.New(fault.Transient, "%s %s: no worker answers: %w", update, name, err)
+		return fault.New(fault.Transient, "%s %s: no worker answers: %w", verb, name, err)
 	}
 	if err != nil {
-		return fault.New(fault.Invalid, "%s %s: %w", update, name, err)
+		return fault.New(fault.Invalid, "%s %s: %w", verb, name, err)
 	}
 
-	return a.print(status, func(w io.Writer) { say(w, "%s: %s of run %s is noted", name, update, status.Run) })
+	return a.print(status, func(w io.Writer) { say(w, "%s: %s of run %s is noted", name, verb, status.Run) })
 }

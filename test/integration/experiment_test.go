@@ -55,7 +55,8 @@ func TestAnExperimentFromTheCommandLine(t *testing.T) {
 	m.refuses("expected", "experiment", m.write("bad.yaml", strings.Replace(comparison, "seeds: 2", "seeds: 1", 1)))
 	out := m.must("experiment", file, "--csv", m.file("episodes.csv"))
 	m.contains(out, nil, []string{
-		"0 of 4 arms are played, next is dpo of seed 1\n", "3 of 4 arms are played, next is rft of seed 2, about", "left\n",
+		"0 of 4 arms are played, next is dpo of seed 1\n", "3 of 4 arms are played, next is rft of seed 2, about",
+		"left\n",
 		"dpo/trained − rft/trained on test-seeds", "primary", "dpo/expert on test-seeds: pass^1", "100.0",
 	}, []string{"experiment"})
 	csv, err := os.ReadFile(m.file("episodes.csv"))
