@@ -76,7 +76,6 @@ func TestCommandLines(t *testing.T) {
 		{"up --tabs 0 --data " + data, exitInvalid, "--tabs must be from 1 to 64"},
 		{"worker --updates -1 --data " + data, exitInvalid, "--updates must be from 1 to 64"},
 		{"worker --log-level loud --data " + data, exitInvalid, "log level must be debug, info, warn or error"},
-		{"doctor --logs --repair --data " + data, exitInvalid, "none of the others can be"},
 		{"eval x --split train --data " + data, exitInvalid, "--split must not be train"},
 		{"set x --data " + data, exitInvalid, "at least 2 arg"},
 		{"import missing.jsonl --data " + data, exitInvalid, "read the file"},

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/envadapters/browser"
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/process/supervisor"
@@ -31,42 +30,15 @@ type finding struct {
 }
 
 func doctorCmd(a *app) *cobra.Command {
-	var repair, logs bool
-	c := &cobra.Command{
-		Use:   "doctor [SERVICE]",
+	return &cobra.Command{
+		Use:   "doctor",
 		Short: "Check this machine and the services, and say what to do",
-		Long: `doctor checks this machine and the services, and says what to do. With --logs it prints the ends of the
-logs of the data folder's services instead, or of one SERVICE; the whole logs are in the folder logs of the data folder.
-
---repair is for a damaged database of the local Temporal server. It stops everything that runs for the data folder and
-renames the database. The next start makes a new one. Runs are not lost: train with the same specification continues
-from the newest commit, and adopts what the store holds of the epoch in progress. Schedules are in the store, too;
-schedule create creates one again. Workflow histories are only in the file that was set aside.`,
-		Example: "  collabui doctor\n  collabui doctor --logs worker\n  collabui doctor --repair",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 && !logs {
-				return fault.New(fault.Invalid, "doctor takes a SERVICE only with --logs")
-			}
-
-			return cobra.MaximumNArgs(1)(c, args)
-		},
-		RunE: func(c *cobra.Command, args []string) error {
-			switch {
-			case logs:
-				return a.printLogs(args)
-			case repair:
-				return a.runRepair()
-			}
-
-			return a.runDoctor(c.Context())
-		},
+		Long: `doctor checks this machine and the services, and says what to do. The logs of the services are in the
+folder logs of the data folder.`,
+		Example: "  collabui doctor",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context()) },
 	}
-	c.Flags().BoolVar(&logs, "logs", false, "print the ends of the logs of the data folder's services")
-	c.Flags().BoolVar(&repair, "repair", false,
-		"set a damaged Temporal database aside; runs continue from the store")
-	c.MarkFlagsMutuallyExclusive("logs", "repair")
-
-	return c
 }
 
 func (a *app) runDoctor(ctx context.Context) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -106,8 +107,9 @@ func (d diagnosis) finding(name supervisor.Name, addr string, err error) []findi
 	if err != nil {
 		f.Detail = strings.TrimPrefix(f.Detail+": "+oneLine(err), ": ")
 		// Services that run elsewhere have no log here.
-		if logs, err := d.logged(); err == nil && !d.cluster && slices.Contains(logs, name) {
-			f.Fix = d.typed("doctor --logs %s", name)
+		log := supervisor.LogPath(d.data, name)
+		if _, none := os.Stat(log); none == nil && !d.cluster {
+			f.Fix = "see " + log
 		}
 	}
 	service := d.state.Services[name]

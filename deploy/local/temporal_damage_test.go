@@ -55,7 +55,7 @@ func TestADamagedDatabaseIsNamedAtTheStart(t *testing.T) {
 	damage(t, filepath.Join(dir, "temporal.db"))
 	p := spawn(t, serviceArgs(t, "temporal", []string{"--dir", dir})...)
 	code, said := p.exit(t), p.stderr.String()
-	if code != exitData || !strings.Contains(said, "collabui doctor --repair") || strings.Count(said, "\n") != 1 {
+	if code != exitData || !strings.Contains(said, "move the file away") || strings.Count(said, "\n") != 1 {
 		t.Fatalf("exit code %d, want %d; said %q, want in one line what to do", code, exitData, said)
 	}
 }
@@ -80,7 +80,7 @@ func TestADatabaseThatIsDamagedWhileItRunsEndsTheServer(t *testing.T) {
 		}, waits)
 		select {
 		case code := <-ended:
-			if said := p.stderr.String(); code != exitData || !strings.Contains(said, "collabui doctor --repair") {
+			if said := p.stderr.String(); code != exitData || !strings.Contains(said, "move the file away") {
 				t.Errorf("exit code %d, want %d; said %.2000q, want what to do", code, exitData, said)
 			}
 			return

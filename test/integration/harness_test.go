@@ -71,13 +71,22 @@ func newMachine(t *testing.T, specification string) *machine {
 
 	t.Cleanup(func() {
 		if t.Failed() {
-			out, _ := m.try("doctor", "--logs")
-			t.Logf("logs:\n%s", out)
+			m.printLogs()
 		}
 		_, _ = m.try("down")
 	})
 
 	return m
+}
+
+// printLogs prints the ends of the services' logs.
+func (m *machine) printLogs() {
+	const most = 5000 // bytes
+	files, _ := filepath.Glob(filepath.Join(m.data, "logs", "*.log"))
+	for _, file := range files {
+		raw, _ := os.ReadFile(file)
+		m.t.Logf("%s:\n%s", file, raw[max(0, len(raw)-most):])
+	}
 }
 
 // file returns the path of a file of this machine outside the data folder.

@@ -174,8 +174,12 @@ func killSupervisor(t *testing.T) {
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m.refuses("collabui doctor --repair", "train", m.spec, "--detach")
-	m.says([]string{"set aside"}, "doctor", "--repair") // the run continues without anything of it
+	m.refuses("move the file away", "train", m.spec, "--detach")
+	for _, part := range []string{"-wal", "-shm", ""} { // the run continues without anything of them
+		if err := os.Rename(file+part, file+part+".damaged"); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
 
 	m.must("train", m.spec)
 	same(t, m.finish())
