@@ -73,7 +73,6 @@ func run(args []string, out, errw io.Writer) int {
 	a.addFlags(root.PersistentFlags())
 	for _, c := range commands(a) {
 		c.Long = longer(c)
-		a.complete(c)
 		root.AddCommand(c)
 	}
 	began := false
