@@ -76,14 +76,12 @@ func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.ensureUp(ctx, o.up); err != nil {
-		return err
-	}
-	b, _, err := a.bucket()
+	s, err := a.connectUp(ctx, o.up)
 	if err != nil {
 		return err
 	}
-	f, err := fork.Plan(ctx, b, fork.Request{
+	defer s.Close()
+	f, err := fork.Plan(ctx, s.bucket, fork.Request{
 		Run: runs.Run(run), Name: runs.Run(o.name), Epoch: o.epoch, Who: userName(), Why: o.why, At: time.Now().UTC(),
 		Typed: typed, Cells: cells,
 	}, here(), catalog.All{})
@@ -96,13 +94,13 @@ func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
 
 	v := a.viewer(o.name)
 	count := v.objects()
-	err = f.Make(ctx, b, func(n int) { count(n, f.Objects) })
+	err = f.Make(ctx, s.bucket, func(n int) { count(n, f.Objects) })
 	v.clear()
 	if err != nil {
 		return err
 	}
 
-	return a.goOn(ctx, workflows.RunInput{Name: o.name}, o.detach)
+	return s.goOn(ctx, workflows.RunInput{Name: o.name}, o.detach)
 }
 
 // forked is the answer of fork.

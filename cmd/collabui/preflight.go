@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/spf13/pflag"
 	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
@@ -24,7 +21,6 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/internal/store/experiments"
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -38,37 +34,25 @@ func addNoProbe(f *pflag.FlagSet, to *bool) {
 	f.BoolVar(to, "no-probe", false, "try no model before the start; its key must be there all the same")
 }
 
-// admit opens a session for session.admit.
-func (a *app) admit(ctx context.Context, x spec.Spec, noProbe bool, todo string) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-
-	return s.admit(ctx, x, noProbe, todo)
-}
-
 // admit records the specification of a run that is new, after the workers have checked that it can be run to its end.
-// A run of the same specification is left as it is. One of another specification is replaced if it has produced
-// nothing, and refused otherwise. Whatever is refused leaves nothing behind.
+// A run of the same specification is left as it is, and one of another is refused. Whatever is refused leaves nothing
+// behind.
 func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo string) error {
 	name := runs.Run(x.Name)
-	recorded, known, err := name.Spec().Sure(ctx, s.bucket)
+	_, known, err := name.Spec().Sure(ctx, s.bucket)
 	if err != nil {
 		return err
 	}
-	same := known && difference(recorded, x) == ""
-	_, unused, err := collect.Unused(ctx, s.bucket, name)
-	if err != nil {
-		return err
-	}
-	if known && (same || !unused) {
+	if known {
 		return recordSpec(ctx, s.bucket, x, todo)
 	}
-	if half, err := collect.CutShort(ctx, s.bucket, name); err != nil || half {
-		return cmp.Or(err, fault.New(fault.Invalid, "there is no run %s, but a part of one: a fork or a copy of that "+
-			"name was cut short. Finish it with the same command as before, or choose another name", x.Name))
+	part, err := s.bucket.List(ctx, name.Prefix())
+	if err != nil {
+		return err
+	}
+	if len(part) > 0 {
+		return fault.New(fault.Invalid, "there is no run %s, but a part of one: a fork or a copy of that name was cut "+
+			"short. Finish it with the same command as before, or choose another name", x.Name)
 	}
 
 	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
@@ -76,25 +60,6 @@ func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo str
 	}
 	if err := s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, x); err != nil {
 		return err
-	}
-	if unused {
-		if err := collect.Forget(ctx, s.bucket, name, func() error { return s.terminate(ctx, x.Name) }); err != nil {
-			return err
-		}
-		say(s.err, "run %s of another specification, which had produced nothing, is replaced", x.Name)
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(3 * activities.RunKept): // until no worker relies on it any more
-		}
-		left, err := s.bucket.List(ctx, name.Prefix())
-		if err == nil && len(left) > 0 {
-			err = fault.New(fault.Transient, "an activity of the run %s that was replaced has written %s meanwhile: "+
-				"choose another name", x.Name, left[0].Key)
-		}
-		if err != nil {
-			return err
-		}
 	}
 
 	return recordSpec(ctx, s.bucket, x, todo)
@@ -179,17 +144,6 @@ func (s *session) admitExperiment(ctx context.Context, x design.Experiment, noPr
 	}
 
 	return s.preflight(ctx, x.Name, id, all...)
-}
-
-// terminate ends the workflow of a run, if it is open.
-func (s *session) terminate(ctx context.Context, run string) error {
-	err := s.temporal.TerminateWorkflow(ctx, run, "", "replaced before it had produced anything")
-	var none *serviceerror.NotFound
-	if err != nil && !errors.As(err, &none) {
-		return fault.New(fault.Transient, "end the workflow of run %s: %w", run, err)
-	}
-
-	return nil
 }
 
 // preflightLimit limits all checks of a start. A model that thinks may take two minutes for its trial.

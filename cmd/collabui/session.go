@@ -33,7 +33,7 @@ type session struct {
 
 // connect opens a session. The caller closes it. Until then, the command's context ends when the services do.
 func (a *app) connect(ctx context.Context) (*session, error) {
-	unguard := a.guard(a.leave)
+	unguard := a.guard()
 	s, err := a.open(ctx)
 	if err != nil {
 		unguard()
@@ -43,6 +43,15 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 	s.unguard = unguard
 
 	return s, nil
+}
+
+// connectUp is connect after the local services have been started, if need be.
+func (a *app) connectUp(ctx context.Context, o upOptions) (*session, error) {
+	if err := a.ensureUp(ctx, o); err != nil {
+		return nil, err
+	}
+
+	return a.connect(ctx)
 }
 
 func (a *app) open(ctx context.Context) (*session, error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
@@ -109,17 +108,6 @@ func (a *app) show(ctx context.Context, b store.Bucket, e config.Endpoints, run 
 	st.View = runPage(e, run)
 
 	return a.print(st, st.text)
-}
-
-// showFinished prints the result of a finished run, and how to start another.
-func (a *app) showFinished(ctx context.Context, b store.Bucket, e config.Endpoints, s spec.Spec, file string) error {
-	if err := a.show(ctx, b, e, s.Name); err != nil || a.json {
-		return err
-	}
-	another := a.typed("train %s --name %s-2 --seed %d", file, s.Name, s.Seed+1)
-	say(a.out, "\nThis run is finished. To start another: %s, or edit a copy of the file.", another)
-
-	return nil
 }
 
 // leftOutText prints the failed slots by epoch.

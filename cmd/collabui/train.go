@@ -60,109 +60,79 @@ func (o *trainOptions) addFlags(f *pflag.FlagSet) {
 // untilStage1 is the value of --until.
 const untilStage1 = "stage-1"
 
-// input returns what the workflow of a run is started with.
-func (o trainOptions) input(run string) workflows.RunInput {
-	return workflows.RunInput{Name: run, FineTune: o.until != ""}
-}
-
 func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 	if o.until != "" && o.until != untilStage1 {
 		return fault.New(fault.Invalid, "--until must be %s, not %q", untilStage1, o.until)
 	}
-	if isRun(file) {
-		return a.runTrainStored(ctx, o, file)
+	stored := isRun(file)
+	if stored && (o.run.name != "" || o.run.seed >= 0 || o.check) {
+		return fault.New(fault.Invalid, "--name, --seed and --check need a file with a specification; %q is a run",
+			file)
 	}
-	s, err := o.run.load(file)
-	if err != nil {
-		return err
+	var of spec.Spec
+	if !stored {
+		var err error
+		if of, err = o.run.load(file); err != nil {
+			return err
+		}
 	}
 	if o.check {
-		text, err := s.YAML()
+		text, err := of.YAML()
 		if err != nil {
 			return err
 		}
 
-		return a.print(s, func(w io.Writer) { _, _ = w.Write(text) })
+		return a.print(of, func(w io.Writer) { _, _ = w.Write(text) })
 	}
 
-	return a.withServices(ctx, o.up, func(ctx context.Context) error { return a.trainFile(ctx, o, file, s) })
+	s, err := a.connectUp(ctx, o.up)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	in := workflows.RunInput{Name: of.Name, FineTune: o.until != ""}
+	if stored {
+		in.Name = file
+		if _, err := runs.Run(file).Find(ctx, s.bucket); err != nil {
+			return fmt.Errorf("%q is neither a file with a specification nor a run: %w", file, err)
+		}
+	} else if err := s.admit(ctx, of, o.noProbe, anotherName(file)); err != nil {
+		return err
+	}
+
+	return s.goOn(ctx, in, o.detach)
 }
 
-// trainFile admits the specification of a file, and continues its run.
-func (a *app) trainFile(ctx context.Context, o trainOptions, file string, s spec.Spec) error {
-	b, e, err := a.bucket()
-	if err != nil {
-		return err
-	}
-	if err := a.admit(ctx, s, o.noProbe, anotherName(file)); err != nil {
-		return err
-	}
-
-	ended, err := runs.Run(s.Name).End().Exists(ctx, b)
-	if err != nil {
-		return err
-	}
-	if ended && o.until == "" {
-		return a.showFinished(ctx, b, e, s, file)
-	}
-
-	return a.goOn(ctx, o.input(s.Name), o.detach)
-}
-
-// runTrainStored continues a run of the store.
-func (a *app) runTrainStored(ctx context.Context, o trainOptions, run string) error {
-	if o.run.name != "" || o.run.seed >= 0 || o.check {
-		return fault.New(fault.Invalid, "--name, --seed and --check need a file with a specification; %q is a run", run)
-	}
-
-	return a.withServices(ctx, o.up, func(ctx context.Context) error { return a.trainStored(ctx, o, run) })
-}
-
-func (a *app) trainStored(ctx context.Context, o trainOptions, run string) error {
-	b, e, err := a.bucket()
-	if err != nil {
-		return err
-	}
-	if _, err := runs.Run(run).Find(ctx, b); err != nil {
-		return fmt.Errorf("%q is neither a file with a specification nor a run: %w", run, err)
-	}
-	ended, err := runs.Run(run).End().Exists(ctx, b)
-	if err != nil {
-		return err
-	}
-	if ended && o.until == "" {
-		return a.show(ctx, b, e, run)
-	}
-
-	return a.goOn(ctx, o.input(run), o.detach)
-}
-
-// goOn starts the workflow of a run that is recorded, or attaches to it, and shows it until it ends.
-func (a *app) goOn(ctx context.Context, in workflows.RunInput, detach bool) error {
-	session, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
+// goOn starts the workflow of a run that is recorded, or attaches to it, and shows it until it ends. A run that has
+// ended is only shown.
+func (s *session) goOn(ctx context.Context, in workflows.RunInput, detach bool) error {
+	run := runs.Run(in.Name)
 	if in.FineTune {
-		tuned, err := runs.Run(in.Name).Base().Exists(ctx, session.bucket)
+		tuned, err := run.Base().Exists(ctx, s.bucket)
 		if err != nil {
 			return err
 		}
 		if tuned {
-			return a.showStage1(ctx, session.bucket, in.Name)
+			return s.showStage1(ctx, s.bucket, in.Name)
 		}
 	}
-	if err := session.start(ctx, in); err != nil {
+	ended, err := run.End().Exists(ctx, s.bucket)
+	if err != nil {
+		return err
+	}
+	if ended {
+		return s.show(ctx, s.bucket, s.ends, in.Name)
+	}
+	if err := s.start(ctx, in); err != nil {
 		return err
 	}
 	if detach {
-		x := detached{Run: in.Name, Started: true, View: runPage(session.ends, in.Name)}
+		x := detached{Run: in.Name, Started: true, View: runPage(s.ends, in.Name)}
 
-		return a.print(x, func(w io.Writer) { x.text(w, a.typed("watch %s", in.Name)) })
+		return s.print(x, func(w io.Writer) { x.text(w, s.typed("watch %s", in.Name)) })
 	}
 
-	return session.watch(ctx, in)
+	return s.watch(ctx, in)
 }
 
 // detached is a run that was started and is not watched.

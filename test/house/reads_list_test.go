@@ -105,7 +105,6 @@ var reads = map[string]string{
 	"internal/store/fork.takeIf Sure":           "that the original has no such object",
 
 	// The care of the store.
-	"internal/store/collect.CutShort Exists":         "a person sees the answer and asks again",
 	"internal/store/collect.collector.recollect May": "the manifests are read",
 	"internal/store/collect.collector.still Exists":  "what two collections found dead is looked for once more",
 	"internal/store/collect.rescue.undelete Exists":  "the run is looked for again when its mark is written",

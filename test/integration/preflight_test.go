@@ -120,23 +120,3 @@ func (p probed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 }
-
-// TestARunThatProducedNothingIsReplaced starts a run whose agent of stage 1 stops answering when it has been checked,
-// and then another specification under the same name.
-func TestARunThatProducedNothingIsReplaced(t *testing.T) {
-	t.Parallel()
-	model := httptest.NewServer(probed{window: 100000})
-	t.Cleanup(model.Close)
-	m := newMachine(t, specification)
-	stuck := m.write("stuck.yaml", strings.Replace(specification, "finetune: {", "finetune: {levels: [1], ", 1)+
-		fmt.Sprintf("models: {judge: {base_url: '%s/v1', model: j}}\nsynthesis: {agent: judge}\n", model.URL))
-	m.must("train", stuck, "--detach")
-	m.poll("the run waits for its model", time.Minute, time.Second, func() bool {
-		out, _ := m.try("show", "kill")
-
-		return strings.Contains(out, "503")
-	})
-	m.says([]string{"run kill of another specification, which had produced nothing, is replaced"},
-		"train", m.spec, "--detach")
-	m.eventually("the new run trains", 2*time.Minute, func() bool { return m.count("/finetune/") > 0 })
-}
