@@ -162,7 +162,7 @@ base() {
 [ -e "$dir/random" ] || model
 [ -e "$dir/copying" ] || lesson 1 random copying 28800
 [ -e "$dir/taught" ] || lesson 2 copying taught 19200
-run up --tabs 48 --policy "http://$gateway/v1"
+COLLABUI_POLICY="http://$gateway/v1" run up --tabs 48
 [ -e "$dir/base" ] || base
 example production-small
 sed "s#../../##" examples/experiments/small/production-small.yaml >"$dir/experiment.yaml"

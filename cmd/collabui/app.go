@@ -25,8 +25,7 @@ type app struct {
 	out, err io.Writer
 	data     string // data folder
 	json     bool
-	cluster  bool              // start nothing here: addresses come from the environment and flags
-	given    *config.Endpoints // addresses of a cluster, from the environment and flags
+	cluster  bool // start nothing here: addresses come from the environment
 
 	leave context.CancelCauseFunc // ends what is attached to the services
 }
@@ -58,9 +57,6 @@ func (a *app) print(v any, text func(w io.Writer)) error {
 // endpoints returns the addresses of the services: of the data folder if its supervisor runs, otherwise of the
 // environment.
 func (a *app) endpoints() (config.Endpoints, error) {
-	if a.given != nil {
-		return *a.given, nil
-	}
 	if _, alive := supervisor.Read(a.data); alive && !a.cluster {
 		return supervisor.Endpoints(a.data)
 	}

@@ -67,7 +67,6 @@ func TestCommandLines(t *testing.T) {
 		{"frobnicate", exitInvalid, "unknown command"},
 		{"envs frobnicate", exitInvalid, "unknown command"},
 		{"runs --frob", exitInvalid, "unknown flag"},
-		{"runs --older soon", exitInvalid, "invalid argument"},
 		{"line accept x y --data " + data, exitInvalid, "unknown command"},
 		{"line promote x y --data " + data, exitInvalid, `required flag(s) "why" not set`},
 		{"resume x --retry-failed --accept-failed --data " + data, exitInvalid, "none of the others can be"},

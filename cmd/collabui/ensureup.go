@@ -17,14 +17,13 @@ import (
 const maxTabs = 64
 
 // ensureUp starts a supervisor in the background if none runs, and waits until it is ready. On a cluster it starts
-// nothing and notes the addresses.
+// nothing.
 func (a *app) ensureUp(ctx context.Context, o upOptions) error {
-	e, err := o.external.endpoints()
+	e, err := config.FromEnv()
 	if err != nil {
 		return err
 	}
 	if a.cluster {
-		a.given = &e
 		return e.Complete()
 	}
 	if o.tabs < 1 || o.tabs > maxTabs {

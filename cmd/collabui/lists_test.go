@@ -112,7 +112,7 @@ func TestWhoLooksForRunsListsNoObjects(t *testing.T) {
 			return err
 		}},
 		{"runs", func(b *lister) error {
-			return a.listRuns(ctx, b, config.Endpoints{}, runsOptions{})
+			return a.listRuns(ctx, b, config.Endpoints{}, false)
 		}},
 		{"delete", func(b *lister) error {
 			b.Memory = threeRuns(t)

@@ -54,11 +54,13 @@ func TestTheDoctorFindsAStoreThatOverwrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := httptest.NewServer(c.answer)
 			t.Cleanup(srv.Close)
-			e := config.Endpoints{Store: store.Config{
-				Bucket: "bucket", Region: "us-east-1", Access: "a", Secret: "b",
-			}}
-			e.SetStore(srv.URL)
-			found := (&app{cluster: true, given: &e}).promises(t.Context())
+			for name, value := range map[string]string{
+				config.EnvS3: srv.URL, config.EnvBucket: "bucket", config.EnvAccess: "a", config.EnvSecret: "b",
+				config.EnvTemporal: "h:7233", config.EnvPolicy: "http://h/v1", config.EnvRegion: "us-east-1",
+			} {
+				t.Setenv(name, value)
+			}
+			found := (&app{cluster: true}).promises(t.Context())
 			if len(found) != 1 || found[0].OK != c.ok || !strings.Contains(found[0].Detail, c.want) {
 				t.Errorf("promises = %+v, want one that contains %q and is all right: %v", found, c.want, c.ok)
 			}

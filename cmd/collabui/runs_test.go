@@ -70,7 +70,7 @@ func TestRunsWaitsForTemporalOnce(t *testing.T) {
 	address, accepted := silentServer(t)
 	var out bytes.Buffer
 	a := &app{out: &out, err: &out}
-	if err := a.listRuns(t.Context(), b, config.Endpoints{Temporal: address}, runsOptions{usage: true}); err != nil {
+	if err := a.listRuns(t.Context(), b, config.Endpoints{Temporal: address}, true); err != nil {
 		t.Fatal(err)
 	}
 

@@ -16,54 +16,25 @@ import (
 // defaultTabs is the number of concurrent episodes on a small machine.
 const defaultTabs = 3
 
-// upOptions are the flags of commands that start the local services.
+// upOptions are the flags of commands that start the local services. Addresses of services that run elsewhere are in
+// the environment.
 type upOptions struct {
-	tabs     int
-	external externalOptions
+	tabs int
 }
 
 func (o *upOptions) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.tabs, "tabs", defaultTabs, "concurrent episodes")
-	o.external.addFlags(f)
-}
-
-// externalOptions replace local services by addresses, each independently.
-type externalOptions struct {
-	temporal, s3, redis, policy string
-}
-
-func (o *externalOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.temporal, "temporal", "", "use the Temporal server at `HOST:PORT` instead of a local one")
-	f.StringVar(&o.s3, "s3", "",
-		"use the S3 server at `URL` instead of a local one; keys from "+config.EnvAccess+" and "+config.EnvSecret)
-	f.StringVar(&o.redis, "redis", "", "use the Redis server at `URL` instead of a local one")
-	f.StringVar(&o.policy, "policy", "", "use the policy servers at `URL,URL…` (each up to /v1) instead of a local one")
-}
-
-// endpoints returns those of the environment, with what the flags say.
-func (o *externalOptions) endpoints() (config.Endpoints, error) {
-	e, err := config.FromEnv()
-	override := func(flag string, to *string) {
-		if flag != "" {
-			*to = flag
-		}
-	}
-	override(o.temporal, &e.Temporal)
-	override(o.redis, &e.Redis)
-	override(o.policy, &e.Policy)
-	if o.s3 != "" {
-		e.SetStore(o.s3)
-	}
-
-	return e, err
 }
 
 func upCmd(a *app) *cobra.Command {
 	var o upOptions
 	var foreground bool
 	c := &cobra.Command{
-		Use:     "up",
-		Short:   "Start the local services, the policy server and a worker",
+		Use:   "up",
+		Short: "Start the local services, the policy server and a worker",
+		Long: `up starts the local services, the policy server and a worker. A service whose address is in ` +
+			config.EnvTemporal + `, ` + config.EnvS3 + `, ` + config.EnvRedis + ` or ` + config.EnvPolicy + ` is used
+there, and none is started.`,
 		Example: "  collabui up --data /tmp/other",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -95,7 +66,7 @@ func (a *app) runForeground(ctx context.Context, o upOptions) error {
 	if err := a.local(); err != nil {
 		return err
 	}
-	e, err := o.external.endpoints()
+	e, err := config.FromEnv()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package config reads the addresses of services. Addresses come from flags or the environment, secrets from the
+// Package config reads the addresses of services. Addresses come from the environment, secrets from the
 // environment or from files that it names.
 package config
 
