@@ -67,20 +67,25 @@ func (st *status) readLive(ctx context.Context, b store.Bucket, e config.Endpoin
 	st.Live = l
 }
 
-// read asks a run for its progress.
-func (l *live) read(ctx context.Context, t client.Client, st workflows.Status) {
-	var ok bool
-	if l.Progress, l.Level, ok = progressOf(ctx, t, st); !ok {
-		return
-	}
-	done, all := l.Done, l.Slots
-	if l.Phase == workflows.PhaseUpdates {
-		done, all = l.Updates, l.Agents
-	}
-	if took := time.Since(l.Since); done > 0 && !l.Since.IsZero() {
+// read asks a run for its progress. It is false if nobody answers.
+func (l *live) read(ctx context.Context, t client.Client, st workflows.Status) (ok bool) {
+	l.Progress, l.Level, ok = progressOf(ctx, t, st)
+	done, all := l.counted()
+	if took := time.Since(l.Since); 0 < done && done < all && !l.Since.IsZero() {
 		l.PerMinute = float64(done) / took.Minutes()
 		l.LeftS = took.Seconds() / float64(done) * float64(all-done)
 	}
+
+	return ok
+}
+
+// counted returns how much of the phase is done, and what it has in all.
+func (l *live) counted() (done, all int) {
+	if l.Phase == workflows.PhaseUpdates {
+		return l.Updates, l.Agents
+	}
+
+	return l.Done, l.Slots
 }
 
 // readSurroundings reads what the workers say of themselves and of the servers that the run's specification names.
@@ -147,7 +152,7 @@ func (l *live) text(w io.Writer) {
 		return
 	}
 	if l.Phase != "" {
-		say(w, "now: %s", l.line())
+		say(w, "now: %s", l.line(false))
 	}
 	for _, x := range l.Stuck {
 		say(w, "%s", x)
@@ -159,8 +164,16 @@ func (l *live) text(w io.Writer) {
 	l.Around.text(w)
 }
 
-// line describes the phase.
-func (l *live) line() string {
+// units are what phases count if not episodes.
+var units = map[string]string{
+	workflows.PhaseDemonstrations: "demonstrations",
+	workflows.PhaseExploration:    "tasks explored",
+	workflows.PhaseSynthesis:      "trajectories written about",
+	workflows.PhaseUpdates:        "agents",
+}
+
+// line describes the phase, with a bar if that is asked for.
+func (l *live) line(bar bool) string {
 	out := l.Phase
 	if l.Level != "" {
 		out = l.Level + ", " + out
@@ -168,14 +181,18 @@ func (l *live) line() string {
 	if l.Steps > 0 {
 		out += fmt.Sprintf(" after %d optimiser steps", l.Steps)
 	}
-	switch {
-	case l.Phase == workflows.PhaseUpdates:
-		out += fmt.Sprintf(", %d of %d agents", l.Updates, l.Agents)
-	case l.Slots > 0:
-		out += fmt.Sprintf(", %d of %d %s", l.Done, l.Slots, cmp.Or(units[l.Phase], "episodes"))
+	if done, all := l.counted(); all > 0 {
+		before := ","
+		if bar {
+			before = " " + blocks(done, all)
+		}
+		out += fmt.Sprintf("%s %d of %d %s", before, done, all, cmp.Or(units[l.Phase], "episodes"))
 	}
 	if l.Done > 0 && l.Plays() {
 		out += fmt.Sprintf(", %.1f %% right", 100*float64(l.Successes)/float64(l.Done))
+	}
+	if l.Pairs > 0 {
+		out += fmt.Sprintf(", %d pairs", l.Pairs)
 	}
 	if l.Next != nil {
 		out += fmt.Sprintf(", %d of %d episodes of the next epoch", l.Next.Done, l.Next.Slots)

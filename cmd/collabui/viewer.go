@@ -23,11 +23,6 @@ type viewer struct {
 	position string // position in the stream of events
 	seen     map[string]bool
 	paused   string // the reason that was shown
-
-	// For the estimate of the time that is left.
-	phase string
-	began time.Time
-	from  int // done when the phase began
 }
 
 func (a *app) viewer(run string) *viewer {
@@ -51,18 +46,19 @@ func (v *viewer) status(ctx context.Context, t client.Client, status workflows.S
 
 // progress shows the progress of the workflow that a run waits for, or of the one that this waits for.
 func (v *viewer) progress(ctx context.Context, t client.Client, where string, status workflows.Status) {
-	p, of, ok := progressOf(ctx, t, status)
-	if !ok {
+	var now live
+	if !now.read(ctx, t, status) {
 		if ctx.Err() != context.Canceled { // ctrl-C
 			v.bar("%s", where)
 		}
 
 		return
 	}
-	if phase := where + p.Phase + fmt.Sprint(p.Steps); phase != v.phase || v.began.IsZero() {
-		v.phase, v.began, v.from = phase, time.Now(), p.Done
+	if strings.HasPrefix(where, now.Phase) {
+		v.bar("%s", now.line(true))
+	} else {
+		v.bar("%s, %s", where, now.line(true))
 	}
-	v.bar("%s", v.describe(p, where, of))
 }
 
 // progressOf asks the child of a run, and the child of that, for their progress, and the epoch that began beside them
@@ -93,66 +89,6 @@ func (v *viewer) objects() func(done, all int) {
 			v.bar("%s %d/%d objects", blocks(done, all), done, all)
 		}
 	}
-}
-
-// units are what phases of stage 1 count.
-var units = map[string]string{
-	workflows.PhaseDemonstrations: "demonstrations",
-	workflows.PhaseExploration:    "tasks explored",
-	workflows.PhaseSynthesis:      "trajectories written about",
-}
-
-// describe returns one line about progress.
-func (v *viewer) describe(p workflows.Progress, where, of string) string {
-	line := v.phaseOf(p, where, of)
-	if p.Next != nil {
-		line += fmt.Sprintf("; next epoch %d/%d", p.Next.Done, p.Next.Slots)
-	}
-
-	return line
-}
-
-// phaseOf returns one line about the progress of a phase.
-func (v *viewer) phaseOf(p workflows.Progress, where, of string) string {
-	rate := 0.0
-	if p.Done > 0 {
-		rate = 100 * float64(p.Successes) / float64(p.Done)
-	}
-	steps := ""
-	if p.Steps > 0 {
-		steps = fmt.Sprintf(" after %d optimiser steps", p.Steps)
-	}
-	done := fmt.Sprintf("%s %d/%d", blocks(p.Done, p.Slots), p.Done, p.Slots)
-	left := v.left(p.Done, p.Slots)
-
-	switch p.Phase {
-	case workflows.PhaseRollouts:
-		return fmt.Sprintf("%s %s episodes, %.1f %% right so far, %d pairs%s", where, done, rate, p.Pairs, left)
-	case workflows.PhaseAhead:
-		return fmt.Sprintf("%s, next: %s episodes, %.1f %% right so far, %d pairs%s", where, done, rate, p.Pairs, left)
-	case workflows.PhaseUpdates:
-		return fmt.Sprintf("%s %s %d/%d updates", where, blocks(p.Updates, p.Agents), p.Updates, p.Agents)
-	case workflows.PhaseDemonstrations, workflows.PhaseExploration, workflows.PhaseSynthesis:
-		return fmt.Sprintf("%s %s %s %s%s", where, of, done, units[p.Phase], left)
-	case workflows.PhaseEvaluation:
-		if !strings.HasPrefix(where, p.Phase) {
-			where = strings.TrimSpace(where + " " + p.Phase)
-		}
-		return fmt.Sprintf("%s%s %s episodes, %.1f %% right so far%s", where, steps, done, rate, left)
-	}
-
-	return fmt.Sprintf("%s: %s%s", where, p.Phase, steps)
-}
-
-// left returns the estimated time until all is done, once enough is done for an estimate.
-func (v *viewer) left(done, all int) string {
-	n := done - v.from
-	if n < 5 || done >= all {
-		return ""
-	}
-	left := time.Duration(float64(time.Since(v.began)) / float64(n) * float64(all-done))
-
-	return ", about " + left.Round(time.Second).String() + " left"
 }
 
 // blocks returns a bar of 24 characters.
