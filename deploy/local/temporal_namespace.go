@@ -8,7 +8,6 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
@@ -43,7 +42,7 @@ func createNamespace(file, name string) error {
 }
 
 // waitNamespace returns when a client can use the namespace: it is described,
-// has all search attributes, and its workflows can be listed by them.
+// and its workflows can be listed by all search attributes.
 func waitNamespace(ctx context.Context, addr, name string) error {
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	c, err := client.NewLazyClient(client.Options{
@@ -67,10 +66,6 @@ func checkNamespace(ctx context.Context, c client.Client, name string) error {
 		return fmt.Errorf("describe: %w", err)
 	}
 
-	if err := ensureSearchAttributes(ctx, c, name); err != nil {
-		return err
-	}
-
 	for attribute := range searchAttributes {
 		if _, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: name,
@@ -79,41 +74,6 @@ func checkNamespace(ctx context.Context, c client.Client, name string) error {
 		}); err != nil {
 			return fmt.Errorf("list by %s: %w", attribute, err)
 		}
-	}
-
-	return nil
-}
-
-// ensureSearchAttributes adds the search attributes that the namespace lacks.
-func ensureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
-	list := &operatorservice.ListSearchAttributesRequest{Namespace: namespace}
-	have, err := c.OperatorService().ListSearchAttributes(ctx, list)
-	if err != nil {
-		return fmt.Errorf("list the search attributes: %w", err)
-	}
-
-	missing := map[string]enumspb.IndexedValueType{}
-	for name, want := range searchAttributes {
-		switch got, ok := have.CustomAttributes[name]; {
-		case !ok:
-			missing[name] = want
-		case got != want:
-			what := fmt.Sprintf("search attribute %s has type %s, needed is %s", name, got, want)
-			return &problem{exitData, what, "use another namespace or move the database away", nil}
-		}
-	}
-
-	if len(missing) == 0 {
-		return nil
-	}
-
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-		Namespace:        namespace,
-		SearchAttributes: missing,
-	})
-
-	if err != nil {
-		return fmt.Errorf("add search attributes: %w", err)
 	}
 
 	return nil

@@ -115,27 +115,6 @@ func wantListed(t *testing.T, c client.Client, query string) {
 	}
 }
 
-func TestTemporalAddsSearchAttributesToAnOlderNamespace(t *testing.T) {
-	t.Parallel()
-
-	dir := t.TempDir()
-	file := filepath.Join(dir, "temporal.db")
-	if err := ensureSchema(t.Context(), file); err != nil {
-		t.Fatal(err)
-	}
-
-	ns, err := sqliteschema.NewNamespaceConfig(clusterName, testNamespace, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := sqliteschema.CreateNamespaces(sqliteConfig(file), ns); err != nil {
-		t.Fatal(err)
-	}
-
-	launch(t, "temporal", "--dir", dir) // It is ready only when all attributes can be queried.
-}
-
 func TestTemporalRecoversFromAKillDuringItsFirstBoot(t *testing.T) {
 	t.Parallel()
 

@@ -77,7 +77,7 @@ type temporalPages struct {
 	c client.Client
 }
 
-// pausedRuns is the query of a saved filter.
+// pausedRuns is the filter of paused runs in docs/operate.md.
 const pausedRuns = `WorkflowType="Run" AND ExecutionStatus="Running" AND CollabStage="paused"`
 
 // newTemporalPages connects to a machine's Temporal.

@@ -187,7 +187,7 @@ func turns(t *testing.T, c redis.UniversalClient, workers int) (n int) {
 func TestARealClusterIsUsedWhole(t *testing.T) {
 	t.Parallel()
 	addresses, kill := cluster(t)
-	c := open(t, "redis+cluster://worker:pw@"+strings.Join(addresses[:2], ","))
+	c := open(t, "redis+cluster://worker:pw@"+addresses[0]+"?addr="+addresses[1])
 	for what, err := range map[string]error{
 		"what it is": config.CheckRedis(t.Context(), c), "limits": limits.Check(t.Context(), c),
 		"progress": events.Over(c).Check(t.Context()),
@@ -244,7 +244,7 @@ func TestRealSentinelsLeadToTheMaster(t *testing.T) {
 	master, _ := node(t, `save ""`, "user worker on >pw ~collabui:* +@all -@admin")
 	host, port, _ := net.SplitHostPort(master)
 	sentinel, _ := node(t, fmt.Sprintf("sentinel monitor main %s %s 1", host, port))
-	c := open(t, "redis+sentinel://worker:pw@"+sentinel+"/main/1")
+	c := open(t, "redis+sentinel://"+sentinel+"/1?master_name=main&username=worker&password=pw")
 	if err := limits.Check(t.Context(), c); err != nil {
 		t.Errorf("limits.Check = %v, want nil", err)
 	}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -51,17 +50,6 @@ func Redacted(addr string) string {
 
 // redacted is Redacted for one address. An address that might hide a password in an unusual place is not shown at all.
 func redacted(addr string) string {
-	if parts := severalHosts.FindStringSubmatch(addr); parts != nil {
-		who, _, secret := strings.Cut(parts[3], ":")
-		if secret {
-			who += ":xxxxx"
-		}
-		if who != "" {
-			who += "@"
-		}
-
-		return fmt.Sprintf("%s+%s://%s%s%s", parts[1], parts[2], who, parts[4], parts[5])
-	}
 	u, err := url.Parse(strings.TrimSpace(addr))
 	if err != nil || u.User == nil && strings.Contains(addr, "@") || strings.Contains(u.Path, "@") {
 		return "(an unreadable address)"

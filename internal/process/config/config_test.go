@@ -109,16 +109,16 @@ func TestRedactedAddressesHoldNoPassword(t *testing.T) {
 		"redis://:pw@h:1/0":   "redis://:xxxxx@h:1/0",
 		"redis://:p,w,pw@h:1": "redis://:xxxxx@h:1",
 
-		"rediss+cluster://u:pw@a:1,b:2,[::1]:3":             "rediss+cluster://u:xxxxx@a:1,b:2,[::1]:3",
-		"redis+sentinel://a:1,b:2/m/0?sentinel_password=pw": "redis+sentinel://a:1,b:2/m/0",
-		"redis://h:1?password=pw&protocol=3":                "redis://h:1?password=xxxxx&protocol=3",
-		"https://h/v1?api_key=pw":                           "https://h/v1?api_key=xxxxx",
-		"http://h/v1?api-version=2024":                      "http://h/v1?api-version=2024",
-		"redis://a:pw@h:x y":                                unreadable,
-		"http://h/v1,a:pw@g/v1":                             unreadable,
-		"a:pw@g:1/v1":                                       unreadable,
-		"http://h/v1,http://pw@g:x y":                       "http://h/v1," + unreadable,
-		"http://a:pw@h/v1, https://b:pw@g/v1 ,http://f/v1":  "http://a:xxxxx@h/v1,https://b:xxxxx@g/v1,http://f/v1",
+		"rediss+cluster://u:pw@a:1?addr=b:2":               "rediss+cluster://u:xxxxx@a:1?addr=b:2",
+		"redis+sentinel://a:1/0?master_name=m&password=pw": "redis+sentinel://a:1/0?master_name=m&password=xxxxx",
+		"redis://h:1?password=pw&protocol=3":               "redis://h:1?password=xxxxx&protocol=3",
+		"https://h/v1?api_key=pw":                          "https://h/v1?api_key=xxxxx",
+		"http://h/v1?api-version=2024":                     "http://h/v1?api-version=2024",
+		"redis://a:pw@h:x y":                               unreadable,
+		"http://h/v1,a:pw@g/v1":                            unreadable,
+		"a:pw@g:1/v1":                                      unreadable,
+		"http://h/v1,http://pw@g:x y":                      "http://h/v1," + unreadable,
+		"http://a:pw@h/v1, https://b:pw@g/v1 ,http://f/v1": "http://a:xxxxx@h/v1,https://b:xxxxx@g/v1,http://f/v1",
 	} {
 		got := Redacted(in)
 		if got != want {

@@ -1,13 +1,11 @@
 package config
 
 import (
-	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,8 +19,9 @@ import (
 const redisTimeout = 300 * time.Millisecond
 
 // redisForms is what an address of Redis may look like.
-const redisForms = "redis://USER:PASSWORD@HOST:PORT/DATABASE, redis+cluster://USER:PASSWORD@HOST:PORT,HOST:PORT or " +
-	"redis+sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DATABASE, with rediss for TLS"
+const redisForms = "redis://USER:PASSWORD@HOST:PORT/DATABASE, redis+cluster://USER:PASSWORD@HOST:PORT?addr=HOST:PORT or " +
+	"redis+sentinel://HOST:PORT/DATABASE?master_name=NAME&username=USER&password=PASSWORD&addr=HOST:PORT, with rediss " +
+	"for TLS"
 
 // silence is a logger that drops everything.
 type silence struct{}
@@ -48,42 +47,40 @@ func (e Endpoints) OpenRedis() (redis.UniversalClient, error) {
 	now := Live(EnvRedis, e.Redis)
 	keys := func() (string, string) {
 		if x, err := parseRedis(now()); err == nil {
-			return x.options.Username, x.options.Password
+			return x.user, x.password
 		}
 
-		return a.options.Username, a.options.Password
+		return a.user, a.password
 	}
 
 	return a.open(keys), nil
 }
 
-// redisAddress is an address of Redis.
+// redisAddress is an address of Redis: of one server, of a cluster, or of the sentinels of a server.
 type redisAddress struct {
-	kind    string   // cluster, sentinel or, for one server, nothing
-	hosts   []string // host:port of nodes of the cluster, or of sentinels
-	master  string   // as sentinels call it
-	options *redis.Options
-	queries url.Values
+	one            *redis.Options
+	cluster        *redis.ClusterOptions
+	sentinels      *redis.FailoverOptions
+	user, password string
 }
 
 // open returns a client, which makes no request.
 func (a redisAddress) open(keys func() (user, password string)) redis.UniversalClient {
-	o := a.options
-	switch a.kind {
-	case "cluster":
-		return redis.NewClusterClient(&redis.ClusterOptions{
-			Addrs: a.hosts, CredentialsProvider: keys, TLSConfig: o.TLSConfig,
-			DialTimeout: redisTimeout, ReadTimeout: redisTimeout, WriteTimeout: redisTimeout,
-			MaxRetries: -1, DialerRetries: 1,
-		})
-	case "sentinel":
-		return redis.NewFailoverClient(&redis.FailoverOptions{
-			MasterName: a.master, SentinelAddrs: a.hosts, DB: o.DB, CredentialsProvider: keys, TLSConfig: o.TLSConfig,
-			SentinelUsername: a.queries.Get(sentinelUser), SentinelPassword: a.queries.Get(sentinelPassword),
-			DialTimeout: redisTimeout, ReadTimeout: redisTimeout, WriteTimeout: redisTimeout,
-			MaxRetries: -1, DialerRetries: 1,
-		})
+	if o := a.cluster; o != nil {
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
+		o.MaxRetries, o.DialerRetries = -1, 1
+		o.CredentialsProvider = keys
+
+		return redis.NewClusterClient(o)
 	}
+	if o := a.sentinels; o != nil {
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
+		o.MaxRetries, o.DialerRetries = -1, 1
+		o.CredentialsProvider = keys
+
+		return redis.NewFailoverClient(o)
+	}
+	o := a.one
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
 	o.MaxRetries = -1
 	o.CredentialsProvider = keys
@@ -91,87 +88,57 @@ func (a redisAddress) open(keys func() (user, password string)) redis.UniversalC
 	return redis.NewClient(o)
 }
 
-// The user and the password of sentinels, in the query of an address.
-const (
-	sentinelUser     = "sentinel_username"
-	sentinelPassword = "sentinel_password"
-)
-
-// severalHosts matches addresses with a kind: the protocol, the kind, user and password, hosts, path and query.
-var severalHosts = regexp.MustCompile(`^(rediss?)\+([a-z]+)://(?:([^/?]*)@)?([^/?@]*)(/[^?]*)?(?:\?(.*))?$`)
-
-// parseRedis reads an address. Its errors hold no password.
+// parseRedis reads an address. Its errors hold no password: those of the library name options, hosts and databases.
 func parseRedis(addr string) (a redisAddress, err error) {
-	parts := severalHosts.FindStringSubmatch(addr)
-	if parts == nil {
-		u, err := url.Parse(addr)
-		if err != nil || u.Opaque != "" || !slices.Contains([]string{"redis", "rediss", "unix"}, u.Scheme) {
-			return a, errors.New("it is no redis:// URL with a host")
-		}
-		if a.options, err = redis.ParseURL(addr); err != nil { // it names options and databases, not users
-			return a, fmt.Errorf("it cannot be used: %w", err)
-		}
-
-		return a, nil
+	u, err := url.Parse(addr)
+	if err != nil || u.Opaque != "" {
+		return a, errors.New("it is no redis:// URL with a host")
 	}
-	protocol, user, path := parts[1], parts[3], strings.Split(strings.Trim(parts[5], "/"), "/")
-	a.kind = parts[2]
-	if a.queries, err = url.ParseQuery(parts[6]); err != nil {
-		return a, errors.New("its query cannot be read")
+	protocol, kind, _ := strings.Cut(u.Scheme, "+")
+	if !slices.Contains([]string{"redis", "rediss", "unix"}, protocol) {
+		return a, errors.New("it is no redis:// URL with a host")
 	}
+	if kind != "" && u.Host == "" {
+		return a, errors.New("it has no host")
+	}
+	u.Scheme = protocol
 
-	port, known := "6379", []string{}
-	switch a.kind {
+	switch kind {
+	case "":
+		if a.one, err = redis.ParseURL(addr); err == nil {
+			a.user, a.password = a.one.Username, a.one.Password
+		}
 	case "cluster":
-		if path[0] != "" {
-			return a, fmt.Errorf("a cluster has no database %q", strings.Join(path, "/"))
+		if a.cluster, err = redis.ParseClusterURL(u.String()); err == nil {
+			a.user, a.password = a.cluster.Username, a.cluster.Password
+			anyName(a.cluster.TLSConfig)
+		}
+		if strings.Trim(u.Path, "/") != "" {
+			return a, fmt.Errorf("a cluster has no database %q", u.Path)
 		}
 	case "sentinel":
-		if path[0] == "" || len(path) > 2 {
-			return a, errors.New("it must name the master that the sentinels watch")
+		if a.sentinels, err = redis.ParseFailoverURL(u.String()); err == nil {
+			a.user, a.password = a.sentinels.Username, a.sentinels.Password
+			anyName(a.sentinels.TLSConfig)
+			if a.sentinels.MasterName == "" {
+				return a, errors.New("it must name the master that the sentinels watch, as master_name")
+			}
 		}
-		a.master, path = path[0], path[1:]
-		port, known = "26379", []string{sentinelUser, sentinelPassword}
 	default:
-		return a, fmt.Errorf("%q is neither cluster nor sentinel", a.kind)
+		return a, fmt.Errorf("%q is neither cluster nor sentinel", kind)
 	}
-	for name := range a.queries {
-		if !slices.Contains(known, name) {
-			return a, fmt.Errorf("it has an unknown option %q", name)
-		}
-	}
-	if a.hosts, err = redisHosts(parts[4], port); err != nil {
-		return a, err
-	}
-
-	if user != "" {
-		user += "@"
-	}
-	one := fmt.Sprintf("%s://%s%s/%s", protocol, user, a.hosts[0], strings.Join(path, "/"))
-	if a.options, err = redis.ParseURL(one); err != nil {
-		return a, errors.New("user, password or database cannot be read")
-	}
-	if a.options.TLSConfig != nil {
-		a.options.TLSConfig.ServerName = "" // every host has its own name
+	if err != nil {
+		return a, fmt.Errorf("it cannot be used: %w", err)
 	}
 
 	return a, nil
 }
 
-// redisHosts reads a list of hosts with or without a port.
-func redisHosts(list, port string) (hosts []string, err error) {
-	for host := range strings.SplitSeq(list, ",") {
-		name, own, err := net.SplitHostPort(host)
-		if err != nil {
-			name, own = strings.Trim(host, "[]"), port
-		}
-		if name == "" || strings.ContainsAny(name, " \t") {
-			return nil, fmt.Errorf("%q is no host", host)
-		}
-		hosts = append(hosts, net.JoinHostPort(name, cmp.Or(own, port)))
+// anyName lets several hosts have names of their own in their certificates.
+func anyName(c *tls.Config) {
+	if c != nil {
+		c.ServerName = ""
 	}
-
-	return hosts, nil
 }
 
 // CheckRedis finds out what a server is. A cluster or a sentinel that is addressed as one server is an invalid fault,
@@ -199,7 +166,7 @@ func CheckRedis(ctx context.Context, client redis.UniversalClient) error {
 			return fault.New(fault.Invalid, "this Redis is a cluster: write redis+cluster:// (rediss+cluster:// with TLS) "+
 				"in %s", EnvRedis)
 		case "sentinel":
-			return fault.New(fault.Invalid, "this Redis is a sentinel: write redis+sentinel://HOST:PORT/MASTER "+
+			return fault.New(fault.Invalid, "this Redis is a sentinel: write redis+sentinel://HOST:PORT?master_name=NAME "+
 				"(rediss+sentinel:// with TLS) in %s", EnvRedis)
 		}
 	}

@@ -16,7 +16,7 @@ func TestAddressesOfRedisAreReadInAllForms(t *testing.T) {
 
 			return x.Options().Addr + " " + x.Options().Username, ok && x.Options().DB == 2
 		},
-		"rediss+cluster://u:p%40@a:1,b,[::1]:3": func(c redis.UniversalClient) (string, bool) {
+		"rediss+cluster://u:p%40@a:1?addr=b:6&addr=[::1]:3": func(c redis.UniversalClient) (string, bool) {
 			x, ok := c.(*redis.ClusterClient)
 			o := x.Options()
 			user, password := o.CredentialsProvider()
@@ -24,16 +24,16 @@ func TestAddressesOfRedisAreReadInAllForms(t *testing.T) {
 			return strings.Join(o.Addrs, " ") + " " + user + " " + password,
 				ok && o.TLSConfig != nil && o.TLSConfig.ServerName == ""
 		},
-		"redis+cluster://a,b": func(c redis.UniversalClient) (string, bool) {
+		"redis+cluster://a?addr=b:1": func(c redis.UniversalClient) (string, bool) {
 			x, ok := c.(*redis.ClusterClient)
 
 			return strings.Join(x.Options().Addrs, " "), ok && x.Options().TLSConfig == nil
 		},
 	} {
 		want := map[string]string{
-			"redis://u:p@h:1/2":                     "h:1 u",
-			"rediss+cluster://u:p%40@a:1,b,[::1]:3": "a:1 b:6379 [::1]:3 u p@",
-			"redis+cluster://a,b":                   "a:6379 b:6379",
+			"redis://u:p@h:1/2": "h:1 u",
+			"rediss+cluster://u:p%40@a:1?addr=b:6&addr=[::1]:3": "a:1 b:6 [::1]:3 u p@",
+			"redis+cluster://a?addr=b:1":                        "a:6379 b:1",
 		}[address]
 		c, err := Endpoints{Redis: address}.OpenRedis()
 		if err != nil {
@@ -48,13 +48,15 @@ func TestAddressesOfRedisAreReadInAllForms(t *testing.T) {
 }
 
 func TestAddressesOfSentinelsAreRead(t *testing.T) {
-	a, err := parseRedis("rediss+sentinel://u:p@a:1,b/main/3?sentinel_username=s&sentinel_password=q")
+	a, err := parseRedis("rediss+sentinel://s:q@a:1/3?master_name=main&username=u&password=p&addr=b:2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(a.hosts, " "), "a:1 b:26379"; got != want || a.master != "main" || a.options.DB != 3 ||
-		a.options.Username != "u" || a.queries.Get(sentinelUser) != "s" || a.options.TLSConfig == nil {
-		t.Errorf("parseRedis = %+v with %+v, want the sentinels %s, main, database 3, u, s and TLS", a, a.options, want)
+	o := a.sentinels
+	if got, want := strings.Join(o.SentinelAddrs, " "), "a:1 b:2"; got != want || o.MasterName != "main" || o.DB != 3 ||
+		a.user != "u" || a.password != "p" || o.SentinelUsername != "s" || o.SentinelPassword != "q" ||
+		o.TLSConfig == nil || o.TLSConfig.ServerName != "" {
+		t.Errorf("parseRedis = %+v, want the sentinels %s, main, database 3, u, s and TLS", o, want)
 	}
 }
 
@@ -67,13 +69,13 @@ func TestWhatIsNotSupportedOfRedisIsRefused(t *testing.T) {
 		"redis://u:secret@h?dial_timeout=zz": "invalid dial_timeout",
 		"redis+ring://h":                     "neither cluster nor sentinel",
 		"redis+cluster://":                   "no host",
-		"redis+cluster://a,,b":               "no host",
+		"redis+cluster://a?addr=:1":          "unable to parse addr",
 		"redis+cluster://a/1":                "no database",
-		"redis+cluster://a?read_timeout=3s":  "unknown option",
+		"redis+cluster://a?frob=3s":          "unexpected option",
 		"redis+sentinel://a":                 "name the master",
-		"redis+sentinel://a/m/x":             "cannot be read",
-		"redis+sentinel://a/m/0/1":           "name the master",
-		"redis+sentinel://u:secret@a/m?db=3": "unknown option",
+		"redis+sentinel://a/x?master_name=m": "invalid database number",
+		"redis+sentinel://u:secret@a?frob=3": "unexpected option",
+		"redis+sentinel://u:secret@a:x y":    "no redis:// URL",
 	} {
 		_, err := Endpoints{Redis: address}.OpenRedis()
 		if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) ||
