@@ -19,16 +19,11 @@ import (
 )
 
 func pauseCmd(a *app) *cobra.Command {
-	return controlCmd(a, control{
-		verb: "pause", update: workflows.UpdatePause,
-		short: "Pause a run: what runs ends, and nothing new begins",
-	})
+	return controlCmd(a, workflows.UpdatePause, "Pause a run: what runs ends, and nothing new begins")
 }
 
 func stopCmd(a *app) *cobra.Command {
-	c := controlCmd(a, control{
-		verb: "stop", update: workflows.UpdateStop, short: "Stop a run; train continues it later",
-	})
+	c := controlCmd(a, workflows.UpdateStop, "Stop a run; train continues it later")
 	c.Long = `stop ends a run now, which loses nothing: what is half done is continued by train. With --after it waits
 for the episodes that are open, or for the current epoch, evaluation or stage 1.`
 	c.Example += "\n  collabui stop quickstart --after epoch"
@@ -37,27 +32,26 @@ for the episodes that are open, or for the current epoch, evaluation or stage 1.
 	return c
 }
 
-// control is a command that sends an update to the workflow of a run.
-type control struct {
-	verb   string
-	short  string
-	update string // name of the update
-}
-
-func controlCmd(a *app, x control) *cobra.Command {
+// controlCmd returns a command that sends an update of its name to the workflow of a run.
+func controlCmd(a *app, verb, short string) *cobra.Command {
 	var why string
 	c := &cobra.Command{
-		Use:     x.verb + " RUN",
-		Short:   x.short,
-		Example: "  collabui " + x.verb + " quickstart --why 'need the machine'",
+		Use:     verb + " RUN",
+		Short:   short,
+		Example: "  collabui " + verb + " quickstart --why 'need the machine'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			asked := workflows.Command{Who: userName(), Why: why}
 			if f := c.Flags().Lookup("after"); f != nil {
 				asked.After = workflows.After(f.Value.String())
 			}
+			s, err := a.connect(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
 
-			return a.runControl(c.Context(), x, args[0], asked)
+			return s.control(c.Context(), verb, args[0], asked)
 		},
 	}
 	addWhy(c, &why)
@@ -69,39 +63,33 @@ func addWhy(c *cobra.Command, why *string) {
 	c.Flags().StringVar(why, "why", "", "the reason, recorded with the run")
 }
 
-func (a *app) runControl(ctx context.Context, x control, run string, asked workflows.Command) error {
-	e, err := a.endpoints()
-	if err != nil {
-		return err
-	}
-	t, err := dial(ctx, e)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // without a worker, no update is answered
-	defer cancel()
-	status, err := x.send(ctx, t, run, asked)
-	if err != nil {
-		ended := false
-		if b, _, e := a.bucket(); e == nil {
-			ended, _ = runs.Run(run).End().Exists(ctx, b)
+// control sends an update to the workflow of a run, and prints what the run does then.
+func (s *session) control(ctx context.Context, verb, run string, asked workflows.Command) error {
+	var status workflows.Status
+	err := s.update(ctx, verb, run, asked, &status)
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		if ended, _ := runs.Run(run).End().Exists(ctx, s.bucket); ended {
+			return fault.New(fault.Invalid, "%s: run %q has ended; `collabui show %[2]s` shows its result", verb, run)
 		}
 
-		return x.explain(ctx, run, ended, err)
+		return fmt.Errorf("%s: run %q does not run; `collabui runs` lists those that do: %w", verb, run,
+			store.ErrNotFound)
+	}
+	if err != nil {
+		return err
 	}
 
 	var waits pending
 	if status.Paused {
-		waits = readPending(ctx, t, run)
+		waits = readPending(ctx, s.temporal, run)
 	}
 	out := struct {
 		workflows.Status
 		Running map[string]int `json:"running,omitempty"` // of a run that is paused: activities that go on to their end
 	}{status, waits.Running}
 
-	return a.print(out, func(w io.Writer) {
+	return s.print(out, func(w io.Writer) {
 		where := "stage " + status.Stage
 		if status.Stage == workflows.StageEpoch {
 			where = fmt.Sprintf("in epoch %d of %d", status.Epoch, status.Epochs)
@@ -113,37 +101,27 @@ func (a *app) runControl(ctx context.Context, x control, run string, asked workf
 	})
 }
 
-// send sends the update and waits until the workflow has applied it.
-func (x control) send(
-	ctx context.Context, t client.Client, run string, asked workflows.Command,
-) (workflows.Status, error) {
-	var status workflows.Status
-	h, err := t.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: run, UpdateName: x.update, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{asked},
+// update sends an update to the workflow of a run, and waits until the workflow has applied it. The error is a
+// serviceerror.NotFound if the run has no open workflow.
+func (s *session) update(ctx context.Context, name, run string, asked, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // without a worker, no update is answered
+	defer cancel()
+	h, err := s.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: run, UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{asked},
 	})
-	if err != nil {
-		return status, err
+	if err == nil {
+		err = h.Get(ctx, out)
 	}
-
-	return status, h.Get(ctx, &status)
-}
-
-// explain classifies an error of Temporal about a run, which may have ended.
-func (x control) explain(ctx context.Context, run string, ended bool, err error) error {
 	var missing *serviceerror.NotFound
 	var down *serviceerror.Unavailable
 	switch {
-	case errors.As(err, &missing) && ended:
-		return fault.New(fault.Invalid, "%s: run %q has ended; `collabui show %[2]s` shows its result", x.verb, run)
-	case errors.As(err, &missing):
-		return fmt.Errorf("%s: run %q does not run; `collabui runs` lists those that do: %w", x.verb, run,
-			store.ErrNotFound)
+	case err == nil || errors.As(err, &missing):
+		return err
 	case errors.As(err, &down) || ctx.Err() != nil:
-		return fault.New(fault.Transient, "%s %s: %w", x.verb, run, err)
+		return fault.New(fault.Transient, "%s %s: no worker answers: %w", name, run, err)
 	}
 
-	return fault.New(fault.Invalid, "%s %s: %w", x.verb, run, err)
+	return fault.New(fault.Invalid, "%s %s: %w", name, run, err)
 }
 
 // userName returns the name of the user, for records of what people change.

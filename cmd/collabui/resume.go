@@ -60,18 +60,22 @@ func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error 
 	if (o.accept || skips) && strings.TrimSpace(o.why) == "" {
 		return fault.New(fault.Invalid, "say with --why for what reason slots, updates or rows are left out")
 	}
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	if o.retry || o.accept { // what else the run does would depend on when it finds the decision
-		if err := a.mustBePaused(ctx, run); err != nil {
+		if err := s.mustBePaused(ctx, run); err != nil {
 			return err
 		}
 	}
 	if o.retry || o.accept || skips {
-		if err := a.decide(ctx, o, runs.Run(run)); err != nil {
+		if err := a.decide(ctx, s.bucket, o, runs.Run(run)); err != nil {
 			return err
 		}
 	}
-	x := control{verb: "resume", update: workflows.UpdateResume}
-	err := a.runControl(ctx, x, run, workflows.Command{Who: userName(), Why: o.why})
+	err = s.control(ctx, workflows.UpdateResume, run, workflows.Command{Who: userName(), Why: o.why})
 	if skips && err != nil && strings.Contains(err.Error(), workflows.NotPaused) {
 		return nil // the activity that tries finds the decision
 	}
@@ -80,17 +84,12 @@ func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error 
 }
 
 // mustBePaused returns an error unless a run waits.
-func (a *app) mustBePaused(ctx context.Context, run string) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+func (s *session) mustBePaused(ctx context.Context, run string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var st workflows.Status
 	if !query(ctx, s.temporal, run, workflows.QueryStatus, &st) {
-		return fault.New(fault.Transient, "run %s does not answer: see %s", run, a.typed("doctor"))
+		return fault.New(fault.Transient, "run %s does not answer: see %s", run, s.typed("doctor"))
 	}
 	if !st.Paused {
 		return fault.New(fault.Invalid, "resume %s: %s", run, workflows.NotPaused)
@@ -100,11 +99,7 @@ func (a *app) mustBePaused(ctx context.Context, run string) error {
 }
 
 // decide records what a person decides about slots.
-func (a *app) decide(ctx context.Context, o resumeOptions, run runs.Run) error {
-	b, _, err := a.bucket()
-	if err != nil {
-		return err
-	}
+func (a *app) decide(ctx context.Context, b store.Bucket, o resumeOptions, run runs.Run) error {
 	if _, err := run.Find(ctx, b); err != nil {
 		return err
 	}

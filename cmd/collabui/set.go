@@ -11,24 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
-// setOptions are the flags of set.
-type setOptions struct {
-	why string
-}
-
 func setCmd(a *app) *cobra.Command {
-	var o setOptions
+	var why string
 	c := &cobra.Command{
 		Use:   "set RUN KEY=VALUE…",
 		Short: "Change values of a run from the next epoch that begins",
@@ -39,28 +32,44 @@ and why, and is part of the run from there on.`,
 		Example: "  collabui set quickstart budget.money=40 --why 'one more epoch'\n" +
 			"  collabui set quickstart train.beta=0.5 'decoding.temperatures=[0.3]'",
 		Args: cobra.MinimumNArgs(2),
-		RunE: func(c *cobra.Command, args []string) error { return a.runSet(c.Context(), o, args[0], args[1:]) },
+		RunE: func(c *cobra.Command, args []string) error { return a.runSet(c.Context(), why, args[0], args[1:]) },
 	}
-	c.Flags().StringVar(&o.why, "why", "", "the reason, recorded with the run")
+	addWhy(c, &why)
 
 	return c
 }
 
-func (a *app) runSet(ctx context.Context, o setOptions, run string, pairs []string) error {
+// runSet changes values of a run: its workflow does, or, if none runs, the next one finds the change.
+func (a *app) runSet(ctx context.Context, why, run string, pairs []string) error {
 	typed, err := assignments(pairs)
 	if err != nil {
 		return err
 	}
-	b, e, err := a.bucket()
+	s, err := a.connect(ctx)
 	if err != nil {
 		return err
 	}
-	s, err := runs.Run(run).Current(ctx, b)
+	defer s.Close()
+	of, err := runs.Run(run).Current(ctx, s.bucket)
 	if err != nil {
 		return err
 	}
-	// Files are read where they are named.
-	change, err := changeRun(ctx, b, e, s, typed, here(), workflows.Command{Who: userName(), Why: o.why})
+	values, err := of.Change(typed, here(), catalog.All{})
+	if err != nil {
+		return err
+	}
+	asked := workflows.SetCommand{
+		Command: workflows.Command{Who: userName(), Why: why}, Values: map[string]string{},
+	}
+	for key, v := range values {
+		asked.Values[key] = string(v)
+	}
+	var change runs.Change
+	err = s.update(ctx, workflows.UpdateSet, run, asked, &change)
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		change, err = setStored(ctx, s.bucket, run, asked)
+	}
 	if err != nil {
 		return err
 	}
@@ -68,39 +77,12 @@ func (a *app) runSet(ctx context.Context, o setOptions, run string, pairs []stri
 	return a.print(change, func(w io.Writer) {
 		for _, key := range change.Values.Keys() {
 			when := "from the next epoch that begins"
-			if s.Immediate(key) {
+			if of.Immediate(key) {
 				when = "from now on"
 			}
 			say(w, "%s: %s is %s %s", run, key, change.Values[key], when)
 		}
 	})
-}
-
-// changeRun changes values of a run: its workflow does, or, if none runs, the next one finds the change.
-func changeRun(
-	ctx context.Context, b store.Bucket, e config.Endpoints, s spec.Spec, typed map[string]string, src spec.Source,
-	c workflows.Command,
-) (runs.Change, error) {
-	values, err := s.Change(typed, src, catalog.All{})
-	if err != nil {
-		return runs.Change{}, err
-	}
-	asked := workflows.SetCommand{Command: c, Values: map[string]string{}}
-	for key, v := range values {
-		asked.Values[key] = string(v)
-	}
-	t, err := dial(ctx, e)
-	if err != nil {
-		return runs.Change{}, err
-	}
-	defer t.Close()
-	change, err := sendSet(ctx, t, s.Name, asked)
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) {
-		return setStored(ctx, b, s.Name, asked)
-	}
-
-	return change, err
 }
 
 // assignments reads KEY=VALUE arguments.
@@ -128,29 +110,6 @@ func here() spec.Source {
 	}
 
 	return spec.Source{Dir: dir, Read: readFile}
-}
-
-// sendSet asks the workflow of a run to change values.
-func sendSet(ctx context.Context, t client.Client, run string, c workflows.SetCommand) (runs.Change, error) {
-	var change runs.Change
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // without a worker, no update is answered
-	defer cancel()
-	h, err := t.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: run, UpdateName: workflows.UpdateSet, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{c},
-	})
-	if err == nil {
-		err = h.Get(ctx, &change)
-	}
-	var missing *serviceerror.NotFound
-	switch {
-	case err == nil || errors.As(err, &missing):
-		return change, err
-	case ctx.Err() != nil:
-		return change, fault.New(fault.Transient, "set %s: no worker answers: %w", run, err)
-	}
-
-	return change, fault.New(fault.Invalid, "set %s: %w", run, err)
 }
 
 // setStored records a change of a run that no workflow runs.

@@ -14,7 +14,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
-	sqliteschema "go.temporal.io/server/schema/sqlite"
 )
 
 const (
