@@ -38,7 +38,6 @@ type dependencies struct {
 	guard     *activities.Guard
 	stream    *events.Stream
 	metrics   *telemetry.Metrics
-	meter     *meter
 	log       *slog.Logger
 	suites    *activities.Suites
 	policies  *meteredPolicies
@@ -76,10 +75,9 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 
 	chats.Called = counts.Call
 	s3.Observe(counts.Store)
-	m := newMeter(counts)
 
 	return &dependencies{
-		bucket: s3, stream: stream, metrics: counts, meter: m, log: o.Log, policies: &meteredPolicies{policies, m},
+		bucket: s3, stream: stream, metrics: counts, log: o.Log, policies: &meteredPolicies{policies, counts},
 		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})

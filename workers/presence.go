@@ -3,7 +3,6 @@ package workers
 import (
 	"context"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -16,99 +15,25 @@ import (
 	"github.com/collabui/collabui/internal/process/telemetry"
 )
 
-// meter counts what a worker does, by the kind of work, over the last minute. Safe for concurrent use.
-type meter struct {
-	metrics *telemetry.Metrics // counts the same since the start
-
-	mu      sync.Mutex
-	running map[string]int
-	ended   map[string][]ending // in the order of time
-}
-
-// ending is how one piece of work ended.
-type ending struct {
-	at     time.Time
-	took   time.Duration
-	failed bool
-}
-
-// measured is the time over which a meter counts, and maxMeasured the number of pieces of work of a kind that it keeps.
-const (
-	measured    = time.Minute
-	maxMeasured = 10000
-)
-
-func newMeter(m *telemetry.Metrics) *meter {
-	return &meter{metrics: m, running: map[string]int{}, ended: map[string][]ending{}}
-}
-
-// begin counts the beginning of a piece of work. The function that it returns counts its end.
-func (m *meter) begin(kind string) (end func(error)) {
-	began, counted := time.Now(), m.metrics.Begin(kind)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.running[kind]++
-
-	return func(err error) {
-		counted(err)
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.running[kind]--
-		m.ended[kind] = append(m.ended[kind], ending{time.Now(), time.Since(began), err != nil})
-		m.forget(kind)
-	}
-}
-
-// forget drops what ended too long ago. The lock is held.
-func (m *meter) forget(kind string) {
-	all := m.ended[kind]
-	old := max(0, len(all)-maxMeasured)
-	for old < len(all) && time.Since(all[old].at) > measured {
-		old++
-	}
-	m.ended[kind] = all[old:]
-}
-
-// parts returns the counts.
-func (m *meter) parts() map[string]events.Part {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := map[string]events.Part{}
-	for kind, running := range m.running {
-		m.forget(kind)
-		p := events.Part{Running: running}
-		for _, e := range m.ended[kind] {
-			p.Done++
-			p.Seconds += e.took.Seconds()
-			if e.failed {
-				p.Failed++
-			}
-		}
-		out[kind] = p
-	}
-
-	return out
-}
-
 // metered counts the activities of a worker.
 type metered struct {
 	interceptor.WorkerInterceptorBase
-	meter *meter
+	metrics *telemetry.Metrics
 }
 
 func (m *metered) InterceptActivity(
 	_ context.Context, next interceptor.ActivityInboundInterceptor,
 ) interceptor.ActivityInboundInterceptor {
-	return &meteredActivity{interceptor.ActivityInboundInterceptorBase{Next: next}, m.meter}
+	return &meteredActivity{interceptor.ActivityInboundInterceptorBase{Next: next}, m.metrics}
 }
 
 type meteredActivity struct {
 	interceptor.ActivityInboundInterceptorBase
-	meter *meter
+	metrics *telemetry.Metrics
 }
 
 func (m *meteredActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	end := m.meter.begin(activity.GetInfo(ctx).ActivityType.Name)
+	end := m.metrics.Begin(activity.GetInfo(ctx).ActivityType.Name)
 	out, err := m.Next.ExecuteActivity(ctx, in)
 	end(err)
 
@@ -124,11 +49,11 @@ const roleAgent = "agent"
 // meteredPolicies counts the calls of policy servers.
 type meteredPolicies struct {
 	*llm.Pool
-	meter *meter
+	metrics *telemetry.Metrics
 }
 
 func (m *meteredPolicies) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
-	began, end := time.Now(), m.meter.begin(policyCalls)
+	began, end := time.Now(), m.metrics.Begin(policyCalls)
 	out, err := m.Pool.Complete(ctx, r)
 	if ctx.Err() != nil {
 		end(nil) // nobody waits for the answer any more: the vote is certain, for instance
@@ -136,7 +61,7 @@ func (m *meteredPolicies) Complete(ctx context.Context, r chat.Request) (chat.Re
 		end(err)
 	}
 	if err == nil {
-		m.meter.metrics.Call(roleAgent, time.Since(began), out.Usage, 0)
+		m.metrics.Call(roleAgent, time.Since(began), out.Usage, 0)
 	}
 
 	return out, err
@@ -150,7 +75,7 @@ func (d *dependencies) present(ctx context.Context, roles []string) {
 	}
 	defer d.stream.Absent(w.ID)
 	for {
-		w.At, w.Parts = time.Now().UTC(), d.meter.parts()
+		w.At = time.Now().UTC()
 		w.Servers, w.Policies = d.servers(ctx)
 		d.stream.Present(w)
 		select {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestCallsThatNobodyWaitsForHaveNotFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &meteredPolicies{pool, newMeter(telemetry.New())}
+	m := &meteredPolicies{pool, telemetry.New()}
 	request := chat.Request{Model: "m", User: "u", N: 1}
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -33,13 +34,31 @@ func TestCallsThatNobodyWaitsForHaveNotFailed(t *testing.T) {
 	if _, err := m.Complete(ctx, request); err == nil {
 		t.Fatal("a call that was given up returned no error, want one")
 	}
-	if got := m.meter.parts()[policyCalls]; got.Done != 1 || got.Failed != 0 {
-		t.Errorf("after a call that was given up: %+v, want 1 done and none failed", got)
+	if done, failed := counted(t, m.metrics); done != "1" || failed != "0" {
+		t.Errorf("after a call that was given up: %s done and %s failed, want 1 and 0", done, failed)
 	}
 	if _, err := m.Complete(t.Context(), request); err == nil {
 		t.Fatal("a call without an answer returned no error, want one")
 	}
-	if got := m.meter.parts()[policyCalls]; got.Done != 2 || got.Failed != 1 {
-		t.Errorf("after a call without an answer: %+v, want 2 done and 1 failed", got)
+	if done, failed := counted(t, m.metrics); done != "2" || failed != "1" {
+		t.Errorf("after a call without an answer: %s done and %s failed, want 2 and 1", done, failed)
 	}
+}
+
+// counted returns how many calls of policy servers the metrics count, and how many that failed.
+func counted(t *testing.T, m *telemetry.Metrics) (done, failed string) {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	m.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for line := range strings.Lines(answer.Body.String()) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
+		switch name {
+		case `collabui_work_seconds_count{kind="policy calls"`:
+			done = value
+		case `collabui_work_failures_total{kind="policy calls"`:
+			failed = value
+		}
+	}
+
+	return done, failed
 }

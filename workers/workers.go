@@ -226,7 +226,7 @@ func build(c client.Client, queue string, o Options, d *dependencies, fatal func
 		DisableWorkflowWorker:              queue != workflows.QueueControl,
 		WorkerStopTimeout:                  o.Drain,
 		OnFatalError:                       fatal,
-		Interceptors:                       []interceptor.WorkerInterceptor{&metered{meter: d.meter}, d.guard},
+		Interceptors:                       []interceptor.WorkerInterceptor{&metered{metrics: d.metrics}, d.guard},
 		DeploymentOptions:                  o.version(),
 	}
 	if queue == workflows.QueueGPU {

@@ -47,7 +47,6 @@ func TestCommandLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(t.TempDir(), "none")
-	notOwned := filepath.Dir(bad)
 
 	for _, c := range []struct {
 		line string
@@ -71,10 +70,8 @@ func TestCommandLines(t *testing.T) {
 		{"line promote x y --data " + data, exitInvalid, `required flag(s) "why" not set`},
 		{"resume x --retry-failed --accept-failed --data " + data, exitInvalid, "none of the others can be"},
 		{"down --data " + data, exitOK, "nothing was running"},
-		{"down --purge --data " + notOwned, exitInvalid, "is not a data folder of collabui: nothing is deleted"},
 		{"up --tabs 0 --data " + data, exitInvalid, "--tabs must be from 1 to 64"},
 		{"worker --updates -1 --data " + data, exitInvalid, "--updates must be from 1 to 64"},
-		{"worker --log-level loud --data " + data, exitInvalid, "log level must be debug, info, warn or error"},
 		{"eval x --split train --data " + data, exitInvalid, "--split must not be train"},
 		{"set x --data " + data, exitInvalid, "at least 2 arg"},
 		{"import missing.jsonl --data " + data, exitInvalid, "read the file"},

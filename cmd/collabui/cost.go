@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -29,7 +28,7 @@ func forecast(all []runs.Spending, committed, epochs int) float64 {
 	return before + inEpochs*float64(epochs)/float64(committed)
 }
 
-// costText prints what calls to chat endpoints took: in all, by role and model, and by epoch.
+// costText prints what calls to chat endpoints took: in all, and by role and model.
 func (st status) costText(w io.Writer) {
 	if st.Spent == nil {
 		return
@@ -42,10 +41,10 @@ func (st status) costText(w io.Writer) {
 		more)
 
 	type user struct{ role, model string }
-	users, epochs := map[user]runs.Spent{}, map[int]runs.Spent{}
+	users := map[user]runs.Spent{}
 	for _, s := range st.Spending {
 		u := user{s.Role, s.Model}
-		users[u], epochs[s.Epoch] = users[u].Plus(s.Spent), epochs[s.Epoch].Plus(s.Spent)
+		users[u] = users[u].Plus(s.Spent)
 	}
 	var names []user
 	for u := range users {
@@ -58,9 +57,6 @@ func (st status) costText(w io.Writer) {
 	for _, u := range names {
 		say(w, "  %s, %s: %d calls, %s, %.4f", u.role, u.model, users[u].Calls, tokensText(users[u]), users[u].Money)
 	}
-	if len(epochs) > 1 {
-		say(w, "  %s", byEpoch(epochs))
-	}
 }
 
 // tokensText returns the tokens that calls took, and for how many of the calls they are estimated.
@@ -70,24 +66,4 @@ func tokensText(s runs.Spent) string {
 	}
 
 	return fmt.Sprintf("%d tokens (estimated for %d calls, of which the server reports none)", s.Tokens, s.Estimated)
-}
-
-// shownEpochs is the number of epochs of which show prints the cost.
-const shownEpochs = 8
-
-// byEpoch returns the cost of stage 1 and of the newest epochs.
-func byEpoch(epochs map[int]runs.Spent) string {
-	var numbers []int
-	for n := range epochs {
-		if n > 0 {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	out := []string{fmt.Sprintf("stage 1 %.4f", epochs[0].Money)}
-	for _, n := range numbers[max(0, len(numbers)-shownEpochs):] {
-		out = append(out, fmt.Sprintf("epoch %d %.4f", n, epochs[n].Money))
-	}
-
-	return strings.Join(out, ", ")
 }

@@ -127,24 +127,13 @@ func (x forked) text(w io.Writer) {
 	for _, key := range x.Values.Keys() {
 		say(w, "  %s is %s", key, x.Values[key])
 	}
-	say(w, "stays valid: stage 1%s; %d objects are shared", upTo(x.Whole), x.Objects)
+	say(w, "stays valid: stage 1 and %d whole epochs; %d objects are shared", x.Whole, x.Objects)
 	if x.Recomputed != "" {
 		say(w, "recomputed: epoch %d from its %s on, and what follows", x.Whole+1, x.Recomputed)
 	}
 	if !x.Tests {
 		say(w, "recomputed: all evaluations at the end")
 	}
-}
-
-func upTo(epoch int) string {
-	switch epoch {
-	case 0:
-		return ""
-	case 1:
-		return " and epoch 1"
-	}
-
-	return fmt.Sprintf(" and epochs 1 to %d", epoch)
 }
 
 // isRun reports whether an argument of train is the name of a run, and not a file.

@@ -15,8 +15,6 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -26,17 +24,15 @@ type live struct {
 	Level     string        `json:"level,omitempty"`      // what the phase is a part of
 	PerMinute float64       `json:"per_minute,omitempty"` // what the phase counts
 	LeftS     float64       `json:"left_s,omitempty"`     // seconds until the phase ends, at that rate
-	Trained   []runs.Update `json:"trained,omitempty"`    // of the open epoch, so far
 	Around    *surroundings `json:"around,omitempty"`
 	pending
 }
 
 // surroundings are the workers, and the servers that they see. Without Redis there are none.
 type surroundings struct {
-	Workers      int                    `json:"workers"`
-	Parts        map[string]events.Part `json:"parts"` // by the kind of work, of all workers over the last minute
-	Environments []envadapters.Server   `json:"environment_servers,omitempty"`
-	Policies     []envadapters.Server   `json:"policy_servers,omitempty"`
+	Workers      int                  `json:"workers"`
+	Environments []envadapters.Server `json:"environment_servers,omitempty"`
+	Policies     []envadapters.Server `json:"policy_servers,omitempty"`
 }
 
 // open reports whether the workflow of the run is open.
@@ -45,7 +41,7 @@ func (st *status) open() bool {
 }
 
 // readLive asks the open workflows of a run what they do, and the workers how they are.
-func (st *status) readLive(ctx context.Context, b store.Bucket, e config.Endpoints) {
+func (st *status) readLive(ctx context.Context, e config.Endpoints) {
 	if !st.open() {
 		return
 	}
@@ -61,7 +57,6 @@ func (st *status) readLive(ctx context.Context, b store.Bucket, e config.Endpoin
 	var wg sync.WaitGroup
 	wg.Go(func() { l.read(ctx, t, st.told) })
 	wg.Go(func() { l.pending = readPending(ctx, t, st.Name) })
-	wg.Go(func() { l.readTrained(ctx, b, st.Name, st.committed+1, st.spec.Agents) })
 	wg.Go(func() { l.Around = readSurroundings(ctx, e, st.spec) })
 	wg.Wait()
 	st.Live = l
@@ -107,14 +102,9 @@ func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *sur
 	for _, address := range s.Where(s.Environment).Servers {
 		named[address] = true
 	}
-	out := surroundings{Parts: map[string]events.Part{}}
+	var out surroundings
 	for _, w := range stream.Workers(ctx) {
 		out.Workers++
-		for kind, p := range w.Parts {
-			sum := out.Parts[kind]
-			sum.Add(p)
-			out.Parts[kind] = sum
-		}
 		for _, x := range w.Servers {
 			if named[x.Address] {
 				out.Environments = worst(out.Environments, x)
@@ -157,7 +147,9 @@ func (l *live) text(w io.Writer) {
 	for _, x := range l.Stuck {
 		say(w, "%s", x)
 	}
-	l.trainingText(w)
+	for _, j := range l.Jobs {
+		say(w, "  %s", j.Now)
+	}
 	for _, x := range l.Again {
 		say(w, "tried again: %s in %s, try %d%s: %s", x.Activity, x.Of, x.Tries, others(x.Number-1), x.Why)
 	}
@@ -226,25 +218,7 @@ func (s *surroundings) text(w io.Writer) {
 	for _, x := range s.broken() {
 		say(w, "  %s: %s, %s", x.Address, x.State, x.Detail)
 	}
-	for _, kind := range sortedKeys(s.Parts) {
-		p := s.Parts[kind]
-		if p.Running == 0 && p.Seconds < worthATime {
-			continue
-		}
-		mean := "" // of what has ended
-		if p.Done > 0 {
-			mean = fmt.Sprintf(", %.2f s each", p.Seconds/float64(p.Done))
-		}
-		failed := ""
-		if p.Failed > 0 {
-			failed = fmt.Sprintf(", %d failed", p.Failed)
-		}
-		say(w, "  %-12s %5d in the last minute%s%s, %d running", kind, p.Done, mean, failed, p.Running)
-	}
 }
-
-// worthATime is the number of seconds that a kind of work must have taken in the last minute to be worth a line.
-const worthATime = 1
 
 // broken returns the servers on which nothing can be done.
 func (s *surroundings) broken() (out []envadapters.Server) {

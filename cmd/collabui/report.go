@@ -120,7 +120,7 @@ func (a *app) libraryOf(b store.Bucket) *view.Library {
 			e := a.addresses()
 			st, err := readStatus(ctx, b, e, run)
 			if err == nil && e.Temporal != "" {
-				st.readLive(ctx, b, e)
+				st.readLive(ctx, e)
 			}
 
 			return st, err

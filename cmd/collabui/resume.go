@@ -145,37 +145,36 @@ func (a *app) decide(ctx context.Context, b store.Bucket, o resumeOptions, run r
 
 // leaveOut records which slots, updates and rows are left out.
 func (a *app) leaveOut(ctx context.Context, b store.Bucket, o resumeOptions, run runs.Run, d runs.Decision) error {
-	for _, s := range o.skip {
-		epoch, slot, err := placeOf("--skip", s, 1)
-		if err == nil {
-			err = run.Skip(ctx, b, epoch, slot, d)
-		}
-		if err != nil {
-			return err
-		}
-		if err := a.decided("skip", s, fmt.Sprintf("slot %d of epoch %d is left out", slot, epoch)); err != nil {
-			return err
-		}
-	}
-	for _, s := range o.update {
-		epoch, agent, err := placeOf("--skip-update", s, 0)
-		if err == nil {
-			err = run.SkipUpdate(ctx, b, epoch, agent, d)
-		}
-		if err != nil {
-			return err
-		}
-		text := fmt.Sprintf("the update of agent %d in epoch %d is left out", agent, epoch)
-		if err := a.decided("skip_update", s, text); err != nil {
-			return err
-		}
-	}
-	for _, s := range o.row {
-		if err := skipRow(ctx, b, run, s, d); err != nil {
-			return err
-		}
-		if err := a.decided("skip_row", s, fmt.Sprintf("row %s is left out", s)); err != nil {
-			return err
+	for _, x := range []struct {
+		flag, what string
+		places     []string
+		skip       func(place string) error
+	}{
+		{"skip", "the slot", o.skip, func(place string) error {
+			epoch, slot, err := placeOf("--skip", place, 1)
+			if err != nil {
+				return err
+			}
+
+			return run.Skip(ctx, b, epoch, slot, d)
+		}},
+		{"skip_update", "the update", o.update, func(place string) error {
+			epoch, agent, err := placeOf("--skip-update", place, 0)
+			if err != nil {
+				return err
+			}
+
+			return run.SkipUpdate(ctx, b, epoch, agent, d)
+		}},
+		{"skip_row", "the row", o.row, func(place string) error { return skipRow(ctx, b, run, place, d) }},
+	} {
+		for _, place := range x.places {
+			if err := x.skip(place); err != nil {
+				return err
+			}
+			if err := a.decided(x.flag, place, fmt.Sprintf("%s %s is left out", x.what, place)); err != nil {
+				return err
+			}
 		}
 	}
 

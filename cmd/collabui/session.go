@@ -33,16 +33,19 @@ type session struct {
 
 // connect opens a session. The caller closes it. Until then, the command's context ends when the services do.
 func (a *app) connect(ctx context.Context) (*session, error) {
+	b, e, err := a.bucket()
+	if err != nil {
+		return nil, err
+	}
 	unguard := a.guard()
-	s, err := a.open(ctx)
+	t, err := dial(ctx, e)
 	if err != nil {
 		unguard()
 
 		return nil, err
 	}
-	s.unguard = unguard
 
-	return s, nil
+	return &session{app: a, bucket: b, temporal: t, ends: e, unguard: unguard}, nil
 }
 
 // connectUp is connect after the local services have been started, if need be.
@@ -52,19 +55,6 @@ func (a *app) connectUp(ctx context.Context, o upOptions) (*session, error) {
 	}
 
 	return a.connect(ctx)
-}
-
-func (a *app) open(ctx context.Context) (*session, error) {
-	b, e, err := a.bucket()
-	if err != nil {
-		return nil, err
-	}
-	t, err := dial(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-
-	return &session{app: a, bucket: b, temporal: t, ends: e}, nil
 }
 
 func (s *session) Close() {
@@ -167,7 +157,7 @@ func endedWith(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &app) && app.Type() == workflows.ErrStopped:
-		return fmt.Errorf("%w: the same command continues it", errStopped)
+		return fmt.Errorf("%w: the command that started it continues it", errStopped)
 	case errors.As(err, &ended):
 		return fault.New(fault.Fatal, "%w", err)
 	}
@@ -196,24 +186,11 @@ func wait(ctx context.Context, w awaited) (err error) {
 	return err
 }
 
-// showStatus returns a function that shows the status of a run.
-func (s *session) showStatus(ctx context.Context, run string) func(*viewer) {
-	return func(v *viewer) {
-		var status workflows.Status
-		if query(ctx, s.temporal, run, workflows.QueryStatus, &status) {
-			v.status(ctx, s.temporal, status)
-		}
-	}
-}
-
-// showRun returns what shows the status of a run, and what is wrong around it.
-func (s *session) showRun(ctx context.Context, x spec.Spec) func(*viewer) {
-	status := s.showStatus(ctx, x.Name)
-	var wrong troubles
-
-	return func(v *viewer) {
-		status(v)
-		wrong.look(ctx, v, s.temporal, s.ends, x)
+// showStatus shows the status of a run.
+func (s *session) showStatus(ctx context.Context, v *viewer, run string) {
+	var status workflows.Status
+	if query(ctx, s.temporal, run, workflows.QueryStatus, &status) {
+		v.status(ctx, s.temporal, status)
 	}
 }
 
@@ -230,7 +207,12 @@ func (s *session) finish(ctx context.Context, x spec.Spec) error {
 		return err
 	}
 	w := s.temporal.GetWorkflow(ctx, x.Name, "")
-	if err := s.attend(ctx, w, s.showRun(ctx, x)); err != nil {
+	var wrong troubles
+	err := s.attend(ctx, w, func(v *viewer) {
+		s.showStatus(ctx, v, x.Name)
+		wrong.look(ctx, v, s.temporal, s.ends, x)
+	})
+	if err != nil {
 		return fmt.Errorf("run %s: %w", x.Name, err)
 	}
 

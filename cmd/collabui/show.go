@@ -58,12 +58,7 @@ func (a *app) runShow(ctx context.Context, run, part string) error {
 		return a.showEpisode(ctx, b, run, part)
 	}
 
-	st, err := a.observe(ctx, b, e, run)
-	if err != nil {
-		return err
-	}
-
-	return a.print(st, st.text)
+	return a.show(ctx, b, e, run)
 }
 
 // observe reads the status of a run while it asks every service whether it works: one that hangs must not hide what the
@@ -79,7 +74,7 @@ func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, r
 	go func() {
 		st, err := readStatus(ctx, b, e, run)
 		if err == nil {
-			st.readLive(ctx, b, e)
+			st.readLive(ctx, e)
 		}
 		read <- answer{st, err}
 	}()
@@ -101,11 +96,10 @@ func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, r
 
 // show prints the status of a run.
 func (a *app) show(ctx context.Context, b store.Bucket, e config.Endpoints, run string) error {
-	st, err := readStatus(ctx, b, e, run)
+	st, err := a.observe(ctx, b, e, run)
 	if err != nil {
 		return err
 	}
-	st.View = runPage(e, run)
 
 	return a.print(st, st.text)
 }

@@ -77,10 +77,13 @@ type failedSlots struct {
 
 // readStatus reads the status of a run from the store, and from Temporal if the run has not finished.
 func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
-	st, err := readState(ctx, b, e, run)
+	st, err := readStored(ctx, b, run)
 	if err != nil {
 		return st, err
 	}
+	live := liveReader{ends: e}
+	defer live.Close()
+	live.read(ctx, &st)
 
 	origin, forked, err := runs.Run(run).Origin().May(ctx, b)
 	if err != nil {
@@ -91,19 +94,6 @@ func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run str
 	}
 
 	return st, st.readSpent(ctx, b)
-}
-
-// readState is readStatus without what the calls to chat endpoints took, which are read one by one.
-func readState(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
-	st, err := readStored(ctx, b, run)
-	if err != nil {
-		return st, err
-	}
-	live := liveReader{ends: e}
-	defer live.Close()
-	live.read(ctx, &st)
-
-	return st, nil
 }
 
 // readStored reads what the store knows of a run.

@@ -107,11 +107,7 @@ func cut(r runs.Result) string {
 // printRecorded prints the step rates on recorded tasks. They are not success rates, and never share a column with
 // those.
 func printRecorded(w io.Writer, results []runs.Result) {
-	environment, version := results[0].Environment, results[0].Version
-	if version != "" {
-		version = fmt.Sprintf(" · %.160s", version)
-	}
-	say(w, "\n%s, recorded tasks, protocol %s%s", environment, results[0].Protocol, version)
+	say(w, "\n%s: recorded tasks, protocol %s", heading(results[0]), results[0].Protocol)
 	say(w, "%-15s %-15s %-16s %7s %7s   %-24s %12s",
 		"system", "split", "metric", "micro", "macro", "95 % of micro (bootstrap)", "steps/tasks")
 

@@ -25,9 +25,7 @@ func beating(name, said string) *workflowpb.PendingActivityInfo {
 }
 
 func TestShowSaysWhatTrainingJobsSay(t *testing.T) {
-	l := live{Trained: []runs.Update{
-		{Agent: 1, Kept: "KL 12.00 is above max_kl 10", Curve: []domain.TrainPoint{{Loss: 0.4125}}},
-	}}
+	var l live
 	for _, a := range []*workflowpb.PendingActivityInfo{
 		beating("Update", `"agent 2: step 3 of 9, loss 0.500"`),
 		beating("Update", `"agent 0: step 4 of 9, loss 0.400"`),
@@ -47,13 +45,16 @@ func TestShowSaysWhatTrainingJobsSay(t *testing.T) {
 	}
 
 	var b strings.Builder
-	l.trainingText(&b)
-	for _, want := range []string{
-		"  agent 0: step 4 of 9, loss 0.400\n",
-		"    1   0.412 not measured  parent kept: KL 12.00 is above max_kl 10\n",
-	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("show says\n%s\nwant it to have %q", b.String(), want)
-		}
+	l.text(&b)
+	if want := "  agent 0: step 4 of 9, loss 0.400\n"; !strings.Contains(b.String(), want) {
+		t.Errorf("show says\n%s\nwant it to have %q", b.String(), want)
+	}
+
+	b.Reset()
+	printUpdates(&b, []runs.Update{
+		{Agent: 1, Kept: "KL 12.00 is above max_kl 10", Curve: []domain.TrainPoint{{Loss: 0.4125}}},
+	})
+	if want := "    1   0.412 not measured  parent kept: KL 12.00 is above max_kl 10\n"; !strings.Contains(b.String(), want) {
+		t.Errorf("show says\n%s\nwant it to have %q", b.String(), want)
 	}
 }

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -138,26 +136,15 @@ func (s *session) poll(all context.Context, v *viewer, stream *events.Stream) (d
 		return false, nil
 	}
 
-	switch status := d.WorkflowExecutionInfo.Status; status {
+	switch d.WorkflowExecutionInfo.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		return true, nil
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
-		s.showStatus(ctx, v.run)(v)
+		s.showStatus(ctx, v, v.run)
 		return false, nil
 	default:
-		return true, s.ended(ctx, v.run, status)
+		return true, endedWith(s.temporal.GetWorkflow(ctx, v.run, "").Get(ctx, nil))
 	}
-}
-
-// ended returns the error of a run that did not complete.
-func (s *session) ended(ctx context.Context, run string, status enums.WorkflowExecutionStatus) error {
-	err := s.temporal.GetWorkflow(ctx, run, "").Get(ctx, nil)
-	var ended *temporal.ApplicationError
-	if errors.As(err, &ended) && ended.Type() == workflows.ErrStopped {
-		return fmt.Errorf("%w: %s with its specification continues it", errStopped, s.typed("train"))
-	}
-
-	return fault.New(fault.Fatal, "run %s ended as %s: %w", run, status, err)
 }
 
 // shorten returns an error for a line of a terminal.

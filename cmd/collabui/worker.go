@@ -31,7 +31,6 @@ const (
 type workerOptions struct {
 	workers.Options
 	child childOptions
-	log   logging.Options
 	gpus  string
 	given func(flag string) bool // reports whether the user set a flag
 }
@@ -61,6 +60,7 @@ NAME=HOST sends one to that host only, by https or on the loopback; NAME=http://
 ` + hosts.Env + ` lists the hosts, as HOST or HOST:PORT, at which specifications may have models and environments.
 The default ` + hosts.Beyond + ` stands for all but this machine's loopback, which localhost or localhost:PORT in the
 list allows. Link-local addresses and the metadata services of clouds are never reached.
+` + logging.EnvLevel + ` (debug, info, warn or error) and ` + logging.EnvFormat + ` (text or json) set what is logged.
 ` + config.EnvTrainerOptions + ` lists further options of training programs that specifications may set.`,
 		Example: "  collabui worker --roles rollout,model --tabs 6 --drain 60s\n" +
 			"  collabui worker --roles gpu --gpus 0,1 --work /scratch/collabui\n" +
@@ -76,7 +76,7 @@ list allows. Link-local addresses and the metadata services of clouds are never 
 }
 
 func (o *workerOptions) addFlags(f *pflag.FlagSet) {
-	o.log, o.given = logging.FromEnv(), f.Changed
+	o.given = f.Changed
 	f.StringSliceVar(&o.Roles, "roles", workers.Roles,
 		"roles to offer: control, rollout, model, gpu; serve, policy-server or codec")
 	f.IntVar(&o.Tabs, "tabs", 0, "rollout: concurrent episodes per browser")
@@ -94,10 +94,6 @@ func (o *workerOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Build, "build", os.Getenv(workers.EnvBuild),
 		"`NAME` of this worker's build: runs then move to another build only between epochs ("+workers.EnvBuild+")")
 	f.StringVar(&o.Health, "health", "", "answer GET /health, /ready and /metrics at `HOST:PORT`")
-	f.StringVar(&o.log.Level, "log-level", o.log.Level,
-		"`LEVEL` of the log: debug, info, warn or error ("+logging.EnvLevel+"; default: info)")
-	f.StringVar(&o.log.Format, "log-format", o.log.Format,
-		"`FORMAT` of the log: text or json ("+logging.EnvFormat+"; default: text)")
 	o.child.addFlags(f)
 }
 
@@ -124,7 +120,7 @@ func (a *app) runWorker(ctx context.Context, o workerOptions) error {
 	if err := os.Setenv(hosts.Env, cmp.Or(os.Getenv(hosts.Env), hosts.Beyond)); err != nil {
 		return fault.As(fault.Fatal, err)
 	}
-	log, err := logging.New(a.err, o.log)
+	log, err := logging.New(a.err, logging.FromEnv())
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,6 @@ var liveStatus = map[string]any{
 	"tried_again": []any{map[string]any{"activity": "Reset", "of": "x", "number": 2, "tries": 3, "why": hostile[2]}},
 	"around": map[string]any{
 		"workers":             2,
-		"parts":               map[string]any{"reset" + hostile[0]: map[string]any{"done": 4, "seconds": 10}},
 		"environment_servers": []any{map[string]any{"address": "http://x", "state": "down", "detail": hostile[1]}},
 	},
 }

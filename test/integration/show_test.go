@@ -52,7 +52,7 @@ func TestShowSaysWhatHappensNow(t *testing.T) {
 		t.Fatalf("%s: show printed\n%s\nwant it to contain %q", what, out, texts)
 	}
 
-	says("a run that plays", "now: rollouts, ", " of 4000 episodes", " per minute, about ", "2 of 2 answer", "Rollout ")
+	says("a run that plays", "now: rollouts, ", " of 4000 episodes", " per minute, about ", "2 of 2 answer")
 	servers[1].CloseClientConnections()
 	servers[1].Close()
 	says("a dead server", "1 of 2 answer", "ws://"+addresses[1]+"/ws: dead, ", "now: rollouts, ")

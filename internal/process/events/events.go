@@ -165,38 +165,30 @@ func Decode(raw []byte) (Event, error) {
 		return nil, err
 	}
 
-	switch head.Event {
-	case "base":
-		return decode[Base](raw)
-	case "data":
-		return decode[Data](raw)
-	case "episode":
-		return decode[Episode](raw)
-	case "void":
-		return decode[Void](raw)
-	case "labels":
-		return decode[Labels](raw)
-	case "environment":
-		return decode[Environment](raw)
-	case "update":
-		return decode[Update](raw)
-	case "warning":
-		return decode[Warning](raw)
-	case "epoch":
-		return decode[Epoch](raw)
-	case "evaluation":
-		return decode[Evaluation](raw)
-	case "result":
-		return decode[Result](raw)
-	case "end":
-		return decode[End](raw)
-	case "progress":
-		return decode[Progress](raw)
-	case "message":
-		return decode[Message](raw)
+	read, known := kinds[head.Event]
+	if !known {
+		return nil, fmt.Errorf("unknown event %q", head.Event)
 	}
 
-	return nil, fmt.Errorf("unknown event %q", head.Event)
+	return read(raw)
+}
+
+// kinds read the events of each kind.
+var kinds = map[string]func([]byte) (Event, error){
+	"base":        decode[Base],
+	"data":        decode[Data],
+	"episode":     decode[Episode],
+	"void":        decode[Void],
+	"labels":      decode[Labels],
+	"environment": decode[Environment],
+	"update":      decode[Update],
+	"warning":     decode[Warning],
+	"epoch":       decode[Epoch],
+	"evaluation":  decode[Evaluation],
+	"result":      decode[Result],
+	"end":         decode[End],
+	"progress":    decode[Progress],
+	"message":     decode[Message],
 }
 
 func decode[T Event](raw []byte) (Event, error) {

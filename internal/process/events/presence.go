@@ -20,22 +20,8 @@ type Worker struct {
 	Version  string               `json:"version"`
 	Since    time.Time            `json:"since"`
 	At       time.Time            `json:"at"`
-	Parts    map[string]Part      `json:"parts"` // by the kind of work, over the last minute
 	Servers  []envadapters.Server `json:"environment_servers,omitempty"`
 	Policies []envadapters.Server `json:"policy_servers,omitempty"`
-}
-
-// Part is what one kind of work took.
-type Part struct {
-	Running int     `json:"running"`
-	Done    int     `json:"done"`
-	Failed  int     `json:"failed"`
-	Seconds float64 `json:"seconds"` // of all together
-}
-
-// Add adds what another worker did.
-func (p *Part) Add(x Part) {
-	p.Running, p.Done, p.Failed, p.Seconds = p.Running+x.Running, p.Done+x.Done, p.Failed+x.Failed, p.Seconds+x.Seconds
 }
 
 // A worker says that it is there every PresenceEvery, and is forgotten after PresenceKept of silence.

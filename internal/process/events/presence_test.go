@@ -17,7 +17,7 @@ func TestWorkersComeAndGo(t *testing.T) {
 	server := miniredis.RunT(t)
 	s := Over(redis.NewClient(&redis.Options{Addr: server.Addr()}))
 	a := Worker{
-		ID: "1@host", Roles: []string{"rollout"}, Parts: map[string]Part{"Rollout": {Done: 3, Seconds: 1.5}},
+		ID: "1@host", Roles: []string{"rollout"},
 		Servers: []envadapters.Server{{Address: "ws://x", State: envadapters.Dead, Detail: "gone"}},
 	}
 	b := Worker{ID: "2@host", Roles: []string{"gpu"}}

@@ -70,13 +70,6 @@ func Objects(data string) (dir string, own bool) {
 	return buckets[0], true
 }
 
-// Owns reports whether a folder is a data folder, which may be purged.
-func Owns(data string) bool {
-	_, err := os.Stat(lockPath(data))
-
-	return err == nil
-}
-
 // Read returns the state of a data folder and reports whether its supervisor is alive.
 func Read(data string) (State, bool) {
 	alive := locked(lockPath(data)) // before the state is read: see Supervisor.own

@@ -22,12 +22,6 @@ function Live({ s }) {
       { name: 'activity', of: (x) => x.activity }, { name: 'of', of: (x) => x.of },
       { name: 'number', num: true, of: (x) => x.number }, { name: 'tries', num: true, of: (x) => x.tries },
       { name: 'why', of: (x) => x.why }]} />`}
-    ${Object.keys(around.parts || {}).length > 0 && html`<${Table} caption="Work of the last minute, of all workers"
-      rows=${Object.entries(around.parts)} columns=${[
-      { name: 'kind', of: ([k]) => k }, { name: 'running', num: true, of: ([, p]) => p.running },
-      { name: 'done', num: true, of: ([, p]) => p.done }, { name: 'failed', num: true, of: ([, p]) => p.failed || '' },
-      { name: 'seconds each', num: true,
-        of: ([, p]) => (p.done > 0 ? (p.seconds / p.done).toFixed(2) : '–') }]} />`}
     ${servers('Environment servers', around.environment_servers)}
     ${servers('Policy servers', around.policy_servers)}</section>`;
 }
