@@ -54,7 +54,8 @@ func TestShowSaysWhatTrainingJobsSay(t *testing.T) {
 	printUpdates(&b, []runs.Update{
 		{Agent: 1, Kept: "KL 12.00 is above max_kl 10", Curve: []domain.TrainPoint{{Loss: 0.4125}}},
 	})
-	if want := "    1   0.412 not measured  parent kept: KL 12.00 is above max_kl 10\n"; !strings.Contains(b.String(), want) {
-		t.Errorf("show says\n%s\nwant it to have %q", b.String(), want)
+	kept := "    1   0.412 not measured  parent kept: KL 12.00 is above max_kl 10\n"
+	if !strings.Contains(b.String(), kept) {
+		t.Errorf("show says\n%s\nwant it to have %q", b.String(), kept)
 	}
 }

@@ -148,10 +148,4 @@ func (s *session) poll(all context.Context, v *viewer, stream *events.Stream) (d
 }
 
 // shorten returns an error for a line of a terminal.
-func shorten(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "no answer"
-	}
-
-	return agents.Line(err.Error(), 80)
-}
+func shorten(err error) string { return agents.Line(oneLine(err), 80) }
