@@ -24,14 +24,6 @@ type Control struct {
 	View    string // address of the viewer, for people
 }
 
-// trend is how val went through the epochs that were read: they are committed, and change no more.
-type trend struct {
-	as    spec.Spec // the specification by which val is played
-	read  int       // epochs, the base included
-	top   float64   // best rate
-	since int       // evaluated epochs since then
-}
-
 // Plan says where a run continues. It is read from the store alone.
 type Plan struct {
 	Environment string
@@ -107,16 +99,12 @@ func (c *Control) PlanRun(ctx context.Context, id RunID) (Plan, error) {
 		if err != nil {
 			return Plan{}, err
 		}
-		last, err := c.lastEpoch(ctx, s, committed)
-		if err != nil {
-			return Plan{}, err
-		}
-		if hasBase && !ended && committed < last {
+		if hasBase && !ended && committed < s.Epochs {
 			s, err = c.begin(ctx, EpochID{Run: run, Epoch: committed + 1, Changes: id.Changes}, 0)
 		}
 
 		p := planOf(s)
-		p.HasBase, p.Ended, p.Committed, p.Epochs = hasBase, ended, committed, last
+		p.HasBase, p.Ended, p.Committed = hasBase, ended, committed
 		if err == nil {
 			p.Asked, err = c.asked(ctx, id)
 		}
@@ -126,87 +114,6 @@ func (c *Control) PlanRun(ctx context.Context, id RunID) (Plan, error) {
 
 		return p, err
 	})
-}
-
-// lastEpoch returns the epoch after which a run ends: that of its specification, or the newest one if val has not been
-// better for early_stop evaluated epochs.
-func (c *Control) lastEpoch(ctx context.Context, s spec.Spec, committed int) (int, error) {
-	if s.EarlyStop == 0 || committed == 0 { // the base may still have to be evaluated
-		return s.Epochs, nil
-	}
-	kept, err := c.versions(ctx, s.Name)
-	if err != nil {
-		return 0, err
-	}
-
-	kept.mu.Lock()
-	t := kept.trend
-	kept.mu.Unlock()
-	if !rules.SameVal(s, t.as) {
-		t = trend{as: s, top: -1}
-	}
-	shared, past, err := c.past(ctx, s.Name)
-	if err != nil {
-		return 0, err
-	}
-	for t.read <= committed {
-		if t.read > 0 && t.read <= shared {
-			t.remember(s, past)
-		} else if err := c.follow(ctx, s, &t); err != nil {
-			return 0, err
-		}
-		kept.mu.Lock()
-		kept.trend = t
-		kept.mu.Unlock()
-	}
-	if t.since >= s.EarlyStop {
-		return committed, nil
-	}
-
-	return s.Epochs, nil
-}
-
-// follow adds the next epoch to a trend.
-func (c *Control) follow(ctx context.Context, s spec.Spec, t *trend) error {
-	v, err := c.valOf(ctx, s, t.read)
-	if err != nil {
-		return err
-	}
-	if v == nil {
-		t.read++
-
-		return nil
-	}
-	then, err := c.spec(ctx, s.Name, t.read)
-	if err != nil {
-		return err
-	}
-	t.add(v.Rate, rules.SameVal(s, then))
-	t.read++
-
-	return nil
-}
-
-// remember adds the next epoch to a trend, which a fork shares.
-func (t *trend) remember(s spec.Spec, past runs.Past) {
-	for _, p := range past {
-		if p.Epoch == t.read {
-			t.add(p.Rate, p.Val == rules.ValOf(s))
-		}
-	}
-	t.read++
-}
-
-// add adds a rate on val to a trend. One of other episodes begins it anew.
-func (t *trend) add(rate float64, same bool) {
-	switch {
-	case !same:
-		t.top, t.since = -1, 0
-	case rate > t.top:
-		t.top, t.since = rate, 0
-	default:
-		t.since++
-	}
 }
 
 // planOf returns the part of a plan that the specification fixes.

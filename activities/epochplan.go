@@ -135,8 +135,8 @@ func (c *Control) planEpoch(ctx context.Context, id EpochID) (EpochPlan, error) 
 	}, err
 }
 
-// known reports whether neither a fall nor an early stop depends on val.
-func known(s spec.Spec) bool { return s.Gates.MaxValDrop >= 1 && s.EarlyStop == 0 }
+// known reports whether nothing that stands depends on val.
+func known(s spec.Spec) bool { return s.Gates.MaxValDrop >= 1 }
 
 // beside returns beside what part of an epoch the next one may roll out, by the specification of the epoch.
 func beside(s spec.Spec, epoch int) Beside {

@@ -29,7 +29,6 @@ type versions struct {
 	mu      sync.Mutex
 	checked time.Time // when the run was last known to have this specification
 	own     own
-	trend   trend
 	changes []runs.Change
 	read    time.Time // when changes were read
 	newest  spec.Spec // what was asked for last: after n changes of known

@@ -59,14 +59,3 @@ func TestAnEpochThatLosesOnValIsRolledBack(t *testing.T) {
 		t.Errorf("the best epoch is %d, want none", end.Best)
 	}
 }
-
-func TestARunStopsEarlyWhenValStaysBehind(t *testing.T) {
-	t.Parallel()
-	r := unbeatable(t, func(s *spec.Spec) { s.Epochs, s.EarlyStop = 5, 1 })
-	play(t, r)
-
-	committed, err := runs.Run("small").Committed(t.Context(), r.Bucket)
-	if err != nil || committed != 1 {
-		t.Errorf("%d epochs are committed, %v; want 1", committed, err)
-	}
-}

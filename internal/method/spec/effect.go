@@ -80,7 +80,6 @@ var effects = map[string]Effect{
 	"failed_share": {StepNone, false},
 	"serving":      {StepNone, false},
 	"epochs":       {StepNone, false},
-	"early_stop":   {StepNone, false},
 }
 
 // operations are keys of a model that change where and when it is asked, not what it answers.

@@ -167,7 +167,6 @@ func (s Spec) checkMethod(must Must) {
 	must.within(s.Gates.MinEntropy, "gates.min_entropy", 0, 1000)
 	must.within(s.Gates.TypeShare, "gates.type_share", 0.01, 1)
 	must.within(s.Gates.MaxValDrop, "gates.max_val_drop", 0, 1)
-	must.count(s.EarlyStop, "early_stop", 0, 1000)
 	must.count(s.Staleness, "staleness", 0, 1)
 	must(s.Staleness == 0 || s.Preference != PreferenceGRPO, "staleness", "0 with preference: grpo, which learns from "+
 		"answers of the policies that it trains, not %d", s.Staleness)

@@ -36,8 +36,6 @@ type Spec struct {
 	// Staleness is the number of updates by which the policies of rollouts lag, 0 or 1. With 1, an epoch rolls out with
 	// the policies from which the one before it is trained, meanwhile.
 	Staleness int `json:"staleness,omitempty"`
-	// EarlyStop is the number of evaluated epochs without a better rate on val after which the run ends. 0: never.
-	EarlyStop int `json:"early_stop"`
 	// Window is a quarter of the number of episodes of an epoch that are open concurrently: four shards, or as many as
 	// that needs, are open. 0 leaves it to the program.
 	Window int `json:"window,omitempty"`
