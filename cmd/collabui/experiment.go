@@ -238,7 +238,7 @@ func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
 			v.bar("testing the contrasts")
 		case st.Run != "":
 			v.run = st.Run
-			s.showStatus(ctx, st.Run)(v)
+			s.showStatus(ctx, v, st.Run)
 		default:
 			v.progress(ctx, s.temporal, st.Arm, workflows.Status{Child: st.Child})
 		}

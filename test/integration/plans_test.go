@@ -254,6 +254,7 @@ func (c *cluster) phone(seed uint64) string {
 }
 
 var (
+	goalLine = regexp.MustCompile(`(?m)^(?:Goal|Request|Task): (.*)$`)
 	pastLine = regexp.MustCompile(`(?m)^\d+ (?:click|status|wait)`)
 	nameLine = regexp.MustCompile(`(?m)^(\d+) button (\S+)`)
 )
@@ -267,8 +268,7 @@ func guide(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	system, _, _ := read(q.Messages[0].Content)
-	user, _, _ := read(q.Messages[len(q.Messages)-1].Content)
+	system, user := textOf(q.Messages[0].Content), textOf(q.Messages[len(q.Messages)-1].Content)
 	var text string
 	switch {
 	case strings.HasPrefix(system, "You operate a"):
@@ -299,4 +299,18 @@ func next(user string) string {
 	}
 
 	return "Reason: the goal names it\nAction: " + action
+}
+
+// textOf returns the text of a message, whose content is a text or a list of parts.
+func textOf(content json.RawMessage) (text string) {
+	if json.Unmarshal(content, &text) == nil {
+		return text
+	}
+	var parts []struct{ Text string }
+	_ = json.Unmarshal(content, &parts) // or there is no text
+	for _, p := range parts {
+		text += p.Text
+	}
+
+	return text
 }
