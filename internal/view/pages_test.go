@@ -127,7 +127,7 @@ func TestTextsOfPagesAndModelsDoNothing(t *testing.T) {
 		}
 		x.page("#/episode/crafted/1/2", hostile[1])
 		x.page("#/episode/crafted/1/3", hostile[2])
-		x.page("#/run/crafted", "Work of the last minute")
+		x.page("#/run/crafted", "Tried again")
 		x.page("#/run/crafted", "2 void attempts and failed slots")
 		if got := x.eval("window.pwned === undefined"); got != true {
 			t.Errorf("%s: got window.pwned, want no text executed", form)

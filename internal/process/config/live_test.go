@@ -81,6 +81,7 @@ func TestTheStoreIsAskedWithTheKeysOfTheMoment(t *testing.T) {
 	t.Cleanup(srv.Close)
 	access, secret := secretFile(t, EnvAccess, "access-1"), secretFile(t, EnvSecret, "secret-1")
 	t.Setenv(EnvS3, srv.URL)
+	t.Setenv(EnvRegion, "us-east-1")
 	e, err := FromEnv()
 	if err != nil {
 		t.Fatal(err)
