@@ -179,6 +179,8 @@ func (s *s3) answer(req *http.Request, key string, body []byte, k Kind) (*http.R
 		return respond(req, http.StatusNoContent, nil), nil
 	case key == "" && req.URL.Query().Has("uploads"):
 		return respond(req, http.StatusOK, []byte("<ListMultipartUploadsResult/>")), nil
+	case key == "" && req.URL.Query().Has("versions"):
+		return s.versions(req)
 	case key == "":
 		return s.list(req, k)
 	}
