@@ -14,7 +14,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Backup is a folder that objects are copied to, a file for each. Unlike that of an S3 server, it can be written to.
+// Backup is a folder that objects are copied to, one file per object. Unlike an S3 server's folder, it can be written
+// to.
 type Backup struct{ Files }
 
 // PutOnce writes an object unless the key is taken. A file appears whole or not at all.
@@ -29,7 +30,7 @@ func (d Backup) replace(ctx context.Context, key string, body []byte) error {
 	return err
 }
 
-// upload copies a file, unless the object has its size and again is false.
+// upload copies a file, unless again is false and the object already has the file's size.
 func (d Backup) upload(ctx context.Context, key, file string, size int64, again bool) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -46,8 +47,8 @@ func (d Backup) upload(ctx context.Context, key, file string, size int64, again 
 	return err
 }
 
-// write writes an object, and reports whether it did: not if the key is taken, unless over is true. A file appears
-// whole or not at all.
+// write writes an object and reports whether it did. If the key is taken, it writes only if over is true. A file
+// appears whole or not at all.
 func (d Backup) write(ctx context.Context, key string, body io.Reader, over bool) (bool, error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
@@ -80,7 +81,7 @@ func (d Backup) write(ctx context.Context, key string, body io.Reader, over bool
 
 		return err == nil, fault.As(fault.Transient, err)
 	}
-	err = os.Link(f.Name(), file) // which, unlike a rename, replaces nothing
+	err = os.Link(f.Name(), file) // unlike a rename, a link replaces nothing
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}

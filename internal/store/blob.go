@@ -18,11 +18,12 @@ import (
 // BlobPrefix is the prefix of the keys of blobs; the rest is the SHA-256 of their bytes.
 const BlobPrefix = "blobs/"
 
-// IsBlob reports whether a key is that of a blob, not of a manifest.
+// IsBlob reports whether a key names a blob rather than a manifest.
 func IsBlob(key string) bool { return strings.HasPrefix(key, BlobPrefix) }
 
 // PutBlob writes bytes under the key that their content determines, and reads them back, so that a record may name
-// them. It returns a transient fault if the store does not have what it took, and a corrupt one if it has other bytes.
+// them. It returns a transient fault if the store does not have the blob after accepting it, and a corrupt one if the
+// store has other bytes.
 func PutBlob(ctx context.Context, b Bucket, body []byte) (Ref, error) {
 	sum := Sum(body)
 	r := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: int64(len(body))}
@@ -41,8 +42,8 @@ func PutBlob(ctx context.Context, b Bucket, body []byte) (Ref, error) {
 	return r, err
 }
 
-// replaced returns the error of reading a blob back that was written again. Other bytes may be those that were there
-// before, so writing it once more may help.
+// replaced returns the error of reading back a blob that was written again. Other bytes may be the ones that were there
+// before, so writing once more may help.
 func replaced(err error) error {
 	if fault.KindOf(err) == fault.Corrupt {
 		return fault.New(fault.Transient, "the object store does not keep what is written to it: %w", err)
@@ -51,13 +52,13 @@ func replaced(err error) error {
 	return err
 }
 
-// replaces is an optional capability of a Bucket: a blob that a server wrote by half is written again. Its name says
-// what its bytes must be, so nothing else can be lost.
+// replaces is an optional capability of a Bucket: it overwrites a blob that a server wrote only in part. A blob's name
+// determines its bytes, so nothing else can be lost.
 type replaces interface {
 	replace(ctx context.Context, key string, body []byte) error
 }
 
-// readBack checks that the store has a blob that it took.
+// readBack checks that the store has a blob that it accepted.
 func readBack(ctx context.Context, b Bucket, sum string) error {
 	h := sha256.New()
 	err := copyBlob(ctx, b, sum, h)
@@ -71,8 +72,8 @@ func readBack(ctx context.Context, b Bucket, sum string) error {
 	return err
 }
 
-// GetBlob reads a blob that a record names, by its sum, and verifies it. That the store does not show it is a fault
-// that wraps ErrAbsent. Everything that reads blobs does the same, MayBlob apart.
+// GetBlob reads a blob that a record names, by its sum, and verifies it. If the store does not show the blob, the fault
+// wraps ErrAbsent. All functions that read blobs do the same, except MayBlob.
 func GetBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
 	body, err := getBlob(ctx, b, sum)
 
@@ -106,8 +107,8 @@ func getBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
 	return body, nil
 }
 
-// StreamBlob passes a blob to use without holding it in memory. What use made of it counts only if StreamBlob returns
-// no error: the bytes are verified at their end.
+// StreamBlob passes a blob to use without holding it in memory. The result of use counts only if StreamBlob returns no
+// error: the bytes are verified at their end.
 func StreamBlob(ctx context.Context, b Bucket, sum string, use func(io.Reader) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -136,18 +137,19 @@ func StreamBlob(ctx context.Context, b Bucket, sum string, use func(io.Reader) e
 // uploads is an optional capability of a Bucket for blobs that should not pass through memory, such as weights of
 // several gigabytes.
 type uploads interface {
-	// upload sends a file, unless the object has its size and again is false.
+	// upload sends a file, unless again is false and the object already has the file's size.
 	upload(ctx context.Context, key, file string, size int64, again bool) error
 }
 
-// downloads is the same for reading.
+// downloads is the counterpart of uploads for reading.
 type downloads interface {
-	// download writes an object to w, or part of it if it returns an error. Of one that is missing it writes nothing.
+	// download writes an object to w, or part of it if it returns an error. If the object is missing, it writes
+	// nothing.
 	download(ctx context.Context, key string, w io.Writer) error
 }
 
 // PutBlobFile is PutBlob for a file. If the file changes meanwhile, it returns a transient fault. It may be repeated:
-// bytes that the store has are not sent again.
+// bytes that the store already has are not sent again.
 func PutBlobFile(ctx context.Context, b Bucket, file string) (Ref, error) {
 	sum, size, err := sumFile(file)
 	if err != nil {
@@ -226,7 +228,7 @@ func copyBlob(ctx context.Context, b Bucket, sum string, w io.Writer) error {
 	return err
 }
 
-// copyThere is copyBlob for a blob that is not in the trash. Of one that is missing it writes nothing.
+// copyThere is copyBlob for a blob that is not in the trash. If the blob is missing, it writes nothing.
 func copyThere(ctx context.Context, b Bucket, sum string, w io.Writer) error {
 	if s, ok := b.(downloads); ok {
 		return s.download(ctx, BlobPrefix+sum, w)

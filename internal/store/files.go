@@ -16,11 +16,11 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Files is the bucket that the local S3 server keeps in a folder, read directly: many times faster than through the
-// server, and possible while none runs. It cannot be written to.
+// Files is the bucket that the local S3 server keeps in a folder, read directly. This is many times faster than through
+// the server, and works while the server is down. It cannot be written to.
 type Files struct{ Dir string }
 
-// PutOnce fails.
+// PutOnce always fails.
 func (f Files) PutOnce(_ context.Context, key string, _ []byte) (bool, error) {
 	return false, fault.New(fault.Fatal, "write %s: the files of an S3 server are only read", key)
 }
@@ -98,7 +98,7 @@ func (f Files) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, fs.ErrNotExist): // nothing under the prefix, or it has just been written under its name
+		case errors.Is(err, fs.ErrNotExist): // nothing under the prefix, or an object was renamed meanwhile
 			return nil
 		case err != nil:
 			return err
@@ -124,5 +124,5 @@ func (f Files) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 	return out, fault.As(fault.Transient, err)
 }
 
-// unfinished is the folder in which the server keeps what is being written.
+// unfinished is the folder in which the server keeps objects while it writes them.
 const unfinished = ".sgwtmp"

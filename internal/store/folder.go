@@ -11,9 +11,9 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// GetFiles writes blobs, by path, into a folder. The folder is made under another name next to dir and renamed, so it
-// appears whole or not at all. A folder that exists stays as it is. A path that leaves the folder is a corrupt fault:
-// whoever wrote the record does not choose where files of this machine are.
+// GetFiles writes blobs, by path, into a folder. The folder is created under another name next to dir and renamed, so
+// it appears whole or not at all. A folder that exists stays as it is. A path that leaves the folder is a corrupt
+// fault: a record must not determine where files are placed on this machine.
 func GetFiles(ctx context.Context, b Bucket, sums map[string]string, dir string) error {
 	for path := range sums {
 		local := filepath.FromSlash(path)

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Identity tells a store from every other one, from copies of its objects, too. Only a clone of a whole bucket has the
-// identity of its original.
+// Identity distinguishes a store from every other, including copies of its objects. Only a clone of a whole bucket has
+// the identity of its original.
 type Identity struct {
 	ID string    `json:"id"` // random
-	At time.Time `json:"at"` // when the store was used first
+	At time.Time `json:"at"` // when the store was first used
 }
 
-// identityKey is the key of the identity. No copy takes it along.
+// identityKey is the key of the identity. Copies leave it out.
 const identityKey = "store.json"
 
-// Identify returns the identity of a store. The first caller gives the store its identity. It may be repeated, and run
+// Identify returns the identity of a store. The first call creates the identity. It may be repeated, and run
 // concurrently.
 func Identify(ctx context.Context, b Bucket) (Identity, error) {
 	i, _, err := RecordOnce(ctx, b, identityKey, func() (Identity, error) {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Keeper is a Bucket whose objects can be removed. Only the care of the store does that; everything else writes once.
+// Keeper is a Bucket whose objects can be removed. Only the maintenance of the store removes objects; everything else
+// writes once.
 type Keeper interface {
 	Bucket
 	Clock
@@ -14,7 +15,7 @@ type Keeper interface {
 	// if there is no such object.
 	Copy(ctx context.Context, from, to string) error
 
-	// Delete removes an object, if there is one.
+	// Delete removes an object if it exists.
 	Delete(ctx context.Context, key string) error
 
 	// Written reads a small object and returns when the server wrote it. The error wraps ErrNotFound if there is no
@@ -22,39 +23,39 @@ type Keeper interface {
 	Written(ctx context.Context, key string) (time.Time, error)
 }
 
-// Clock reports when objects were written. A copy of an object is as old as the copy, so nothing depends on it.
+// Clock reports when objects were written. A copy of an object is as old as the copying, so nothing depends on it.
 type Clock interface {
-	// Ages returns keys and sizes under a prefix, and when each object was written.
+	// Ages returns keys and sizes under a prefix, and the time at which each object was written.
 	Ages(ctx context.Context, prefix string) ([]Aged, error)
 }
 
-// Aged is an object and when it was written.
+// Aged is an object and the time at which it was written.
 type Aged struct {
 	Ref
 	Written time.Time
 }
 
-// Versioned is a Keeper whose bucket may keep the versions of objects that were removed.
+// Versioned is a Keeper whose bucket may keep versions of removed objects.
 type Versioned interface {
 	Keeper
 
-	// Versions returns the versions of the objects under a prefix, and when objects were removed: the newest first for
-	// each key. It returns none if the bucket keeps none.
+	// Versions returns the versions of the objects under a prefix, and the times at which objects were removed, the
+	// newest first for each key. It returns nothing if the bucket keeps no versions.
 	Versions(ctx context.Context, prefix string) ([]Version, error)
 
 	// Revive writes the bytes of a version under its key again. It may be repeated.
 	Revive(ctx context.Context, v Version) error
 }
 
-// Version is a version of an object, or that the object was removed.
+// Version is a version of an object, or a record of its removal.
 type Version struct {
 	Aged
 	ID      string
-	Removed bool // the object was removed then, and this version has no bytes
+	Removed bool // the object was removed at that time, and this version has no bytes
 }
 
-// Uploader is a Keeper on whose server large objects are uploaded in parts, which take room until the upload ends. An
-// upload that was cut short never ends, and no LIST shows its parts.
+// Uploader is a Keeper whose server accepts large objects in parts, which take space until the upload ends. An upload
+// that was cut short never ends, and no LIST shows its parts.
 type Uploader interface {
 	Keeper
 

@@ -11,8 +11,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// credentials returns those of Keys or, without it, Access, Secret and Token. If there are none, it returns those of
-// the places where AWS's own programs look for them.
+// credentials returns the credentials from Keys or, if Keys is empty, Access, Secret and Token. If these are empty too,
+// it returns credentials from the places where AWS's own programs look for them.
 func (c Config) credentials() *credentials.Credentials {
 	switch {
 	case c.Keys != nil:
@@ -24,11 +24,11 @@ func (c Config) credentials() *credentials.Credentials {
 	return credentials.NewStaticV4(c.Access, c.Secret, c.Token)
 }
 
-// keys are credentials that may change at any time: the client asks for them again when they have expired, as they
-// always have.
+// keys are credentials that may change at any time: they always count as expired, so the client retrieves them for each
+// request.
 type keys func() (access, secret, token string)
 
-// Retrieve returns the credentials of this moment.
+// Retrieve returns the current credentials.
 func (k keys) Retrieve() (credentials.Value, error) {
 	access, secret, token := k()
 
@@ -48,11 +48,11 @@ func (k keys) IsExpired() bool { return true }
 // Times of AWS's keys.
 const (
 	readAgain     = time.Minute     // keys of the environment and of files may change without notice
-	machineAnswer = 2 * time.Second // a machine that is not AWS's may not answer at all
+	machineAnswer = 2 * time.Second // a machine that is not AWS's may not respond at all
 	serviceAnswer = 10 * time.Second
 )
 
-// awsKeys are the keys of the first place that has any, in the order of AWS's own programs.
+// awsKeys provides the keys from the first place that has any, in the order of AWS's own programs.
 type awsKeys struct {
 	credentials.Chain
 	again time.Time // when the places are searched again
@@ -78,7 +78,7 @@ func newAWSKeys() *awsKeys {
 // Retrieve is RetrieveWithCredContext without a context.
 func (k *awsKeys) Retrieve() (credentials.Value, error) { return k.RetrieveWithCredContext(nil) }
 
-// RetrieveWithCredContext returns the keys of this moment, or an invalid fault if there are none.
+// RetrieveWithCredContext returns the current keys. It returns an invalid fault if it finds no keys.
 func (k *awsKeys) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
 	v, err := k.Chain.RetrieveWithCredContext(cc)
 	if err == nil && (v.AccessKeyID == "" || v.SecretAccessKey == "") {

@@ -7,11 +7,12 @@ import (
 )
 
 // Last returns the number of the last entry of a log whose entries are numbered without gaps, or after if no entry
-// follows that one. key names entry n. The number of requests grows with the logarithm of the entries after that one.
+// follows entry number after. key names entry n. The number of requests grows with the logarithm of the number of
+// entries after it.
 //
-// An entry that is written meanwhile need not count, nor one that the store does not show yet. Whether an entry is the
-// next one, only PutOnce can say: a caller that finds the key taken reads that entry and tries the number after it. It
-// may be repeated.
+// An entry that is written meanwhile need not count, nor one that the store does not show yet. Only PutOnce decides
+// whether an entry is the next one: a caller that finds the key taken reads that entry and tries the number after it.
+// Last may be repeated.
 func Last(ctx context.Context, b Bucket, after int, key func(n int) string) (int, error) {
 	var failed error
 	absent := func(n int) bool {

@@ -26,7 +26,7 @@ type envelope struct {
 	Body   json.RawMessage `json:"body"`
 }
 
-// FormatVersion is the version of that form.
+// FormatVersion is the version of the envelope's form.
 const FormatVersion = 1
 
 // Seal encodes a manifest.
@@ -40,7 +40,7 @@ func Seal(v any) ([]byte, error) {
 }
 
 // Unseal verifies a manifest's bytes and returns its body. Any change of any byte is a corrupt fault, because only the
-// form that Seal writes is accepted. The body is a part of raw; whether it is JSON is seen when it is decoded.
+// form that Seal writes is accepted. The body is a part of raw; decoding it shows whether it is JSON.
 func Unseal(key string, raw []byte) (json.RawMessage, error) {
 	if len(raw) > len(sealed)+2*sha256.Size+len(sealedBody) {
 		sum, rest := raw[len(sealed):][:2*sha256.Size], raw[len(sealed)+2*sha256.Size:]
@@ -54,13 +54,13 @@ func Unseal(key string, raw []byte) (json.RawMessage, error) {
 	return nil, whyNot(key, raw)
 }
 
-// sealed is what comes before the hash in what Seal writes, and sealedBody between hash and body.
+// sealed is what precedes the hash in what Seal writes, and sealedBody what stands between hash and body.
 var (
 	sealed     = fmt.Appendf(nil, `{"format":%d,"sha256":"`, FormatVersion)
 	sealedBody = []byte(`","body":`)
 )
 
-// whyNot says what is wrong with the bytes of a manifest.
+// whyNot describes what is wrong with the bytes of a manifest.
 func whyNot(key string, raw []byte) error {
 	var e envelope
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -77,8 +77,8 @@ func whyNot(key string, raw []byte) error {
 	return fault.New(fault.Corrupt, "%s: the bytes do not have the hash that they state", key)
 }
 
-// Must reads a manifest that was written before: a record names it, or the caller knows of it. That the store does not
-// show it is a fault that wraps ErrAbsent, and never a fact.
+// Must reads a manifest that was written before: a record names it, or the caller knows about it. If the store does not
+// show it, the fault wraps ErrAbsent; absence never counts as a fact.
 func Must[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
 	v, ref, err := read[T](ctx, b, key)
 
@@ -86,8 +86,8 @@ func Must[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
 }
 
 // May reads a manifest that may not have been written yet, and reports whether the store shows it. The caller must
-// reach the same end if a manifest that exists is not shown, because a store may be late: what it does then is recorded
-// by RecordOnce, is tried again, or is shown to a person. Otherwise it needs Sure.
+// reach the same outcome if a manifest that exists is not shown, because a store may be late: what the caller does then
+// is recorded by RecordOnce, is tried again, or is shown to a person. Any other caller needs Sure.
 func May[T any](ctx context.Context, b Bucket, key string) (v T, there bool, err error) {
 	v, _, err = read[T](ctx, b, key)
 	if errors.Is(err, ErrNotFound) {
@@ -97,8 +97,8 @@ func May[T any](ctx context.Context, b Bucket, key string) (v T, there bool, err
 	return v, err == nil, err
 }
 
-// Sure is May for a caller that decides something by absence. Two requests must agree on that: if a list shows a
-// manifest that a read before and a read after the list do not, it returns a fault that wraps ErrAbsent.
+// Sure is May for a caller that bases a decision on absence. Two requests must agree: if a list shows a manifest that a
+// read before and a read after the list do not, it returns a fault that wraps ErrAbsent.
 func Sure[T any](ctx context.Context, b Bucket, key string) (v T, there bool, err error) {
 	v, there, err = May[T](ctx, b, key)
 	if err != nil || there {
@@ -133,7 +133,7 @@ func read[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
 	return v, refTo(key, raw), nil
 }
 
-// decode is json.Unmarshal. It lets a value that decodes itself do so without being scanned twice before.
+// decode is json.Unmarshal, except that a value with its own decoder is not scanned twice beforehand.
 func decode(body []byte, v any) error {
 	if own, ok := v.(json.Unmarshaler); ok {
 		return own.UnmarshalJSON(body)
@@ -142,9 +142,9 @@ func decode(body []byte, v any) error {
 	return json.Unmarshal(body, v)
 }
 
-// RecordOnce is how what takes work is recorded. If the key exists, it returns the value recorded there and does not
-// call fn. Otherwise it writes fn's value, unless another call was faster, and returns the first value written. It may
-// be repeated, run concurrently, or be cut short.
+// RecordOnce records the outcome of work. If the key exists, it returns the value recorded there and does not call fn.
+// Otherwise it writes fn's value, unless another call was faster, and returns the first value written. It may be
+// repeated, run concurrently, or be cut short.
 func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, error)) (T, Ref, error) {
 	v, ref, err := read[T](ctx, b, key)
 	if !errors.Is(err, ErrNotFound) {
@@ -159,8 +159,8 @@ func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, 
 	return v, ref, err
 }
 
-// WriteOnce is RecordOnce for a value that is made already: it does not look before it writes. It reports whether this
-// call wrote the object. A write whose answer was lost counts as somebody else's.
+// WriteOnce is RecordOnce for a value that exists already: it writes without reading first. It reports whether this
+// call wrote the object. A write whose response was lost counts as someone else's.
 func WriteOnce[T any](ctx context.Context, b Bucket, key string, v T) (_ T, ref Ref, wrote bool, err error) {
 	raw, err := Seal(v)
 	if err != nil {

@@ -77,8 +77,8 @@ func (m *Memory) replace(_ context.Context, key string, body []byte) error {
 	return nil
 }
 
-// Damage replaces an object's bytes, which no other Bucket can do; nil removes the object. Tests plant violations with
-// it.
+// Damage replaces an object's bytes, which no other Bucket can do; nil removes the object. Tests use it to plant
+// violations.
 func (m *Memory) Damage(key string, body []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,7 +90,7 @@ func (m *Memory) Damage(key string, body []byte) {
 	m.put(key, slices.Clone(body))
 }
 
-// put sets an object. The lock is held.
+// put sets an object. The caller holds the lock.
 func (m *Memory) put(key string, body []byte) {
 	if m.objects == nil {
 		m.objects, m.written = map[string][]byte{}, map[string]time.Time{}
@@ -98,7 +98,7 @@ func (m *Memory) put(key string, body []byte) {
 	m.objects[key], m.written[key] = body, time.Now()
 }
 
-// Ages returns keys and sizes under a prefix, and when each object was written.
+// Ages returns keys and sizes under a prefix, and the time at which each object was written.
 func (m *Memory) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 	refs, err := m.List(ctx, prefix)
 	m.mu.Lock()
@@ -135,7 +135,7 @@ func (m *Memory) Copy(_ context.Context, from, to string) error {
 	return nil
 }
 
-// Delete removes an object, if there is one.
+// Delete removes an object if it exists.
 func (m *Memory) Delete(_ context.Context, key string) error {
 	m.Damage(key, nil)
 

@@ -9,8 +9,8 @@ import (
 // readAhead is how many things InOrder reads concurrently, and how many wait for their turn.
 const readAhead = 16
 
-// InOrder reads n things, some of them concurrently, and passes them on in their order. Few are held in memory at a
-// time.
+// InOrder reads n things, some of them concurrently, and passes them on in their order. It holds only a few in memory
+// at a time.
 func InOrder[T any](
 	ctx context.Context, n int, read func(ctx context.Context, i int) (T, error), use func(i int, v T) error,
 ) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// promisePrefix is the prefix of the objects by which Promises tries a store. None stays.
+// promisePrefix is the prefix of the objects with which Promises tries a store. A trial removes them all.
 const promisePrefix = "tried/"
 
 // Limits of a trial.
@@ -25,14 +25,14 @@ const (
 	otherClock = "the clock of the object store and the clock of this host differ by %v: set them by NTP"
 )
 
-// ErrNotTried means that the keys of this host may not do what a trial does, as the keys of most workers.
+// ErrNotTried means that the keys of this host do not permit everything that a trial does, as is usual for workers.
 var ErrNotTried = errors.New("the keys of this host may not write and remove the objects of a trial")
 
-// Promises tries what a store must promise and do, by small objects of its own, which it removes, and reports what is
-// not kept, or nothing. It writes with If-None-Match twice, reads, lists, copies, uploads in parts and deletes, and
-// compares the clocks. What is not kept is tried twice, because a store may have a bad moment: Promises finds one that
-// never keeps a promise. The error names what could not be tried or removed, and wraps ErrNotTried if this host's keys
-// are not allowed to. It may be repeated.
+// Promises tries what a store must promise and do, with small objects that it removes afterwards, and reports which
+// promises are not kept, if any. It writes with If-None-Match twice, reads, lists, copies, uploads in parts and
+// deletes, and compares the clocks. A promise that is not kept is tried twice, because a store may have a bad moment:
+// Promises detects a store that never keeps it. The error names what could not be tried or removed, and wraps
+// ErrNotTried if this host's keys do not permit it. It may be repeated.
 func Promises(ctx context.Context, b Keeper) (broken string, err error) {
 	if broken, err = promises(ctx, b); broken != "" {
 		broken, err = promises(ctx, b)
@@ -59,7 +59,7 @@ func promises(ctx context.Context, b Keeper) (broken string, err error) {
 	return "", nil
 }
 
-// forbidden reports whether the keys of this host are not allowed to do something.
+// forbidden reports whether an error means that the keys of this host do not permit the operation.
 func forbidden(err error) bool {
 	r := response(err)
 
@@ -70,7 +70,7 @@ func forbidden(err error) bool {
 type trial struct {
 	Keeper
 	folder string
-	keys   []string // that may exist
+	keys   []string // keys that may exist
 }
 
 // key returns the key of an object of the trial, which clean removes.
@@ -83,9 +83,9 @@ func (t *trial) key(name string) string {
 	return key
 }
 
-// clean removes the objects of this trial, and of those that were killed long ago.
+// clean removes the objects of this trial, and of trials that were killed long ago.
 func (t *trial) clean(ctx context.Context) (err error) {
-	old, _ := t.Ages(ctx, promisePrefix) // the next trial looks again
+	old, _ := t.Ages(ctx, promisePrefix) // the next trial tries again
 	for _, o := range old {
 		if time.Since(o.Written) > abandoned {
 			t.keys = append(t.keys, o.Key)
@@ -116,7 +116,7 @@ func refused(what string, err error) (string, error) {
 	default:
 		return "", err
 	}
-	switch r.Code { // of 400, about the keys
+	switch r.Code { // codes of status 400 that concern the keys
 	case "ExpiredToken", "InvalidToken", "InvalidAccessKeyId", minio.AuthorizationHeaderMalformed:
 		return "", err
 	}
@@ -210,7 +210,7 @@ func (t *trial) copies(ctx context.Context) (string, error) {
 	return t.differs(ctx, "b", "first", "a copy is not what was copied")
 }
 
-// sendsParts uploads an object in parts, if this store can.
+// sendsParts uploads an object in parts, if this store can do so.
 func (t *trial) sendsParts(ctx context.Context) (string, error) {
 	b, ok := t.Keeper.(interface {
 		inParts(ctx context.Context, key string, body []byte) error
@@ -225,7 +225,7 @@ func (t *trial) sendsParts(ctx context.Context) (string, error) {
 	return t.differs(ctx, "c", "parts", "an object that was uploaded in parts is not there, or has other bytes")
 }
 
-// differs returns a sentence if an object is not there, or has other bytes.
+// differs returns a sentence if an object is missing or has other bytes.
 func (t *trial) differs(ctx context.Context, name, want, sentence string) (string, error) {
 	read, err := t.Get(ctx, t.key(name))
 	if errors.Is(err, ErrNotFound) || err == nil && string(read) != want {
@@ -265,7 +265,7 @@ func (s *S3) inParts(ctx context.Context, key string, body []byte) error {
 		_, err = core.CompleteMultipartUpload(ctx, s.bucket, key, id, parts, minio.PutObjectOptions{})
 	}
 	if err != nil {
-		_ = core.AbortMultipartUpload(context.WithoutCancel(ctx), s.bucket, key, id) // gc removes what stays
+		_ = core.AbortMultipartUpload(context.WithoutCancel(ctx), s.bucket, key, id) // gc removes what remains
 	}
 
 	return err

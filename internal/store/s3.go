@@ -18,36 +18,37 @@ import (
 	"github.com/collabui/collabui/internal/process/failpoint"
 )
 
-// Config says where the bucket is. Secrets come from the environment, never from a specification.
+// Config describes where the bucket is. Secrets come from the environment, never from a specification.
 type Config struct {
 	Endpoint string // host:port
 	Bucket   string
-	Region   string // empty: the endpoint's, or the one that the server names
+	Region   string // if empty, the endpoint's or the one that the server names
 	Style    Style
 	Access   string
 	Secret   string
 	Token    string // of keys that expire; empty for others
 
-	// Keys is asked for every request. If it is nil, keys are the three above or, without them, those of AWS's places.
+	// Keys provides the credentials of every request. If it is nil, they are the three above or, if these are empty,
+	// come from the places that AWS's programs search.
 	Keys func() (access, secret, token string)
 
 	TLS   bool
-	Stall time.Duration // after which a request that makes no progress fails; 0: 20 s
+	Stall time.Duration // after which a request that makes no progress fails; 0 means 20 s
 
-	Transport http.RoundTripper // makes the requests; nil: the network
+	Transport http.RoundTripper // makes the requests; nil means the network
 }
 
-// Style is how an address names the bucket.
+// Style is the place of the bucket's name in an address.
 type Style string
 
-// The styles. Most servers know Path, some clouds Virtual alone.
+// The styles. Most servers support Path, some clouds only Virtual.
 const (
 	StyleAuto    Style = ""        // Virtual for AWS, Google and Alibaba, Path for all others
 	StylePath    Style = "path"    // https://host/bucket/key
 	StyleVirtual Style = "virtual" // https://bucket.host/key
 )
 
-// lookup returns a style as the client calls it.
+// lookup returns a style as the client names it.
 func (s Style) lookup() (minio.BucketLookupType, error) {
 	switch s {
 	case StyleAuto:
@@ -66,23 +67,23 @@ func (s Style) lookup() (minio.BucketLookupType, error) {
 type S3 struct {
 	client   *minio.Client
 	bucket   string
-	observed Observer // nil: nobody
+	observed Observer // may be nil
 }
 
-// Observer is told of an operation that has ended: put, get or list.
+// Observer is called after an operation has ended: put, get or list.
 type Observer func(ctx context.Context, operation string, began time.Time, err error)
 
-// Observe lets o know of all operations, those on files included. It must be called before the first one.
+// Observe reports all operations to o, including operations on files. It must be called before the first one.
 func (s *S3) Observe(o Observer) { s.observed = o }
 
-// ended is to be deferred at the beginning of an operation.
+// ended is deferred at the beginning of an operation.
 func (s *S3) ended(ctx context.Context, operation string, began time.Time, err *error) {
 	if s.observed != nil {
 		s.observed(ctx, operation, began, *err)
 	}
 }
 
-// requestTries is how often one request is tried. Whoever asked tries again later.
+// requestTries is how often one request is tried. Callers try again later.
 const requestTries = 5
 
 // Open returns the bucket. It makes no request. A wrong address or style is an invalid fault.
@@ -101,7 +102,7 @@ func Open(c Config) (*S3, error) {
 		return nil, err
 	}
 
-	// Without a region the client asks for that of the bucket. TrailingHeaders stay off: the embedded gateway rejects
+	// If no region is given, the client requests the bucket's. TrailingHeaders stay off: the embedded gateway rejects
 	// their checksums.
 	client, err := minio.New(c.Endpoint, &minio.Options{
 		Creds:        c.credentials(),
@@ -118,8 +119,8 @@ func Open(c Config) (*S3, error) {
 	return &S3{client: client, bucket: c.Bucket}, nil
 }
 
-// Check returns an error unless the bucket exists and may be read. It makes one request, and another one if that fails:
-// the answer to a HEAD has no words.
+// Check returns an error unless the bucket exists and may be read. It makes one request, and another one if that fails,
+// because the response to a HEAD has no message.
 func (s *S3) Check(ctx context.Context) error {
 	ok, err := s.client.BucketExists(ctx, s.bucket)
 	if err == nil && !ok {
@@ -139,7 +140,7 @@ func (s *S3) Check(ctx context.Context) error {
 // listOne returns why objects cannot be listed, in the server's words.
 func (s *S3) listOne(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // of the pages that follow
+	defer cancel() // ends the listing of further pages
 	for o := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{MaxKeys: 1, Recursive: true}) {
 		return o.Err
 	}
@@ -147,13 +148,13 @@ func (s *S3) listOne(ctx context.Context) error {
 	return nil
 }
 
-// conflicts is how often PutOnce tries while there are conflicts, with pauses from 50 ms that double: 1.6 s in all.
+// conflicts is how often PutOnce tries while there are conflicts, with pauses that double from 50 ms: 1.6 s in all.
 const conflicts = 6
 
 // PutOnce writes with If-None-Match: * in one request, so an object exists whole or not at all. A conflict means that
-// another write of the key is under way, which may fail, so it is tried again. That the key is taken is believed only
-// if the object is there. If a request failed before, it may have left half of a blob, which readers need not see at
-// once if a replica answers them. So the blob is written again: its name is the hash of its bytes.
+// another write of the key is under way, which may fail, so PutOnce tries again. It trusts a report that the key is
+// taken only if the object exists. An earlier failed request may have left half of a blob, which readers of a replica
+// may not see at once. The blob is therefore written again: its name is the hash of its bytes.
 func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool, err error) {
 	defer s.ended(ctx, "put", time.Now(), &err)
 	err = failpoint.Do(place("put.", key), func(torn bool) (err error) {
@@ -212,14 +213,14 @@ func (s *S3) replace(ctx context.Context, key string, body []byte) (err error) {
 	return nil
 }
 
-// response returns the server's answer that an error is about, or nothing.
+// response returns the server's response that an error is about, or nothing.
 func response(err error) (r minio.ErrorResponse) {
 	errors.As(err, &r)
 
 	return r
 }
 
-// status returns the HTTP status of an error of S3, or 0.
+// status returns the HTTP status of an S3 error, or 0.
 func status(err error) int { return response(err).StatusCode }
 
 // Get reads a whole object.
@@ -232,10 +233,11 @@ func (s *S3) Get(ctx context.Context, key string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// numbers matches what two objects of a kind differ in: numbers, digests, and the names of what is evaluated.
+// numbers matches the parts in which two objects of one kind differ: numbers, digests, and the names of what is
+// evaluated.
 var numbers = regexp.MustCompile(`/a?\d+|/[0-9a-f]{64}|-\d{6}|calls/..|evals/.+/(\d+$)?`)
 
-// place returns the name of a request for failpoints, if there are any.
+// place returns the name of a request for failpoints, if any are set.
 func place(what, key string) string {
 	if !failpoint.Set() {
 		return ""
@@ -244,7 +246,7 @@ func place(what, key string) string {
 	return what + placeOf(key)
 }
 
-// placeOf returns the name of a key for failpoints: its path without names and numbers.
+// placeOf returns the name of a key for failpoints: the path without names and numbers.
 func placeOf(key string) string {
 	if IsBlob(key) {
 		return strings.TrimSuffix(BlobPrefix, "/")
@@ -284,7 +286,7 @@ func (s *S3) Folders(ctx context.Context, prefix string) (out []string, err erro
 			out = append(out, name)
 		}
 	}
-	slices.Sort(out) // with their slashes, "ab" is before "a"
+	slices.Sort(out) // with their slashes, "ab" sorts before "a"
 
 	return out, nil
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/collabui/collabui/internal/process/failpoint"
 )
 
-// upload sends a file in parts. Concurrent senders of one blob send the same bytes, so it does not matter whose arrive
-// last.
+// upload sends a file in parts. Concurrent senders of one blob send the same bytes, so the order of arrival does not
+// matter.
 func (s *S3) upload(ctx context.Context, key, file string, size int64, again bool) (err error) {
 	defer s.ended(ctx, "put", time.Now(), &err)
 	st, err := s.client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{})
@@ -84,16 +84,16 @@ func (s *S3) copy(ctx context.Context, key string, w io.Writer) error {
 	return nil
 }
 
-// noSuchKey reports whether the server says that there is no such object. The client says so of every 404; the server
-// did only if the answer was an error document of S3.
+// noSuchKey reports whether the server states that there is no such object. The client reports every 404 in this way;
+// the server did so only if the response was an S3 error document.
 func noSuchKey(err error) bool {
 	e := minio.ToErrorResponse(err)
 
 	return e.Code == minio.NoSuchKey && e.XMLName.Local == "Error"
 }
 
-// verified reads a file and withholds its last bytes if the whole does not have the sum, so what is sent is never
-// complete.
+// verified reads a file and withholds its last bytes if the whole does not have the sum, so that a wrong file is never
+// sent completely.
 type verified struct {
 	file *os.File
 	left int64
@@ -118,7 +118,7 @@ func (v *verified) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// half takes the first half kilobyte only.
+// half reads only the first half kilobyte.
 type half struct {
 	w    io.Writer
 	done bool

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Ages returns keys and sizes under a prefix, and when each object was written.
+// Ages returns keys and sizes under a prefix, and the time at which each object was written.
 func (s *S3) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 	var out []Aged
 	for o := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
@@ -25,8 +25,8 @@ func (s *S3) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 	return out, nil
 }
 
-// Copy writes the bytes of an object under another key. Because the original may be deleted next, it then looks whether
-// the copy is there, whatever the server answered.
+// Copy writes the bytes of an object under another key. Because the original may be deleted next, it then checks that
+// the copy exists, no matter what the server responded.
 func (s *S3) Copy(ctx context.Context, from, to string) error {
 	source := minio.CopySrcOptions{Bucket: s.bucket, Object: from}
 	dest := minio.CopyDestOptions{Bucket: s.bucket, Object: to}
@@ -53,7 +53,7 @@ func (s *S3) Copy(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Delete removes an object, if there is one.
+// Delete removes an object if it exists.
 func (s *S3) Delete(ctx context.Context, key string) error {
 	if err := s.client.RemoveObject(ctx, s.bucket, key, minio.RemoveObjectOptions{}); err != nil {
 		return fault.New(fault.Transient, "delete %s: %w", key, err)
@@ -62,8 +62,8 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Written reads a small object and returns when the server wrote it. It sends a GET, because the answer to a HEAD does
-// not show whether it is the server that says that there is no such object.
+// Written reads a small object and returns when the server wrote it. It sends a GET, because the response to a HEAD
+// does not show whether it was the server that found no such object.
 func (s *S3) Written(ctx context.Context, key string) (time.Time, error) {
 	body, o, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
 	if err == nil {
@@ -80,8 +80,8 @@ func (s *S3) Written(ctx context.Context, key string) (time.Time, error) {
 	return o.LastModified, nil
 }
 
-// Versions returns the versions of the objects under a prefix, and when objects were removed: the newest first for each
-// key.
+// Versions returns the versions of the objects under a prefix, and the times at which objects were removed, the newest
+// first for each key.
 func (s *S3) Versions(ctx context.Context, prefix string) ([]Version, error) {
 	var out []Version
 	o := minio.ListObjectsOptions{Prefix: prefix, Recursive: true, WithVersions: true}
@@ -108,7 +108,8 @@ func (s *S3) Revive(ctx context.Context, v Version) error {
 	return nil
 }
 
-// copyObject lets the server copy an object: at once, or in parts if it refuses that because there are more than 5 GiB.
+// copyObject makes the server copy an object: at once, or in parts if the server refuses because the object exceeds 5
+// GiB.
 func (s *S3) copyObject(ctx context.Context, to minio.CopyDestOptions, from minio.CopySrcOptions) error {
 	_, err := s.client.CopyObject(ctx, to, from)
 	if status(err) == http.StatusBadRequest {
@@ -129,7 +130,7 @@ func (s *S3) Uploads(ctx context.Context) ([]Upload, error) {
 			return nil, fault.New(fault.Transient, "list the uploads that have not ended: %w", u.Err)
 		}
 		active, err := s.newestPart(ctx, u)
-		if minio.ToErrorResponse(err).Code == minio.NoSuchUpload { // it has just ended
+		if minio.ToErrorResponse(err).Code == minio.NoSuchUpload { // it has ended meanwhile
 			continue
 		}
 		if err != nil {

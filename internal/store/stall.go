@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Limits of a request. The client itself has none for a body that stops in the middle.
+// Limits of a request. The client itself has no limit for a body that stops in the middle.
 const (
 	defaultStall = 20 * time.Second // without a byte in either direction
-	serverCopies = 15 * time.Minute // the same while the server copies an object, and sends nothing
-	serverJoins  = 3 * time.Minute  // the same while it joins the parts of one
-	minRate      = 64 << 10         // bytes per second, below which a body counts as stopped
+	serverCopies = 15 * time.Minute // the same while the server copies an object and sends nothing
+	serverJoins  = 3 * time.Minute  // the same while the server joins an object's parts
+	minRate      = 64 << 10         // bytes per second; a slower body counts as stopped
 )
 
 // errStalled and errSlow end a request that makes no progress.
@@ -23,16 +23,17 @@ var (
 	errSlow    = errors.New("the object store is too slow: less than 64 KB/s")
 )
 
-// stallLimit ends requests that make no progress for a time, or that are slower than minRate beyond it.
+// stallLimit ends requests that make no progress for a time, or that are slower than minRate after it.
 type stallLimit struct {
 	next  http.RoundTripper
 	limit time.Duration
 }
 
-// requestsKey is the key of the number of requests that were made with a context.
+// requestsKey is the context key of the number of requests made with a context.
 type requestsKey struct{}
 
-// counted returns a context, and the number of requests that are made with it: the client repeats some by itself.
+// counted returns a context that counts the requests made with it, and the count: the client repeats some requests by
+// itself.
 func counted(ctx context.Context) (context.Context, *atomic.Int32) {
 	n := &atomic.Int32{}
 
@@ -71,7 +72,7 @@ func (s stallLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// serverWorks returns how long the server may work on a request without sending anything; 0 means as on any other.
+// serverWorks returns how long the server may work on a request without sending anything; 0 means the default.
 func serverWorks(req *http.Request) time.Duration {
 	switch {
 	case req.Header.Get("x-amz-copy-source") != "":
@@ -83,7 +84,7 @@ func serverWorks(req *http.Request) time.Duration {
 	return 0
 }
 
-// allowed is the time in which a body of n bytes must be sent; a negative n is unknown.
+// allowed returns the time in which a body of n bytes must be sent; a negative n is unknown.
 func (s stallLimit) allowed(n int64) time.Duration {
 	const unknown = 1 << 30
 	if n < 0 {
@@ -101,7 +102,7 @@ type watchdog struct {
 	stalled, slow *time.Timer
 }
 
-// why returns the reason for which the request was ended, or err.
+// why returns the reason why the request was ended, or err.
 func (w *watchdog) why(err error) error {
 	if cause := context.Cause(w.ctx); errors.Is(cause, errStalled) || errors.Is(cause, errSlow) {
 		return cause
@@ -116,7 +117,7 @@ func (w *watchdog) stop() {
 	w.cancel(nil)
 }
 
-// watchedBody is a body whose bytes are progress. That of the answer ends the request.
+// watchedBody is a body whose bytes count as progress. Closing the body of the response ends the request.
 type watchedBody struct {
 	io.ReadCloser
 	*watchdog

@@ -1,6 +1,6 @@
-// Package store keeps the write-once objects that are the truth of every run. Manifests are JSON with their own hash;
-// large things are blobs, named by their content. Nothing is ever overwritten or appended to, except blobs that do not
-// have the bytes of their names.
+// Package store keeps the write-once objects that are the source of truth of every run. Manifests are JSON with their
+// own hash; large things are blobs, named by their content. Nothing is ever overwritten or appended to, except blobs
+// that do not have the bytes of their names.
 package store
 
 import (
@@ -15,7 +15,7 @@ type Ref struct {
 	Size   int64  `json:"size"`
 }
 
-// Same reports whether both references name the same bytes, under whatever keys: forks have copies.
+// Same reports whether both references name the same bytes, even under different keys: forks have copies.
 func (r Ref) Same(o Ref) bool { return r.SHA256 == o.SHA256 && r.Size == o.Size }
 
 // ErrNotFound means that no object has the key.
@@ -27,7 +27,7 @@ type Bucket interface {
 	// nothing.
 	PutOnce(ctx context.Context, key string, body []byte) (created bool, err error)
 
-	// Get reads an object. The error wraps ErrNotFound if there is none.
+	// Get reads an object. The error wraps ErrNotFound if there is no such object.
 	Get(ctx context.Context, key string) ([]byte, error)
 
 	// List returns keys and sizes under a prefix in lexical order.

@@ -9,16 +9,17 @@ import (
 )
 
 // TrashPrefix is the prefix of objects that a collection has removed. They stay there for a while before they are gone
-// for good: a blob comes back when it is read, and people take back what they miss.
+// for good: a blob is restored when it is read, and people restore what they miss.
 const TrashPrefix = "trash/"
 
-// TrashKey is where a collection, by its number, puts an object. Each collection has keys of its own, so that no slow
-// collection touches what a later one has removed, and a run never meets the objects of an earlier run of its name.
+// TrashKey returns the key to which a collection, by its number, moves an object. Each collection has keys of its own,
+// so that no slow collection touches what a later one has removed, and a run never meets the objects of an earlier run
+// of its name.
 func TrashKey(key string, collection int) string {
 	return fmt.Sprintf("%s%s/%06d", TrashPrefix, key, collection)
 }
 
-// TrashOf returns which object is under a key of the trash, and the number of the collection that put it there.
+// TrashOf returns the original key of an object in the trash, and the number of the collection that put it there.
 func TrashOf(trashKey string) (key string, collection int, ok bool) {
 	rest, found := strings.CutPrefix(trashKey, TrashPrefix)
 	i := strings.LastIndexByte(rest, '/')
@@ -30,7 +31,7 @@ func TrashOf(trashKey string) (key string, collection int, ok bool) {
 	return rest[:i], n, err == nil
 }
 
-// GetTrashed reads the newest copy of an object in the trash. The error wraps ErrNotFound if there is none.
+// GetTrashed reads the newest copy of an object in the trash. The error wraps ErrNotFound if there is no copy.
 func GetTrashed(ctx context.Context, b Bucket, key string) ([]byte, error) {
 	copies, err := Keys(ctx, b, TrashPrefix+key+"/")
 	if err != nil {
@@ -43,8 +44,7 @@ func GetTrashed(ctx context.Context, b Bucket, key string) ([]byte, error) {
 	return b.Get(ctx, copies[len(copies)-1])
 }
 
-// fromTrash takes a blob back from the trash, after an error that says that it is missing, and returns that error
-// otherwise.
+// fromTrash restores a blob from the trash after an error that reports it missing, and otherwise returns that error.
 func fromTrash(ctx context.Context, b Bucket, key string, missing error) error {
 	keeper, ok := b.(Keeper)
 	if !ok || !errors.Is(missing, ErrNotFound) {
@@ -56,7 +56,7 @@ func fromTrash(ctx context.Context, b Bucket, key string, missing error) error {
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, ErrNotFound) { // it has just been removed for good
+		if errors.Is(err, ErrNotFound) { // it has been removed for good meanwhile
 			err = nil
 		}
 	}

@@ -1,9 +1,9 @@
 // Package collect removes from a store what nothing needs: deleted runs, blobs that nothing refers to, checkpoints of
-// training that has ended, and what a policy of retention does not keep. It is safe beside runs, forks and copies that
-// continue, and may be cut short at any moment. It also takes back what was removed.
+// training that has ended, and everything that the retention policy does not keep. It is safe beside runs, forks and
+// copies that continue, and may be cut short at any moment. It also takes back what was removed.
 //
-// Absence in a LIST is no evidence. What is removed goes into the trash first, and is gone for good when two later
-// collections have found that nothing refers to it. Decision record 45 has the protocol and its proof.
+// Absence in a LIST is no evidence. A removed object goes into the trash first, and is gone for good when two later
+// collections have found nothing that refers to it. Decision record 45 has the protocol and its proof.
 package collect
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Policy is what a collection keeps.
+// Policy determines what a collection keeps.
 type Policy struct {
-	// Grace is how old an object must be that is removed, and how long it is in the trash before it is gone. A
-	// process that writes an object must refer to it within that time.
+	// Grace is the minimum age of an object that is removed, and the time that it stays in the trash. A process that
+	// writes an object must refer to it within that time.
 	Grace time.Duration
-	// Epochs is the number of newest epochs of a run that has ended whose policies are kept, besides its best and those
-	// that lines accept. 0 keeps all.
+	// Epochs is the number of newest epochs whose policies are kept once a run has ended, besides the run's best epoch
+	// and the epochs that lines accept. 0 keeps all.
 	Epochs int
-	// Calls is how long recorded calls of a run that has ended are kept. 0 keeps all.
+	// Calls is how long recorded calls are kept after their run has ended. 0 keeps all.
 	Calls time.Duration
 	Who   string
-	// Force removes what no deletion explains, however much it is.
+	// Force removes what no deletion explains, no matter how much that is.
 	Force bool
 }
 
@@ -39,16 +39,16 @@ func (p Policy) String() string {
 	return fmt.Sprintf("policies of the last %d epochs, calls for %v (0: all)", p.Epochs, p.Calls)
 }
 
-// Report is what was removed, or would be.
+// Report lists what was removed, or would be.
 type Report struct {
 	Objects  int   `json:"objects"` // in the store before, without the trash
 	Bytes    int64 `json:"bytes"`
-	Removed  Tally `json:"removed"`  // manifests that went into the trash: of deleted runs, checkpoints, recorded calls
-	Trashed  Tally `json:"trashed"`  // blobs that went into the trash
+	Removed  Tally `json:"removed"`  // manifests moved to the trash: of deleted runs, checkpoints, recorded calls
+	Trashed  Tally `json:"trashed"`  // blobs moved to the trash
 	Freed    Tally `json:"freed"`    // objects that left the trash for good
 	Restored Tally `json:"restored"` // objects that came back from the trash, because something refers to them
 
-	Unexplained int      `json:"unexplained"` // of the trashed blobs, those that no removed manifest referred to
+	Unexplained int      `json:"unexplained"` // trashed blobs that no removed manifest referred to
 	Unfinished  []string `json:"unfinished"`  // copies and forks that were cut short: removed if they are not continued
 	Runs        []string `json:"runs"`        // runs that were removed as a whole
 	Uploads     int      `json:"uploads"`     // uploads that were cut short, and whose parts were removed
@@ -63,9 +63,9 @@ type Tally struct {
 func (t *Tally) add(size int64) { t.Objects, t.Bytes = t.Objects+1, t.Bytes+size }
 
 // Collect removes what nothing needs. With dry it only reports what it would remove. It may be repeated after an error.
-// It is an invalid fault if another collection is at work, or if more would go than deletions explain, a corrupt fault
-// if a manifest cannot be read, because its references are unknown then, and a transient one if a LIST of the store is
-// not whole. After these faults nothing was removed.
+// It returns an invalid fault if another collection is at work or if more would be removed than deletions explain, a
+// corrupt fault if a manifest cannot be read (its references are then unknown), and a transient fault if a LIST of the
+// store is incomplete. After these faults nothing was removed.
 func Collect(
 	ctx context.Context, b store.Keeper, p Policy, dry bool, progress func(done, all int),
 ) (Report, error) {
@@ -87,7 +87,7 @@ func Collect(
 	return c.report, err
 }
 
-// collect looks at the store, decides what goes, and removes that.
+// collect lists the store, decides what is removed, and removes it.
 func (c *collector) collect(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		c.recall, c.look, c.compare, c.judge, c.mark, c.explain, c.record, c.remember, c.sweep, c.abort,
@@ -100,42 +100,42 @@ func (c *collector) collect(ctx context.Context) error {
 	return nil
 }
 
-// collector is a collection on its way.
+// collector is the state of a collection.
 type collector struct {
 	b        store.Keeper
 	p        Policy
-	lock     *hold.Lock // nil: this collection only looks
-	now      time.Time  // of the server, when it began
+	lock     *hold.Lock // nil if this collection only reports
+	now      time.Time  // time of the server when the collection began
 	progress func(done, all int)
 
-	before  record // of the collection before
-	after   record // of this one
+	before  record // of the previous collection
+	after   record // of this collection
 	objects map[string]store.Aged
 	order   []string                // their keys
 	trashed map[string][]store.Aged // copies in the trash by the keys of the objects, the oldest first
 	runs    map[string]*run
 	ended   map[string]bool // whether a record exists that ends a training, by its key
 	kept    map[string]bool // objects that something refers to
-	named   map[string]bool // of blobs that are not kept: those that a record names that retention passes over
-	why     map[string]bool // of blobs that are not kept: those that manifests name that are removed
+	named   map[string]bool // blobs not kept that are named by a record which retention passes over
+	why     map[string]bool // blobs not kept that removed manifests name
 	report  Report
 
-	mu sync.Mutex // of what runs have found
+	mu sync.Mutex // guards what the runs have found
 }
 
-// run is what a collector knows of a run.
+// run is what a collector knows about a run.
 type run struct {
 	name      string
-	dead      bool // somebody deleted it, or nobody finished writing it
-	deleted   bool // somebody deleted it
+	dead      bool // someone deleted it, or no one finished writing it
+	deleted   bool // someone deleted it
 	ended     bool
 	committed int
 	shared    *runs.Shared // what it shares with others
-	keep      map[int]bool // epochs whose policies are kept; nil: all
+	keep      map[int]bool // epochs whose policies are kept; nil keeps all
 	keys      []string
 
-	known map[string]referring // what a former collection found in the manifests of a run that has ended, by their keys
-	found map[string]referring // what this one found; nil for other runs
+	known map[string]referring // by key, what an earlier collection found in the manifests of a run that has ended
+	found map[string]referring // what this collection found; nil for other runs
 }
 
 // look lists the store.
@@ -175,7 +175,7 @@ func (c *collector) old(key string) bool { return c.aged(c.objects[key].Written)
 // aged reports whether a time is longer ago than the grace period.
 func (c *collector) aged(at time.Time) bool { return c.now.Sub(at) > c.p.Grace }
 
-// own reports whether an object belongs to the care of the store, and refers to nothing.
+// own reports whether an object is part of the store's own bookkeeping and refers to nothing.
 func own(key string) bool { return strings.HasPrefix(key, "gc/") || runs.IsMark(key) }
 
 // abort removes the parts of uploads that were cut short.
@@ -189,7 +189,7 @@ func (c *collector) abort(ctx context.Context) error {
 		return err
 	}
 	for _, u := range uploads {
-		if !c.aged(u.Active) { // it may still be sent
+		if !c.aged(u.Active) { // it may still be in progress
 			continue
 		}
 		c.report.Uploads++

@@ -13,9 +13,9 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Delete marks a run as deleted: nothing can be done with it any more, and Collect removes it after the grace period.
-// It is an invalid fault if the run goes on, which running reports, or if something else needs it, which the error
-// names. The error wraps store.ErrNotFound if there is no such run.
+// Delete marks a run as deleted: the run can no longer be used, and Collect removes it after the grace period. Delete
+// returns an invalid fault if the run still continues, as running reports, or if something else needs it, which the
+// error names. The error wraps store.ErrNotFound if there is no such run.
 func Delete(
 	ctx context.Context, b store.Keeper, name runs.Run, d runs.Decision, running func() (bool, error),
 ) error {
@@ -28,7 +28,8 @@ func Delete(
 	if _, _, err := name.Deleted().Record(ctx, b, func() (runs.Decision, error) { return d, nil }); err != nil {
 		return err
 	}
-	// Whoever began to need it meanwhile looks for the mark after that, and one of both sees the other.
+	// A process that came to need the run in the meantime looks for the mark afterwards, so one of the two sees the
+	// other.
 	if err := needed(ctx, b, name, running); err != nil {
 		return errors.Join(err, b.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
 	}
@@ -36,7 +37,7 @@ func Delete(
 	return nil
 }
 
-// needed returns an invalid fault that says what needs a run.
+// needed returns an invalid fault that names what needs a run.
 func needed(ctx context.Context, b store.Bucket, name runs.Run, running func() (bool, error)) error {
 	on, err := running()
 	if err != nil {
@@ -65,8 +66,8 @@ func because(name runs.Run, why string, err error) error {
 	return fault.New(fault.Invalid, "run %s is needed: %s", name, why)
 }
 
-// inLine returns which line accepts, or accepted, a system of the run: it could be rolled back to it. The run knows
-// such lines of its store. Only those that were copied here are found by a LIST.
+// inLine returns the line that accepts, or once accepted, a system of the run: the line could be rolled back to it. The
+// run records such lines of its own store. Only lines that were copied here are found by a LIST.
 func inLine(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
 	all, err := lines.Names(ctx, b)
 	if err != nil {
@@ -95,7 +96,7 @@ func inLine(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 	return "", nil
 }
 
-// inFork says which run is a fork of the run, whose lineage leads through it. Forks that are being made count.
+// inFork returns the fork of the run, if any, whose lineage leads through it. Forks that are still being made count.
 func inFork(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
 	all, err := b.Folders(ctx, runs.AllPrefix)
 	if err != nil {
@@ -106,7 +107,7 @@ func inFork(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 		if x == name {
 			continue
 		}
-		origin, _, err := x.Origin().Sure(ctx, b) // only forks have one
+		origin, _, err := x.Origin().Sure(ctx, b) // only forks have an origin
 		if err != nil {
 			return "", err
 		}
@@ -122,7 +123,7 @@ func inFork(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 	return "", nil
 }
 
-// inBase says which run began with a policy of the run.
+// inBase returns the run, if any, that began with a policy of this run.
 func inBase(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
 	names, err := runs.Names(ctx, b)
 	if err != nil {
@@ -130,7 +131,7 @@ func inBase(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 	}
 	var own []string
 	for _, other := range slices.DeleteFunc(names, func(n string) bool { return n == string(name) }) {
-		s, _, err := runs.Run(other).Spec().Sure(ctx, b) // one that is being made has none
+		s, _, err := runs.Run(other).Spec().Sure(ctx, b) // a run that is being made has no specification
 		if err != nil {
 			return "", err
 		}

@@ -14,8 +14,8 @@ func notCopied(key string) error {
 	return fault.New(fault.Transient, "%s is there, but cannot be copied into the trash: begin again", key)
 }
 
-// empty gives back what is in the trash and something refers to, and removes copies for good that were old when the
-// collection before this one found nothing that refers to them, either.
+// empty restores what is in the trash although something refers to it. It removes for good the copies that were old at
+// the previous collection and that neither collection found referenced.
 func (c *collector) empty(ctx context.Context) error {
 	var gone []store.Aged
 	for _, key := range sorted(c.trashed) {
@@ -43,7 +43,7 @@ func (c *collector) empty(ctx context.Context) error {
 	return c.free(ctx, gone)
 }
 
-// free removes copies from the trash that are as they were when the store was listed.
+// free removes copies from the trash that have not changed since the store was listed.
 func (c *collector) free(ctx context.Context, gone []store.Aged) error {
 	if c.lock != nil && len(gone) > 0 {
 		written := make(map[string]time.Time, len(gone))
@@ -79,8 +79,8 @@ func (c *collector) free(ctx context.Context, gone []store.Aged) error {
 	return nil
 }
 
-// bringBack writes an object in its place that is in the trash. A blob may be there by now: it has the same bytes. A
-// manifest that is there stays.
+// bringBack restores an object from the trash to its place. If a blob is there by now, it has the same bytes. If a
+// manifest is there, it stays.
 func bringBack(ctx context.Context, b store.Keeper, key, from string) error {
 	if store.IsBlob(key) {
 		err := b.Copy(ctx, from, key)

@@ -7,16 +7,17 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// What may go at once without an explanation. Blobs that no removed manifest names are rare: an import that was not
-// used, or what a process wrote just before it died. More than these usually means that the store did not show
-// everything.
+// Limits of what may be removed at once without an explanation. Blobs that no removed manifest names are rare: an
+// import that was not used, or something that a process wrote shortly before it died. More than these usually means
+// that the store did not show everything.
 const (
-	fewBlobs = 10 // a tenth of all, if that is more
+	fewBlobs = 10 // or a tenth of all blobs, if that is more
 	fewRuns  = 2  // the same for runs that were never finished
 	share    = 10
 )
 
-// explain refuses to remove more than what goes with deleted runs, ended training and retention, and a few others.
+// explain returns an error if more would be removed than deleted runs, ended training, retention and these limits
+// account for.
 func (c *collector) explain(ctx context.Context) error {
 	c.why = map[string]bool{}
 	if err := c.walk(ctx, c.goes, func() {}, func(_, ref string) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// judge finds out which runs are dead, and which trainings and runs have ended, by reading the objects that show it.
+// judge determines which runs are dead, and which trainings and runs have ended, from the objects that show it.
 func (c *collector) judge(ctx context.Context) error {
 	for _, name := range sorted(c.runs) {
 		if err := c.judgeRun(ctx, c.runs[name]); err != nil {
@@ -29,14 +29,14 @@ func (c *collector) judge(ctx context.Context) error {
 	return c.endings(ctx)
 }
 
-// judgeRun finds out whether a run is dead. Somebody deleted it: the mark is there, and older than the grace period. Or
-// a fork or a copy of it was never finished: its specification is not there, for the second time since more than a
-// grace period, and it has no young object, such as the signs of a process that writes it.
+// judgeRun determines whether a run is dead. Either someone deleted it: the mark is there, and older than the grace
+// period. Or a fork or a copy was never finished: its specification has been missing for more than a grace period, in
+// two collections, and it has no young object, such as the signs of a process that writes it.
 func (c *collector) judgeRun(ctx context.Context, r *run) error {
 	x := runs.Run(r.name)
 	if _, ok := c.objects[x.Deleted().Key]; ok {
 		at, err := c.b.Written(ctx, x.Deleted().Key)
-		if errors.Is(err, store.ErrNotFound) { // somebody has just taken it back
+		if errors.Is(err, store.ErrNotFound) { // someone has taken it back meanwhile
 			return nil
 		}
 		r.deleted = err == nil && c.aged(at)
@@ -68,7 +68,7 @@ func (c *collector) judgeRun(ctx context.Context, r *run) error {
 	return nil
 }
 
-// still reports, just before objects of a dead run are removed, whether it is still dead.
+// still reports, immediately before objects of a dead run are removed, whether the run is still dead.
 func (c *collector) still(ctx context.Context, r *run) (bool, error) {
 	x := runs.Run(r.name)
 	if r.deleted {
@@ -82,7 +82,7 @@ func (c *collector) still(ctx context.Context, r *run) (bool, error) {
 	return !slices.ContainsFunc(all, func(o store.Aged) bool { return !c.aged(o.Written) }), err
 }
 
-// spare keeps dead runs of which a fork is being made: it still copies.
+// spare keeps dead runs of which a fork is being made: the fork still copies from them.
 func (c *collector) spare(ctx context.Context) error {
 	for _, name := range sorted(c.runs) {
 		r := c.runs[name]
@@ -102,7 +102,7 @@ func (c *collector) spare(ctx context.Context) error {
 	return nil
 }
 
-// What an object belongs to, by its key.
+// Patterns of keys, which show what an object belongs to.
 var (
 	epochOf    = regexp.MustCompile(`^runs/[^/]+/epochs/(\d+)/`)
 	policies   = regexp.MustCompile(`/(agents/\d+/(update|imitation)|epoch|slots)\.json$`)
@@ -128,8 +128,8 @@ func (c *collector) endings(ctx context.Context) error {
 	return nil
 }
 
-// endOf returns the key of the record that shows that an object is not needed any more, if the object is old enough:
-// the end of a training for a checkpoint, and the end of a run for a recorded call.
+// endOf returns the key of the record that shows that an object is no longer needed, if the object is old enough: the
+// end of training for a checkpoint, and the end of the run for a recorded call.
 func (c *collector) endOf(key string) string {
 	r := c.runs[runs.NameOf(key)]
 	if r == nil {
@@ -150,8 +150,8 @@ func (c *collector) endOf(key string) string {
 	return ""
 }
 
-// removable reports whether a manifest is not kept for its own sake: of a dead run, what a trainer recorded in training
-// that has ended, an old call of a run that has ended, or an old mark.
+// removable reports whether a manifest is not kept for its own sake: it belongs to a dead run, was recorded by a
+// trainer whose training has ended, or is an old call of a run that has ended, or an old mark.
 func (c *collector) removable(key string) bool {
 	r := c.runs[runs.NameOf(key)]
 	if r == nil {
@@ -161,7 +161,7 @@ func (c *collector) removable(key string) bool {
 	return r.dead || runs.IsMark(key) && c.old(key) || c.ended[c.endOf(key)]
 }
 
-// goes reports whether a manifest is removed now.
+// goes reports whether this collection removes a manifest.
 func (c *collector) goes(key string) bool {
 	if !c.removable(key) {
 		return false
@@ -173,7 +173,7 @@ func (c *collector) goes(key string) bool {
 	return !c.kept[key]
 }
 
-// last are the objects of a dead run that are removed when all others are gone, in this order.
+// last are the objects of a dead run that are removed in this order after all others.
 func last(r *run) []string {
 	x := runs.Run(r.name)
 

@@ -22,7 +22,7 @@ import (
 // parallel is the number of objects that are read concurrently.
 const parallel = 16
 
-// mark finds what is referred to, directly or not, from all manifests that are kept for their own sake.
+// mark finds everything that the manifests kept for their own sake refer to, directly or not.
 func (c *collector) mark(ctx context.Context) error {
 	c.kept, c.named = map[string]bool{}, map[string]bool{}
 	for _, name := range sorted(c.runs) {
@@ -49,8 +49,8 @@ func (c *collector) mark(ctx context.Context) error {
 	})
 }
 
-// walk reads the manifests that roots selects, and what they refer to, as far as refer returns true for a reference. It
-// calls refer without the name of the manifest for what stays in any case.
+// walk reads the manifests that roots selects and, for as long as refer returns true, what they refer to. For
+// references that stay in any case, it calls refer without the name of the manifest.
 func (c *collector) walk(
 	ctx context.Context, roots func(key string) bool, read func(), refer func(by, ref string) bool,
 ) error {
@@ -95,10 +95,11 @@ func (c *collector) walk(
 	return nil
 }
 
-// maxArtifact is more than the list of a policy's files takes: only blobs up to this size can refer to others.
+// maxArtifact exceeds the size of any list of a policy's files: only blobs up to this size can refer to others.
 const maxArtifact = 1 << 20
 
-// refs returns what an object refers to, and of an update the log, which stays when retention lets go of the policy.
+// refs returns what an object refers to. Of an update it also returns the log, which stays when retention removes the
+// policy.
 func (c *collector) refs(ctx context.Context, key string) (refs []string, log string, err error) {
 	if known, ok := c.recalled(key); ok {
 		return known.Refs, known.Log, nil
@@ -122,8 +123,8 @@ func (c *collector) refs(ctx context.Context, key string) (refs []string, log st
 	return refs, log, nil
 }
 
-// read returns the bytes of an object in its place or in the trash, and nothing if it is too large to refer to others.
-// Of an object that the LIST does not show, it returns what there is: fsck reports what is missing.
+// read returns the bytes of an object in its place or in the trash, and nothing if the object is too large to refer to
+// others. For an object that the LIST does not show, it returns what there is: fsck reports what is missing.
 func (c *collector) read(ctx context.Context, key string) ([]byte, error) {
 	o, listed := c.objects[key]
 	at := key
@@ -163,7 +164,7 @@ func (c *collector) beginning(ctx context.Context, key string) (raw []byte, err 
 	return raw, err
 }
 
-// retention finds the epochs of a run whose policies are kept.
+// retention determines the epochs of a run whose policies are kept.
 func (c *collector) retention(ctx context.Context, r *run) error {
 	x := runs.Run(r.name)
 	if _, r.ended = c.objects[x.End().Key]; !r.ended || r.dead {
@@ -194,7 +195,7 @@ func (c *collector) retention(ctx context.Context, r *run) error {
 	return nil
 }
 
-// passesOver reports whether retention lets go of a blob that a manifest refers to: a policy of an old epoch.
+// passesOver reports whether retention permits removing a blob that a manifest refers to: a policy of an old epoch.
 func (c *collector) passesOver(by, ref string) bool {
 	m := epochOf.FindStringSubmatch(by)
 	if m == nil || !store.IsBlob(ref) || !policies.MatchString(by) {

@@ -18,13 +18,13 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// record is what a collection leaves for the next one, before it removes anything.
+// record is what a collection leaves for the next one before it removes anything.
 type record struct {
-	At        time.Time `json:"at"`        // of the server, when the collection began
-	Manifests []byte    `json:"manifests"` // keys of the manifests that it kept, one a line, compressed
-	// Missed are manifests that the record before had, and that neither the LIST nor a read showed.
+	At        time.Time `json:"at"`        // time of the server when the collection began
+	Manifests []byte    `json:"manifests"` // keys of the manifests that it kept, one per line, compressed
+	// Missed are manifests that the previous record listed and that neither the LIST nor a read showed.
 	Missed []string `json:"missed,omitempty"`
-	// Unfinished are runs without a specification, and when a collection first found them.
+	// Unfinished maps runs without a specification to when a collection first found them.
 	Unfinished map[string]time.Time `json:"unfinished,omitempty"`
 }
 
@@ -32,7 +32,7 @@ const recordPrefix = "gc/found/"
 
 func recordKey(collection int) string { return fmt.Sprintf("%s%06d.json", recordPrefix, collection) }
 
-// recall reads the record of the collection before.
+// recall reads the record of the previous collection.
 func (c *collector) recall(ctx context.Context) error {
 	keys, err := store.Keys(ctx, c.b, recordPrefix)
 	if err != nil || len(keys) == 0 {
@@ -46,8 +46,8 @@ func (c *collector) recall(ctx context.Context) error {
 	return err
 }
 
-// compare looks for the manifests that the collection before has kept and that the LIST of this one does not show. If
-// one of them is there, the LIST is not whole, and nothing can be concluded from what it does not show.
+// compare looks for the manifests that the previous collection kept and that this collection's LIST does not show. If
+// one of them exists, the LIST is incomplete, and nothing can be concluded from its gaps.
 func (c *collector) compare(ctx context.Context) error {
 	expected, err := unpack(c.before.Manifests)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *collector) compare(ctx context.Context) error {
 		})
 	}
 	for _, key := range c.before.Missed {
-		look(key, func() {}) // twice not shown: it is gone
+		look(key, func() {}) // missing in two collections: the manifest is gone
 	}
 	for _, key := range expected {
 		look(key, func() { c.after.Missed = append(c.after.Missed, key) })
@@ -83,8 +83,8 @@ func (c *collector) compare(ctx context.Context) error {
 	return err
 }
 
-// leftOut reports whether an object is there that the LIST does not show. It is a transient fault if the object was
-// there before the LIST.
+// leftOut reports whether an object exists that the LIST does not show. It returns a transient fault if the object
+// existed before the LIST.
 func (c *collector) leftOut(ctx context.Context, key string) (bool, error) {
 	written, err := c.b.Written(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -102,7 +102,7 @@ func (c *collector) leftOut(ctx context.Context, key string) (bool, error) {
 	return true, nil
 }
 
-// record writes the record of this collection, and removes old ones.
+// record writes the record of this collection and removes old ones.
 func (c *collector) record(ctx context.Context) error {
 	if c.lock == nil {
 		return nil

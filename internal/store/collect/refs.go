@@ -17,12 +17,12 @@ type referring struct {
 	Log  string   `json:"log,omitempty"` // see collector.refs
 }
 
-// refsPrefix is the folder of what the manifests of runs that have ended refer to: one object for each run, so that a
-// collection need not read manifests, which never change, every night.
+// refsPrefix is the folder that holds the references of runs that have ended, one object per run. Their manifests never
+// change, so a collection need not read them again every night.
 const refsPrefix = "gc/refs/"
 
-// refsKey names that object of a run by everything that it follows from: a run of the same name, a restored one, and a
-// program that finds other references have another one.
+// refsKey names a run's object by everything that determines its content: a run of the same name, a restored run, and a
+// program that finds other references get another key.
 func (c *collector) refsKey(r *run) string {
 	begin, end := c.objects[runs.Run(r.name).Spec().Key], c.objects[runs.Run(r.name).End().Key]
 	follows := runs.Digest([]any{verify.ReferencesVersion, begin.Size, begin.Written, end.Size, end.Written})
@@ -30,8 +30,8 @@ func (c *collector) refsKey(r *run) string {
 	return fmt.Sprintf("%s%s/%s.json", refsPrefix, r.name, follows[:16])
 }
 
-// recollect reads what a former collection found in the manifests of a run that has ended. If there is no such object,
-// the manifests are read.
+// recollect reads what an earlier collection found in the manifests of a run that has ended. If there is no such
+// object, the manifests are read.
 func (c *collector) recollect(ctx context.Context, r *run) (err error) {
 	r.found = map[string]referring{}
 	if _, listed := c.objects[c.refsKey(r)]; listed {
@@ -41,7 +41,7 @@ func (c *collector) recollect(ctx context.Context, r *run) (err error) {
 	return err
 }
 
-// recalled returns what a manifest refers to, if a former collection found that.
+// recalled returns what a manifest refers to, if an earlier collection found it.
 func (c *collector) recalled(key string) (referring, bool) {
 	r := c.runs[runs.NameOf(key)]
 	if r == nil {
@@ -65,7 +65,8 @@ func (c *collector) learn(key string, refs []string, log string) {
 	r.found[key] = referring{Size: o.Size, Refs: refs, Log: log}
 }
 
-// remember writes what the manifests of runs that have ended refer to, and removes what no collection will read again.
+// remember writes what the manifests of runs that have ended refer to, and removes the objects that no collection will
+// read again.
 func (c *collector) remember(ctx context.Context) error {
 	if c.lock == nil {
 		return nil
@@ -79,7 +80,7 @@ func (c *collector) remember(ctx context.Context) error {
 		key := c.refsKey(r)
 		current[key] = true
 		if r.known != nil {
-			continue // what was written after the end of the run is read each time
+			continue // what was written after the end of the run is read every time
 		}
 		if _, _, _, err := store.WriteOnce(ctx, c.b, key, r.found); err != nil {
 			return err

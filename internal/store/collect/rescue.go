@@ -13,12 +13,12 @@ import (
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
-// rescue takes objects back.
+// rescue restores removed objects.
 type rescue struct {
 	b store.Keeper
 
 	mu      sync.Mutex
-	seen    map[string]bool // references that were followed
+	seen    map[string]bool // references that have been followed
 	missing map[string]bool
 	out     Recovery
 }
@@ -36,14 +36,14 @@ func (r *rescue) done() Recovery {
 	return r.out
 }
 
-// source is where a removed object is.
+// source is the place of a removed object.
 type source struct {
-	trash   string // key; empty: version
+	trash   string // key; if empty, the object is a version
 	version store.Version
 	size    int64
 }
 
-// all takes objects back unless they are in their places.
+// all restores objects unless they are in their places.
 func (r *rescue) all(ctx context.Context, from map[string]source) error {
 	return each(ctx, sorted(from), func(ctx context.Context, key string) error {
 		there, _, err := r.there(ctx, key)
@@ -55,7 +55,7 @@ func (r *rescue) all(ctx context.Context, from map[string]source) error {
 	})
 }
 
-// there reports whether an object is in its place, and its size.
+// there reports whether an object is in its place, and returns its size.
 func (r *rescue) there(ctx context.Context, key string) (bool, int64, error) {
 	found, err := r.b.List(ctx, key)
 	i := slices.IndexFunc(found, func(o store.Ref) bool { return o.Key == key })
@@ -66,7 +66,7 @@ func (r *rescue) there(ctx context.Context, key string) (bool, int64, error) {
 	return true, found[i].Size, nil
 }
 
-// take takes an object back.
+// take restores an object.
 func (r *rescue) take(ctx context.Context, key string, from source) error {
 	tally := &r.out.Trash
 	var err error
@@ -86,7 +86,7 @@ func (r *rescue) take(ctx context.Context, key string, from source) error {
 	return nil
 }
 
-// follow takes back what objects refer to, directly or not.
+// follow restores what objects refer to, directly or not.
 func (r *rescue) follow(ctx context.Context, keys []string) error {
 	retired, err := runs.Retired(ctx, r.b)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *rescue) follow(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// find takes an object back unless it is in its place, and returns what it refers to.
+// find restores an object unless it is in its place, and returns what it refers to.
 func (r *rescue) find(ctx context.Context, key string, retired map[string]bool) ([]string, error) {
 	there, size, err := r.there(ctx, key)
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *rescue) find(ctx context.Context, key string, retired map[string]bool) 
 	return refs, err
 }
 
-// miss notes that an object is missing, if a read finds that, too, and no policy of retention has removed it.
+// miss records that an object is missing, if a read confirms it and no retention policy has removed the object.
 func (r *rescue) miss(ctx context.Context, key string, retired map[string]bool) error {
 	if retired[strings.TrimPrefix(key, store.BlobPrefix)] {
 		return nil
@@ -170,7 +170,7 @@ func (r *rescue) miss(ctx context.Context, key string, retired map[string]bool) 
 	return nil
 }
 
-// search looks for the newest copy of an object in the trash, and then for its newest version.
+// search looks for the newest copy of an object in the trash, and if there is no copy, for its newest version.
 func (r *rescue) search(ctx context.Context, key string) (source, bool, error) {
 	copies, err := r.b.List(ctx, store.TrashPrefix+key+"/")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// share reads what runs share with others, which are needed as long as the run is: they are not dead either. It follows
-// spare, which may have found that a run is not dead.
+// share reads what runs share with other runs, which are needed as long as the run is, and so are not dead either. It
+// runs after spare, which may have found that a run is not dead.
 func (c *collector) share(ctx context.Context) error {
 	for _, name := range sorted(c.runs) {
 		r := c.runs[name]
@@ -32,7 +32,7 @@ func (c *collector) share(ctx context.Context) error {
 		if r.shared == nil {
 			continue
 		}
-		for _, part := range r.shared.Parts { // all of them: they name no runs that are not among these
+		for _, part := range r.shared.Parts { // all of them: they name no other runs than these
 			if from := c.runs[string(part.Run)]; from != nil {
 				from.dead = false
 			}
@@ -42,8 +42,8 @@ func (c *collector) share(ctx context.Context) error {
 	return nil
 }
 
-// keepShared keeps the policies of shared epochs that forks need: those that a fork which has ended keeps, and those
-// with which one that has not ended begins, where policies may lag.
+// keepShared keeps the policies of shared epochs that forks need. A fork that has ended needs the policies that it
+// keeps; one that has not ended needs those with which it begins, where policies may lag.
 func (c *collector) keepShared() {
 	for _, name := range sorted(c.runs) {
 		r := c.runs[name]

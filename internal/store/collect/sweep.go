@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// sweep removes what was not marked: blobs before the manifests that explain why they go.
+// sweep removes what was not marked. Blobs are removed before the manifests that explain their removal.
 func (c *collector) sweep(ctx context.Context) error {
 	if err := c.summarise(ctx); err != nil {
 		return err
@@ -44,8 +44,8 @@ func (c *collector) sweep(ctx context.Context) error {
 	return c.empty(ctx)
 }
 
-// bury removes the objects of a dead run. Those with which it is a run, and a dead one, follow when nothing else is
-// left.
+// bury removes the objects of a dead run. The objects that make it a run, and a dead one, are removed when nothing else
+// is left.
 func (c *collector) bury(ctx context.Context, r *run) error {
 	still := func(ctx context.Context) (bool, error) { return c.still(ctx, r) }
 	var keys []string
@@ -60,7 +60,7 @@ func (c *collector) bury(ctx context.Context, r *run) error {
 	if c.lock != nil {
 		left, err := store.Keys(ctx, c.b, runs.Run(r.name).Prefix())
 		if err != nil || slices.ContainsFunc(left, func(key string) bool { return !slices.Contains(last(r), key) }) {
-			return err // somebody continues to write it, or the first LIST did not show everything
+			return err // someone continues to write it, or the first LIST did not show everything
 		}
 	}
 	for _, key := range last(r) {
@@ -78,7 +78,7 @@ func always(context.Context) (bool, error) { return true, nil }
 // batch is the number of objects that are removed in one turn of the lock.
 const batch = 64
 
-// move puts objects into the trash: batches are copied, and deleted in a turn of the lock if still returns true then.
+// move moves objects to the trash: each batch is copied, and then deleted in a turn of the lock if still returns true.
 func (c *collector) move(
 	ctx context.Context, keys []string, still func(context.Context) (bool, error), t *Tally,
 ) error {
@@ -115,7 +115,7 @@ func (c *collector) move(
 	return nil
 }
 
-// copy copies objects into the trash and returns those that were there.
+// copy copies objects into the trash and returns the objects that existed.
 func (c *collector) copy(ctx context.Context, keys []string) (copied []string, err error) {
 	var mu sync.Mutex
 	err = each(ctx, keys, func(ctx context.Context, key string) error {
@@ -147,7 +147,7 @@ func (c *collector) delete(ctx context.Context, keys []string) error {
 	return each(ctx, keys, c.b.Delete)
 }
 
-// each calls do for some keys concurrently.
+// each calls do for each of some keys, concurrently.
 func each(ctx context.Context, keys []string, do func(ctx context.Context, key string) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
@@ -158,7 +158,7 @@ func each(ctx context.Context, keys []string, do func(ctx context.Context, key s
 	return g.Wait()
 }
 
-// summarise records what the calls took that are removed.
+// summarise records the cost of the calls that are removed.
 func (c *collector) summarise(ctx context.Context) error {
 	if c.lock == nil || c.p.Calls == 0 {
 		return nil
@@ -181,7 +181,7 @@ func (c *collector) summarise(ctx context.Context) error {
 	return nil
 }
 
-// unmarked returns the blobs that nothing keeps and that are old enough.
+// unmarked returns the blobs that are old enough and that nothing keeps.
 func (c *collector) unmarked() (out []string) {
 	for _, key := range c.order {
 		if store.IsBlob(key) && !c.kept[key] && c.old(key) {
@@ -192,7 +192,7 @@ func (c *collector) unmarked() (out []string) {
 	return out
 }
 
-// retire records, before they are removed, the blobs that records continue to name.
+// retire records, before blobs are removed, which of them records continue to name.
 func (c *collector) retire(ctx context.Context) error {
 	x := runs.Retirement{Who: c.p.Who, Why: c.p.String(), At: c.now.UTC()}
 	for _, key := range c.unmarked() {

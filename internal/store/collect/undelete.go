@@ -14,15 +14,15 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Recovery is what was taken back.
+// Recovery lists what was taken back.
 type Recovery struct {
 	Trash    Tally    `json:"from_trash"`
-	Versions Tally    `json:"from_versions"` // of the bucket
-	Missing  []string `json:"missing"`       // that nothing has any more
+	Versions Tally    `json:"from_versions"` // from versions of the bucket
+	Missing  []string `json:"missing"`       // objects of which no copy or version is left
 }
 
-// Undelete takes a deleted run back, with what it refers to: from the trash, and from the versions of the bucket if it
-// keeps them. It is an invalid fault if a run of the name exists, or if a collection is at work. The error wraps
+// Undelete takes back a deleted run and what it refers to, from the trash and, if the bucket keeps versions, from
+// these. It returns an invalid fault if a run of the name exists or if a collection is at work. The error wraps
 // store.ErrNotFound if nothing is left of a deleted run. It may be repeated, and continues where it was cut short.
 func Undelete(ctx context.Context, b store.Keeper, name runs.Run, d runs.Decision) (Recovery, error) {
 	r := newRescue(b)
@@ -31,8 +31,8 @@ func Undelete(ctx context.Context, b store.Keeper, name runs.Run, d runs.Decisio
 	return r.done(), err
 }
 
-// Recover takes back what a run that exists lacks of its objects, or, without a name, the objects with these keys, and
-// what all of these refer to. It may be repeated.
+// Recover takes back the objects that an existing run lacks or, without a name, the objects with these keys, and
+// everything that they refer to. It may be repeated.
 func Recover(ctx context.Context, b store.Keeper, who string, name runs.Run, keys []string) (Recovery, error) {
 	r := newRescue(b)
 	err := hold.Do(ctx, b, who, func(ctx context.Context, _ *hold.Lock) error {
@@ -55,8 +55,7 @@ func Recover(ctx context.Context, b store.Keeper, who string, name runs.Run, key
 	return r.done(), err
 }
 
-// undelete takes a run back: the mark is there as long as the run is not whole, so that no process uses it, or takes
-// its name.
+// undelete takes a run back. The mark stays until the run is whole, so that no process uses the run or takes its name.
 func (r *rescue) undelete(ctx context.Context, name runs.Run, d runs.Decision) error {
 	spec, marked := name.Spec().Key, name.Deleted()
 	there, err := name.Spec().Exists(ctx, r.b)
@@ -83,7 +82,7 @@ func (r *rescue) undelete(ctx context.Context, name runs.Run, d runs.Decision) e
 
 	if _, _, mine, err := marked.Write(ctx, r.b, d); err != nil {
 		return err
-	} else if mine { // a run that began meanwhile looks for the mark after its specification
+	} else if mine { // a run that began meanwhile looks for the mark after writing its specification
 		there, err = name.Spec().Exists(ctx, r.b)
 		if err == nil && there {
 			err = errTaken(name)
@@ -118,14 +117,14 @@ func errTaken(name runs.Run) error {
 		name, fault.ShellQuote(string(name)))
 }
 
-// removed returns the removed objects of a run by their keys, and where they are: of the run that has the name, or, if
-// none has it, of the last one that had it.
+// removed returns the removed objects of a run and their places, by key. They belong to the run that has the name or,
+// if no run has it, to the last one that had it.
 func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[string]source, error) {
 	copies, err := r.trashed(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	specs, ends := []int{}, []int{} // numbers of the collections that removed specifications, and marks as the last
+	specs, ends := []int{}, []int{} // collections that removed specifications, and marks last
 	for _, o := range copies {
 		switch key, n, _ := store.TrashOf(o.Key); key {
 		case name.Spec().Key:
@@ -149,7 +148,7 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 	}
 
 	out := map[string]source{}
-	for _, o := range copies { // later ones are of later collections
+	for _, o := range copies { // later copies are from later collections
 		if key, n, ok := store.TrashOf(o.Key); ok && n > after && n <= until && wanted(name, key) {
 			out[key] = source{trash: o.Key, size: o.Size}
 		}
@@ -165,7 +164,8 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 	return out, nil
 }
 
-// trashed returns what the trash has of a run, by two LISTs: what one of them does not show would be missing.
+// trashed returns what the trash has of a run, from two LISTs, because an object that one of them leaves out would be
+// missing.
 func (r *rescue) trashed(ctx context.Context, name runs.Run) ([]store.Ref, error) {
 	var copies []store.Ref
 	for range 2 {
@@ -180,9 +180,9 @@ func (r *rescue) trashed(ctx context.Context, name runs.Run) ([]store.Ref, error
 	return slices.Compact(copies), nil
 }
 
-// addVersions adds the newest versions of what was removed, unless they are of an earlier run of the name.
+// addVersions adds the newest versions of removed objects, unless they belong to an earlier run of the name.
 func addVersions(out map[string]source, name runs.Run, versions []store.Version, exists bool) {
-	var before time.Time // when the specification of the run before was removed
+	var before time.Time // when the specification of the earlier run was removed
 	began := exists      // whether the specification of the run was seen
 	for _, v := range versions {
 		if v.Key != name.Spec().Key {
@@ -206,8 +206,8 @@ func addVersions(out map[string]source, name runs.Run, versions []store.Version,
 	}
 }
 
-// wanted reports whether an object is part of a run that is taken back: not what every collection removes, nor the mark
-// of the deletion.
+// wanted reports whether an object is part of a run that is taken back. Objects that every collection removes are not,
+// nor is the mark of the deletion.
 func wanted(name runs.Run, key string) bool {
 	return key != name.Deleted().Key && !runs.IsMark(key) && !checkpoint.MatchString(key) &&
 		!strings.HasPrefix(key, name.CallsPrefix())

@@ -1,5 +1,5 @@
-// Package experiments keeps experiments: what was declared, and what came out. A declaration is a log of versions, each
-// written once and before anything is played for it, so that a contrast which was added later is visible as such.
+// Package experiments keeps experiments: their declarations and their results. A declaration is a log of versions, each
+// written once and before anything is played for it, so that a contrast added later is visible as such.
 package experiments
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Experiment is an experiment by its name.
+// Experiment is an experiment, identified by its name.
 type Experiment string
 
 // Version is a version of an experiment's declaration.
@@ -26,7 +26,7 @@ type Version struct {
 	At         time.Time         `json:"at"`
 }
 
-// Result is what came out of a version.
+// Result is the outcome of a version.
 type Result struct {
 	Version int    `json:"version"`
 	Digest  string `json:"digest"` // of the declaration
@@ -36,20 +36,21 @@ type Result struct {
 	Systems []map[string]runs.Result `json:"systems"`
 	// Figures are further figures of all systems, over all seeds, by ARM/SYSTEM on SPLIT.
 	Figures map[string]design.Figures `json:"figures"`
-	// Reading is what reading did to answers, over all seeds, by ARM/SYSTEM on SPLIT, where right actions are known.
+	// Reading counts what reading messages did to answers, over all seeds, by ARM/SYSTEM on SPLIT, where right actions
+	// are known.
 	Reading map[string]runs.Reading `json:"reading,omitempty"`
-	// Updates says how many updates of an arm counted, over all seeds.
+	// Updates counts the updates of an arm that took effect, over all seeds.
 	Updates map[string]Updates `json:"updates,omitempty"`
 }
 
-// Updates are those of a run: one for every agent and epoch.
+// Updates counts the updates of a run: one for every agent and epoch.
 type Updates struct {
-	Counted int `json:"counted"` // whose policy is not the parent
+	Counted int `json:"counted"` // updates whose policy is not the parent
 	All     int `json:"all"`
 }
 
-// ReadUpdates counts the updates of the committed epochs of a run. Those of an epoch whose system was not switched
-// to do not count.
+// ReadUpdates counts the updates of the committed epochs of a run. If the next epoch did not switch to an epoch's
+// system, the epoch's updates do not count.
 func ReadUpdates(ctx context.Context, b store.Bucket, run runs.Run) (Updates, error) {
 	var out Updates
 	committed, err := run.Committed(ctx, b)
@@ -79,12 +80,12 @@ func ReadUpdates(ctx context.Context, b store.Bucket, run runs.Run) (Updates, er
 // prefix is the folder of all experiments.
 const prefix = "experiments/"
 
-// Version is version n of an experiment's declaration.
+// Version returns version n of an experiment's declaration.
 func (x Experiment) Version(n int) runs.Object[Version] {
 	return runs.Object[Version]{Key: fmt.Sprintf("%s%s/declared/%04d.json", prefix, x, n)}
 }
 
-// Result is what came out of a version.
+// Result returns the outcome of a version.
 func (x Experiment) Result(n int) runs.Object[Result] {
 	return runs.Object[Result]{Key: fmt.Sprintf("%s%s/results/%04d.json", prefix, x, n)}
 }
@@ -97,8 +98,9 @@ func (x Experiment) Versions(ctx context.Context, b store.Bucket) ([]Version, er
 	return runs.Log[Version](x.Version).After(ctx, b, 0, 0)
 }
 
-// Declare records a declaration, unless the newest version is the same. It is an invalid fault if it has other arms,
-// another specification or fewer episodes than the version before: what was played would not be what is declared.
+// Declare records a declaration, unless the newest version is the same. It returns an invalid fault if the declaration
+// has other arms, another specification or fewer episodes than the previous version: what was played would not match
+// what is declared.
 func Declare(ctx context.Context, b store.Bucket, x design.Experiment, who string, at time.Time) (Version, error) {
 	name := Experiment(x.Name)
 	all, err := name.Versions(ctx, b)
@@ -124,7 +126,7 @@ func Declare(ctx context.Context, b store.Bucket, x design.Experiment, who strin
 	return got, err
 }
 
-// extends returns an error unless what was played for one declaration is a part of what is played for the next.
+// extends returns an error unless everything played for one declaration is part of what is played for the next.
 func extends(old, x design.Experiment) error {
 	for _, a := range old.Arms {
 		i := slices.IndexFunc(x.Arms, func(b design.Arm) bool { return b.Name == a.Name })
@@ -147,8 +149,8 @@ func extends(old, x design.Experiment) error {
 	return nil
 }
 
-// Judge tests the contrasts of a version, and marks those that were declared, or had a seed added, when results were
-// known.
+// Judge tests the contrasts of a version, and marks the contrasts that were declared, or had a seed added, when results
+// were known.
 func (v Version) Judge(before []Version, known func(version int) bool, episodes design.Episodes) []design.Row {
 	rows := v.Experiment.Test(episodes)
 	for i := range rows {

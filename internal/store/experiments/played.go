@@ -16,14 +16,15 @@ import (
 // parallelReads is the number of episodes that are read concurrently.
 const parallelReads = 16
 
-// Played is how a system did with a seed.
+// Played is the outcome of one system with one seed.
 type Played struct {
-	Episodes []design.Episode // in their order, which is that of every system
+	Episodes []design.Episode // in the order that all systems share
 	Result   runs.Result
 	Reading  runs.Reading
 }
 
-// ReadPlayed reads how a system of an experiment, which has played all episodes, did with a seed, from 1.
+// ReadPlayed reads the outcome of a system of an experiment with one seed, counted from 1. The system must have played
+// all episodes.
 func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, p design.Play, seed int) (Played, error) {
 	run := runs.Run(x.Run(p.Arm, seed))
 	id := rules.EvalID(rules.ExperimentFolder, p.Kind.String(), p.Split)
@@ -55,11 +56,11 @@ func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, p desi
 	return out, err
 }
 
-// Columns are those of a table of episodes. A system is ARM/SYSTEM on SPLIT, seed and episode count from 1, success is
-// 0 or 1, or the share of right steps of a recorded task.
+// Columns are the columns of a table of episodes. A system is ARM/SYSTEM on SPLIT, seed and episode count from 1, and
+// success is 0 or 1, or the share of right steps in a recorded task.
 var Columns = []string{"system", "seed", "episode", "template", "success", "missing", "false_complete"}
 
-// Lines returns the lines of a system's episodes of a seed in a table of episodes.
+// Lines returns the lines of a table of episodes for one system and seed.
 func Lines(p design.Play, seed int, episodes []design.Episode) [][]string {
 	var out [][]string
 	for i, e := range episodes {
@@ -72,7 +73,7 @@ func Lines(p design.Play, seed int, episodes []design.Episode) [][]string {
 	return out
 }
 
-// episodeOf returns what contrasts need of an episode.
+// episodeOf returns the fields of an episode that contrasts need.
 func episodeOf(e runs.EvalEpisode) design.Episode {
 	out := design.Episode{Template: e.Task.Template, Missing: e.Outcome.Void != ""}
 	out.False = !e.Outcome.Success && !e.Outcome.Truncated

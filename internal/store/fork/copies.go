@@ -12,11 +12,11 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// listCopies finds the objects of the original that are copied: the base policy, what came before the first epoch,
-// results of the base on val, and of the epoch that is not shared as a whole what stays valid. Their number does not
-// depend on the number of epochs. What the commit of an epoch names exists; what else there may be is read. A LIST
-// decides nothing. Steps are not copied: episodes refer to those of the original. Neither are checkpoints of training
-// that has ended and recorded calls.
+// listCopies finds the objects of the original that are copied: the base policy, everything before the first epoch,
+// results of the base on val, and what stays valid of the epoch that is not shared as a whole. Their number does not
+// depend on the number of epochs. Objects that an epoch's commit names exist; all others are read to find out. No LIST
+// decides anything. Steps are not copied: episodes refer to the steps of the original. Checkpoints of training that has
+// ended and recorded calls are not copied either.
 func (f *Fork) listCopies(ctx context.Context, b store.Bucket) error {
 	from := runs.Run(f.Origin.Run)
 	f.take(from.Base().Key, from.Made(0).Key)
@@ -39,7 +39,7 @@ func (f *Fork) listCopies(ctx context.Context, b store.Bucket) error {
 	return nil
 }
 
-// take adds objects of the original to those that are copied.
+// take adds objects of the original to the objects that are copied.
 func (f *Fork) take(keys ...string) {
 	for _, key := range keys {
 		f.keys = append(f.keys, strings.TrimPrefix(key, runs.Run(f.Origin.Run).Prefix()))
@@ -56,7 +56,7 @@ func takeIf[T any](ctx context.Context, b store.Bucket, f *Fork, o runs.Object[T
 	return err
 }
 
-// takeOf adds those objects of an epoch that stay valid.
+// takeOf adds the given objects of an epoch if they stay valid.
 func (f *Fork) takeOf(epoch int, keys ...string) {
 	made := path.Dir(runs.Run(f.Origin.Run).Made(epoch).Key) + "/"
 	for _, key := range keys {
@@ -79,7 +79,7 @@ func (f *Fork) listEpoch(ctx context.Context, b store.Bucket, epoch int) error {
 		for attempt := 1; attempt <= last; attempt++ {
 			f.takeOf(epoch, from.Start(epoch, slot.Slot, attempt).Key, from.Attempt(epoch, slot.Slot, attempt).Key)
 		}
-		if slot.Pairs.Key != "" { // it has not failed
+		if slot.Pairs.Key != "" { // the slot has not failed
 			f.takeOf(epoch, from.Credits(epoch, slot.Slot).Key, from.Pairs(epoch, slot.Slot).Key)
 		}
 	}
@@ -100,7 +100,7 @@ func (f *Fork) listEpoch(ctx context.Context, b store.Bucket, epoch int) error {
 	return nil
 }
 
-// listUpdates adds the updates of an epoch, and what they were made of.
+// listUpdates adds the updates of an epoch, and the objects that they were made from.
 func (f *Fork) listUpdates(ctx context.Context, b store.Bucket, e runs.Epoch) error {
 	from := runs.Run(f.Origin.Run)
 	for agent := range e.Updates {

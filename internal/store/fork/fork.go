@@ -1,5 +1,5 @@
-// Package fork makes a new run of a run's first epochs. Epochs of which everything stays valid are shared: they stay
-// where they are, and the fork says which run has them. Of the next epoch, what stays valid is copied: a copy has the
+// Package fork makes a new run from a run's first epochs. Epochs that stay valid as a whole are shared: they stay where
+// they are, and the fork records which run has them. Of the next epoch, what stays valid is copied: a copy has the
 // bytes of the original, and refers to the objects that the original refers to. Everything else is recomputed when the
 // fork is run.
 package fork
@@ -17,10 +17,10 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Request asks for a fork.
+// Request specifies a fork.
 type Request struct {
-	Run   runs.Run // is forked
-	Name  runs.Run // of the fork
+	Run   runs.Run // the run that is forked
+	Name  runs.Run // the new run
 	Epoch int      // the last epoch that is shared for certain; 0 is what stage 1 made
 	Who   string
 	Why   string
@@ -29,30 +29,30 @@ type Request struct {
 	Cells []runs.Relabel    // other labels in the next epoch
 }
 
-// Fork is a fork that was planned: what stays valid of the original, and what is recomputed.
+// Fork is a planned fork: what stays valid of the original, and what is recomputed.
 type Fork struct {
 	Origin runs.Origin
 
-	// Whole is the last epoch of which everything stays valid. Of the next one, the steps before From stay valid; it is
-	// 0 where the original has no next epoch.
+	// Whole is the last epoch that stays valid as a whole. Of the next one, the steps before From stay valid; From is 0
+	// if the original has no next epoch.
 	Whole int
 	From  spec.Step
-	// Tests reports whether the evaluations at the end of the original stay valid, too, for systems that are shared.
+	// Tests reports whether the original's evaluations at the end also stay valid for systems that are shared.
 	Tests   bool
-	Objects int // that are copied
+	Objects int // number of objects that are copied
 
 	name    runs.Run
 	spec    spec.Spec            // of the fork: with the changes of the original that count after the last shared epoch
-	changes []runs.Change        // of the fork: one if it has other values or labels
-	slots   int                  // of the next epoch, if that is all that changes its plan; otherwise 0
-	keys    []string             // that are copied, below the run
+	changes []runs.Change        // of the fork: one change if it has other values or labels
+	slots   int                  // of the next epoch, if its number of slots is all that changes its plan; otherwise 0
+	keys    []string             // keys that are copied, below the run
 	shared  runs.Shared          // what is not copied
-	past    runs.Past            // what that reached on val
-	labels  map[int]runs.Credits // of the next epoch, by slot, where they are not copied
+	past    runs.Past            // what the shared epochs reached on val
+	labels  map[int]runs.Credits // of the next epoch, by slot, where labels are not copied
 }
 
-// Plan finds what a fork shares with its original. It writes nothing. It is an invalid fault if the run has not
-// committed the epoch, if a value is impossible, or if the name is taken by another run.
+// Plan finds what a fork shares with its original. It writes nothing. It returns an invalid fault if the run has not
+// committed the epoch, if a value is impossible, or if another run has the name.
 func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spec.Catalog) (*Fork, error) {
 	f := &Fork{name: r.Name}
 	if _, err := r.Run.Find(ctx, b); err != nil {
@@ -104,8 +104,7 @@ func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spe
 	return f, f.list(ctx, b)
 }
 
-// inherited returns the specification of a run with the changes that count in the epoch after the last one that is
-// shared.
+// inherited returns the specification of a run with the changes that count in the epoch after the last shared one.
 func inherited(ctx context.Context, b store.Bucket, run runs.Run, epoch int) (spec.Spec, error) {
 	shared, err := run.Shared(ctx, b)
 	if err != nil {
@@ -140,7 +139,7 @@ func inherited(ctx context.Context, b store.Bucket, run runs.Run, epoch int) (sp
 	return runs.After(s, all, len(all))
 }
 
-// free refuses a name that another run has. A fork that was begun in the same way goes on.
+// free returns an error if another run has the name. A fork that was begun with the same request continues.
 func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 	begun, there, err := f.name.Origin().Sure(ctx, b)
 	if err != nil {
@@ -175,10 +174,10 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 // parallel is the number of objects that are copied concurrently.
 const parallel = 16
 
-// Make writes the fork: what is copied, and last its specification, with which it exists and which says what it shares.
-// It may be repeated, and continues where it was cut short; it changes nothing of a fork that exists, even if the
-// original has continued since. It may take longer than the grace period of collections: see hold.Write. progress is
-// called with the number of copied objects.
+// Make writes the fork: first what is copied, and last the specification, which makes the fork exist and records what
+// it shares. It may be repeated, and continues where it was cut short. It changes nothing of a fork that exists, even
+// if the original has continued since. It may take longer than the grace period of collections: see hold.Write.
+// progress is called with the number of copied objects.
 func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) error {
 	if _, there, err := f.name.Spec().Sure(ctx, b); err != nil || there {
 		return err
@@ -192,7 +191,7 @@ func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) e
 		if err := settle(ctx); err != nil {
 			return err
 		}
-		// A collection may have removed what was written while this process was slow: it is written again.
+		// A collection may have removed what was written while this process was slow, so it is written again.
 		if err := f.write(ctx, b, func(int) {}); err != nil {
 			return err
 		}
@@ -235,7 +234,7 @@ func (f *Fork) write(ctx context.Context, b store.Bucket, progress func(n int)) 
 	return err
 }
 
-// lives returns an error if somebody deleted the original, whose name may be another run's meanwhile.
+// lives returns an error if someone deleted the original, whose name another run may have taken meanwhile.
 func (f *Fork) lives(ctx context.Context, b store.Bucket) error {
 	from := runs.Run(f.Origin.Run)
 	if err := from.Alive(ctx, b); err != nil {
@@ -250,7 +249,7 @@ func (f *Fork) lives(ctx context.Context, b store.Bucket) error {
 	return err
 }
 
-// commitOf refers to the commit of an epoch of a run, or to its base policy if the epoch is 0.
+// commitOf returns a reference to the commit of an epoch of a run, or to the run's base policy if the epoch is 0.
 func commitOf(ctx context.Context, b store.Bucket, run runs.Run, epoch int) (ref store.Ref, err error) {
 	if epoch > 0 {
 		_, ref, err = run.Epoch(epoch).Must(ctx, b)
@@ -285,7 +284,7 @@ func (f *Fork) copy(ctx context.Context, b store.Bucket, progress func(n int)) e
 	return nil
 }
 
-// begin records for an epoch of which a part is copied that it counts the changes of the fork.
+// begin records, for an epoch that is copied in part, that the changes of the fork count in it.
 func (f *Fork) begin(ctx context.Context, b store.Bucket) error {
 	if f.From <= spec.StepPlan && f.slots == 0 {
 		return nil

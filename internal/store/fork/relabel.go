@@ -11,8 +11,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// relabel finds the labels that the fork has instead of those of the original. The pairs of their slots are made again,
-// and the agents are trained again; the episodes and all other labels and pairs stay valid.
+// relabel finds the labels that the fork has in place of the original's. The pairs of the relabelled slots are made
+// again, and the agents are trained again; the episodes and all other labels and pairs stay valid.
 func (f *Fork) relabel(ctx context.Context, b store.Bucket, committed int) error {
 	if len(f.Origin.Cells) == 0 {
 		return nil

@@ -15,7 +15,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// compare finds how far the original's epochs stay valid: what a key changes is recomputed, and all that follows.
+// compare determines how far the original's epochs stay valid: what depends on a changed key is recomputed, and so is
+// everything after it.
 func (f *Fork) compare(ctx context.Context, b store.Bucket, committed int) error {
 	mine, err := runs.After(f.spec, f.changes, len(f.changes))
 	if err != nil {
@@ -62,7 +63,7 @@ func (f *Fork) atEnd(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	m, _, err := from.Final().Sure(ctx, b) // none if it has not ended
+	m, _, err := from.Final().Sure(ctx, b) // nil if it has not ended
 	if err != nil {
 		return s, err
 	}
@@ -74,7 +75,7 @@ func (f *Fork) atEnd(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 	return runs.After(s, all, m.Changes)
 }
 
-// onlySlots notes that an epoch's plan changes in nothing but the number of its slots: the episodes of slots that both
+// onlySlots records that an epoch's plan differs only in its number of slots: the episodes of slots that both plans
 // have stay valid, as far as no other key changes them.
 func (f *Fork) onlySlots(mine, theirs spec.Spec, changed []string) {
 	others := slices.DeleteFunc(slices.Clone(changed), func(key string) bool { return key == "slots" })
@@ -97,7 +98,7 @@ func first(s spec.Spec, keys []string) spec.Step {
 	return step
 }
 
-// differing returns the keys in which two specifications differ, names apart.
+// differing returns the keys in which two specifications differ, apart from names.
 func differing(a, b spec.Spec) []string {
 	b.Name = a.Name
 	x, _ := json.Marshal(a) // specifications that are stored can be encoded
@@ -105,7 +106,7 @@ func differing(a, b spec.Spec) []string {
 	var out []string
 	diff("", x, y, &out)
 	if (a.Preference == spec.PreferenceGRPO) != (b.Preference == spec.PreferenceGRPO) || a.Clones() != b.Clones() {
-		out = append(out, "pairs") // others are made in their place
+		out = append(out, "pairs") // other pairs are made in their place
 	}
 
 	return out
@@ -160,7 +161,8 @@ func (f *Fork) list(ctx context.Context, b store.Bucket) error {
 	return f.listCopies(ctx, b)
 }
 
-// remember collects what the shared epochs reached on val: of those that the original shares itself, it knows that.
+// remember collects what the shared epochs reached on val. Where the original itself shares epochs, it has that record
+// already.
 func (f *Fork) remember(ctx context.Context, b store.Bucket, theirs *runs.Shared) error {
 	from := runs.Run(f.Origin.Run)
 	if theirs != nil {
@@ -189,8 +191,8 @@ func (f *Fork) remember(ctx context.Context, b store.Bucket, theirs *runs.Shared
 	return nil
 }
 
-// copiesOf reports whether an object of the epoch that is not shared as a whole is copied, by the parts of its key
-// below the epoch.
+// copiesOf reports whether an object of the epoch that is not shared as a whole is copied. parts are the parts of its
+// key below the epoch.
 func (f *Fork) copiesOf(rest []string) bool {
 	step := stepOf(rest)
 	if step >= f.From { // the fork has its own
@@ -206,7 +208,7 @@ func (f *Fork) copiesOf(rest []string) bool {
 	return true
 }
 
-// stepOf returns which step of an epoch records an object, by its key below the epoch.
+// stepOf returns the step of an epoch that records an object, by the object's key below the epoch.
 func stepOf(rest []string) spec.Step {
 	switch last := rest[len(rest)-1]; {
 	case rest[0] == "topology.json", rest[0] == "slots.json":
@@ -233,7 +235,7 @@ func slotOf(rest []string) int {
 	return number(rest[1])
 }
 
-// number returns the number in a part of a key, or 0.
+// number returns the number in a part of a key, or 0 if there is no number.
 func number(text string) (n int) {
 	_, _ = fmt.Sscanf(text, "%d", &n)
 

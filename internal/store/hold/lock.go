@@ -1,7 +1,7 @@
 // Package hold decides which process may remove objects from a store, and what must not be removed. At most one process
-// holds the lock of the collections, by objects that are written once and by the clock of the store's server. A process
-// that writes the objects of a run before its specification marks the run, and waits for what a collection may still be
-// about to remove.
+// holds the lock of the collections, by means of objects that are written once and of the clock of the store's server.
+// A process that writes the objects of a run before its specification marks the run, and waits until no collection is
+// about to remove objects that it relies on.
 package hold
 
 import (
@@ -18,10 +18,10 @@ import (
 
 // Times of the lock.
 const (
-	// Stale is the age of the newest entry at which the lock is free, although its owner has not released it.
+	// Stale is the age of the newest entry at which the lock is free even if its owner has not released it.
 	Stale = 10 * time.Minute
-	// Window is how long after a renewal its owner may remove objects. A request that was sent then must have reached
-	// the server before another process can have the lock.
+	// Window is how long after a renewal its owner may remove objects. A request sent in that time must reach the
+	// server before another process can have the lock.
 	Window = time.Minute
 
 	renewal = 2 * time.Minute // while its owner only reads
@@ -29,30 +29,30 @@ const (
 
 // entry is one object of the lock. Entries have consecutive numbers and are never removed; the newest one counts.
 type entry struct {
-	Owner string `json:"owner"` // random, of one call of Do
+	Owner string `json:"owner"` // random, one per call of Do
 	Who   string `json:"who"`
 	Free  bool   `json:"free,omitempty"` // the owner has released the lock
 }
 
 func entryKey(n int) string { return fmt.Sprintf("gc/running/%06d.json", n) }
 
-// Lock is held by one process.
+// Lock is the lock of a store, held by one process.
 type Lock struct {
-	// Number is that of the entry with which the lock was taken. No other owner has it.
+	// Number is the number of the entry with which the lock was taken. No other owner has it.
 	Number int
 
 	b      store.Keeper
 	own    entry
-	began  time.Time // here
-	server time.Time // at about that time
+	began  time.Time // by the clock of this machine
+	server time.Time // time of the server at about the same moment
 
-	writes  chan struct{} // full while an entry is written, which guards what follows
+	writes  chan struct{} // full while an entry is written; guards the fields below
 	newest  int           // number of the newest own entry
-	renewed time.Time     // here, just before that was written
+	renewed time.Time     // by the clock of this machine, shortly before that entry was written
 }
 
-// Do takes the lock, calls fn, and releases the lock. It is an invalid fault if another process has the lock. The
-// context of fn ends when the lock is lost, and Do returns a transient fault then.
+// Do takes the lock, calls fn, and releases the lock. It returns an invalid fault if another process has the lock. If
+// the lock is lost, the context of fn ends and Do returns a transient fault.
 func Do(ctx context.Context, b store.Keeper, who string, fn func(context.Context, *Lock) error) error {
 	l := &Lock{b: b, own: entry{Owner: rand.Text(), Who: who}, writes: make(chan struct{}, 1)}
 	if err := l.take(ctx); err != nil {
@@ -80,8 +80,8 @@ func (l *Lock) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for newest := 0; ; newest++ { // somebody else has written the entry after the newest one: look at that
-		// No LIST is needed. If the store is late, the number is too small, and PutOnce finds the next one taken.
+	for newest := 0; ; newest++ { // someone else has written the entry after the newest one: look at that
+		// No LIST is needed. If the store is late, the number is too small, and PutOnce finds the next key taken.
 		if newest, err = store.Last(ctx, l.b, newest, entryKey); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (l *Lock) take(ctx context.Context) error {
 	}
 }
 
-// put writes an entry, and reports whether the entry under that number is of this owner.
+// put writes an entry, and reports whether the entry under that number belongs to this owner.
 func (l *Lock) put(ctx context.Context, n int, body []byte) (bool, error) {
 	created, err := l.b.PutOnce(ctx, entryKey(n), body)
 	if err != nil || created {
@@ -117,7 +117,7 @@ func (l *Lock) put(ctx context.Context, n int, body []byte) (bool, error) {
 	return err == nil && there.Owner == l.own.Owner, notShown(err)
 }
 
-// free is an invalid fault unless the lock is free after its newest entry.
+// free returns an invalid fault unless the newest entry shows that the lock is free.
 func (l *Lock) free(ctx context.Context, newest int) error {
 	held, _, err := store.Must[entry](ctx, l.b, entryKey(newest))
 	if err != nil || held.Free {
@@ -140,7 +140,7 @@ func (l *Lock) free(ctx context.Context, newest int) error {
 	return nil
 }
 
-// notShown turns the error of an entry that must exist into a transient fault.
+// notShown turns the error of reading an entry that must exist into a transient fault.
 func notShown(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		err = fault.New(fault.Transient, "%v, although it was there just before: try again", err)
@@ -149,7 +149,7 @@ func notShown(err error) error {
 	return err
 }
 
-// serverNow returns the time of the server, by an object that it writes and removes.
+// serverNow returns the time of the server, from an object that it writes and removes.
 func serverNow(ctx context.Context, b store.Keeper) (time.Time, error) {
 	key := "gc/clock/" + rand.Text() + ".json"
 	defer func() { _ = b.Delete(context.WithoutCancel(ctx), key) }()
@@ -161,10 +161,10 @@ func serverNow(ctx context.Context, b store.Keeper) (time.Time, error) {
 	return now, notShown(err)
 }
 
-// Now returns the time of the server, or a little less.
+// Now returns the time of the server, or a slightly earlier time.
 func (l *Lock) Now() time.Time { return l.server.Add(time.Since(l.began)) }
 
-// keep renews the lock until ctx ends, and ends it if the lock is lost.
+// keep renews the lock until ctx ends, and ends the lock's context if the lock is lost.
 func (l *Lock) keep(ctx context.Context, lost context.CancelCauseFunc) {
 	for {
 		select {
@@ -180,7 +180,7 @@ func (l *Lock) keep(ctx context.Context, lost context.CancelCauseFunc) {
 	}
 }
 
-// errLost is the kind of the error of renew if another process has the lock. Other errors may pass.
+// errLost is wrapped by the error of renew if another process has the lock. Other errors may be temporary.
 const errLost = fault.Invalid
 
 // renew writes another entry unless the newest one is young.
@@ -200,7 +200,7 @@ func (l *Lock) write(ctx context.Context, e entry) error {
 	if err != nil {
 		return err
 	}
-	for { // an own entry whose answer was lost does not show when it was written
+	for { // an own entry whose response was lost does not show when it was written
 		at := time.Now()
 		created, err := l.b.PutOnce(ctx, entryKey(l.newest+1), body)
 		if err != nil {
@@ -224,8 +224,8 @@ func (l *Lock) write(ctx context.Context, e entry) error {
 	}
 }
 
-// Turn calls remove with a context in which it may remove objects: the lock was renewed just before, and another
-// process has it only when the context has ended.
+// Turn calls remove with a context in which it may remove objects: the lock was renewed immediately before, and no
+// other process has the lock until the context has ended.
 func (l *Lock) Turn(ctx context.Context, remove func(context.Context) error) error {
 	if err := l.renew(ctx, Window/2); err != nil {
 		return fault.As(fault.Transient, err)
@@ -243,11 +243,12 @@ func (l *Lock) Turn(ctx context.Context, remove func(context.Context) error) err
 	return remove(ctx)
 }
 
-// since is time.Since by the monotonic clock or by the calendar, whichever is longer: machines that are stopped for a
-// while may stop the monotonic clock.
+// since is like time.Since, by the monotonic clock or by the calendar, whichever is longer: the monotonic clock may
+// stop while a machine is suspended.
 func since(t time.Time) time.Duration { return max(time.Since(t), time.Now().Round(0).Sub(t.Round(0))) }
 
-// release lets others have the lock, when nothing else uses it here. If that fails, they wait until it is stale.
+// release frees the lock for other processes, once nothing else uses it here. If that fails, they wait until it is
+// stale.
 func (l *Lock) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, Window)
 	defer cancel()

@@ -11,17 +11,17 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// signs is how often a process that writes runs gives a sign. It is less than the least grace period.
+// signs is the interval at which a process that writes runs gives a sign. It is less than the least grace period.
 const signs = 20 * time.Second
 
-// Settle gives a sign, and returns when no collection is about to remove what it looked at before that.
+// Settle gives a sign, and returns when no collection is about to remove anything that it looked at before the sign.
 type Settle func(ctx context.Context) error
 
 // Write calls fn, which writes runs that do not exist yet. Meanwhile it gives signs under the runs, which keep
-// collections from what fn has written. Before it writes the specifications, fn calls settle and looks whether the
-// store has everything else: what is written, or found, after settle has returned is not removed while signs are given.
-// The marks of a process that has died expire, as they are young objects of a run like all others. Nothing is removed
-// from other buckets than a store.Keeper, so they get no marks.
+// collections from removing what fn has written. Before it writes the specifications, fn calls settle and checks that
+// the store has everything else: objects written, or found, after settle has returned are not removed while signs are
+// given. The marks of a process that has died expire, because they count as young objects of a run like any others.
+// Only a store.Keeper ever loses objects, so other buckets get no marks.
 func Write(
 	ctx context.Context, b store.Bucket, what string, names []string,
 	fn func(ctx context.Context, settle Settle) error,
@@ -54,12 +54,12 @@ type writer struct {
 	id    string
 	names []string
 
-	signs chan struct{} // full while a sign is given, which guards what follows
+	signs chan struct{} // full while a sign is given; guards the fields below
 	given []string      // keys of the newest signs
 	n     int
 }
 
-// keep gives signs until ctx ends. One that cannot be written is followed by the next.
+// keep gives signs until ctx ends. If one cannot be written, the next one follows in due time.
 func (w *writer) keep(ctx context.Context) {
 	for {
 		select {
@@ -71,7 +71,7 @@ func (w *writer) keep(ctx context.Context) {
 	}
 }
 
-// sign writes another mark under every run, and removes the one before.
+// sign writes another mark under every run, and removes the previous one.
 func (w *writer) sign(ctx context.Context) error {
 	w.signs <- struct{}{}
 	defer func() { <-w.signs }()
@@ -92,7 +92,7 @@ func (w *writer) sign(ctx context.Context) error {
 	return nil
 }
 
-// settle is the Settle of this writer.
+// settle is the Settle that Write passes to fn.
 func (w *writer) settle(ctx context.Context) error {
 	if err := w.sign(ctx); err != nil {
 		return err

@@ -7,9 +7,9 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Follow looks every so often which system the line accepts, until ctx ends, and gives it to take when it is another
-// one than that which was taken last, at first than now. Whatever fails is tried again at the next look. told is called
-// after every take, and with every error once.
+// Follow reads every so often which system the line accepts, until ctx ends. It calls take if that is another system
+// than the one last taken, which is now at first. If anything fails, it is tried again at the next reading. told is
+// called after each successful take, and once for each error.
 func (l Line) Follow(
 	ctx context.Context, b store.Bucket, now System, every time.Duration,
 	take func(context.Context, Entry) error, told func(Entry, error),

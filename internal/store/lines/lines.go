@@ -1,6 +1,6 @@
 // Package lines keeps lines: successions of accepted systems. A line is a log of numbered entries, each written once,
-// so whoever writes the next number has seen all before it. The newest entry that accepts a system says which one it
-// is: readers see exactly one at any moment.
+// so a process that writes the next number has seen all entries before it. The newest entry that accepts a system
+// determines the line's system: readers see exactly one at any moment.
 package lines
 
 import (
@@ -16,20 +16,20 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Line is a line by its name.
+// Line is a line, identified by its name.
 type Line string
 
-// Verb is what an entry does.
+// Verb is the kind of an entry.
 type Verb string
 
 // The verbs.
 const (
 	Promote  Verb = "promote"  // accepts a system
-	Rollback Verb = "rollback" // accepts one again that was accepted before
+	Rollback Verb = "rollback" // accepts a system again that was accepted before
 	Reject   Verb = "reject"   // keeps the accepted system
 )
 
-// System is a system of a line: what an epoch of a run made, with its policies by agent.
+// System is a system of a line: the product of an epoch of a run, with its policies by agent.
 type System struct {
 	Run      string        `json:"run"`
 	Epoch    int           `json:"epoch"`  // 0 is the base policy
@@ -53,16 +53,16 @@ type Entry struct {
 	Why    string    `json:"why"`
 	At     time.Time `json:"at"`
 
-	// Results are what was known of the system, and Evidence is the end of the run that has them.
+	// Results are what was known about the system, and Evidence is the end of the run that has them.
 	Results  []runs.Result `json:"results,omitempty"`
 	Evidence *store.Ref    `json:"evidence,omitempty"`
 
 	Basis *Basis     `json:"basis,omitempty"` // of a decision by a schedule
-	Gate  *store.Ref `json:"gate,omitempty"`  // what its gate found
+	Gate  *store.Ref `json:"gate,omitempty"`  // what the schedule's gate found
 }
 
-// Basis is what a schedule decides upon: the accepted system, and what its environment offers. Decided once, it is not
-// decided again.
+// Basis is what a schedule decides upon: the accepted system, and what its environment offers. The schedule decides
+// once on each basis.
 type Basis struct {
 	Accepted  string    `json:"accepted"`  // RUN@EPOCH
 	Inventory store.Ref `json:"inventory"` // a blob
@@ -70,13 +70,13 @@ type Basis struct {
 	Firing    string    `json:"firing"`
 }
 
-// Same reports whether two decisions are about the same.
+// Same reports whether two decisions have the same basis.
 func (b Basis) Same(o Basis) bool { return b.Accepted == o.Accepted && b.Inventory.Same(o.Inventory) }
 
 // prefix is the folder of all lines.
 const prefix = "lines/"
 
-// Entry is entry n of the line.
+// Entry returns entry n of the line.
 func (l Line) Entry(n int) runs.Object[Entry] {
 	return runs.Object[Entry]{Key: fmt.Sprintf("%s%s/%04d.json", prefix, l, n)}
 }
@@ -94,7 +94,8 @@ func (l Line) History(ctx context.Context, b store.Bucket, n int) ([]Entry, erro
 	return runs.Log[Entry](l.Entry).After(ctx, b, n, 0)
 }
 
-// Current returns the newest entry that accepts a system. The error wraps store.ErrNotFound if there is none.
+// Current returns the newest entry that accepts a system. The error wraps store.ErrNotFound if the line accepts no
+// system.
 func (l Line) Current(ctx context.Context, b store.Bucket) (Entry, error) {
 	e, _, accepts, err := l.Standing(ctx, b)
 	if err == nil && !accepts {
@@ -104,8 +105,8 @@ func (l Line) Current(ctx context.Context, b store.Bucket) (Entry, error) {
 	return e, err
 }
 
-// Standing returns the newest entry that accepts a system, and the entries after that one, which reject systems, in
-// order. It reports false for a line that accepts none.
+// Standing returns the newest entry that accepts a system and, in order, the entries after it, which reject systems. It
+// reports false if the line accepts no system.
 func (l Line) Standing(ctx context.Context, b store.Bucket) (now Entry, later []Entry, accepts bool, err error) {
 	last, err := runs.Log[Entry](l.Entry).End(ctx, b, 0)
 	if err != nil {
@@ -130,8 +131,8 @@ func (l Line) Standing(ctx context.Context, b store.Bucket) (now Entry, later []
 // none returns the error of a line that accepts no system.
 func none(l Line) error { return fmt.Errorf("line %q: %w", string(l), store.ErrNotFound) }
 
-// Append records the entry that follows the given number of entries. It is an invalid fault if somebody else has
-// written that entry meanwhile: the line is not what was decided upon. It may be repeated with the same entry.
+// Append records the entry that follows the given number of entries. It returns an invalid fault if someone else has
+// written that entry meanwhile: the line has changed since the decision. It may be repeated with the same entry.
 func (l Line) Append(ctx context.Context, b store.Bucket, after int, e Entry) (Entry, error) {
 	if !spec.IsName(string(l)) {
 		return e, fault.New(fault.Invalid,
@@ -159,8 +160,8 @@ func (l Line) Append(ctx context.Context, b store.Bucket, after int, e Entry) (E
 	return got, err
 }
 
-// Back returns the entry that makes the line go back to an accepted system: that of entry number to, or with 0 the one
-// before the current one. It is an invalid fault if there is none.
+// Back returns the entry that makes the line return to an accepted system: the system of entry number to or, if to is
+// 0, of the one before the current entry. It returns an invalid fault if there is no such system.
 func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after int, err error) {
 	all, err := l.History(ctx, b, 0)
 	if err != nil {
@@ -187,8 +188,8 @@ func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after 
 		l, fault.ShellQuote(string(l)))
 }
 
-// Find returns a system of a run as a line accepts it: of an epoch, or with −1 the best on val of a run that has ended
-// and otherwise the newest. It is an invalid fault if the run has no such epoch.
+// Find returns a system of a run in the form that a line accepts: the system of an epoch or, if epoch is −1, the best
+// on val of a run that has ended and otherwise the newest. It returns an invalid fault if the run has no such epoch.
 func Find(ctx context.Context, b store.Bucket, run string, epoch int) (System, error) {
 	x, r := System{Run: run, Epoch: epoch}, runs.Run(run)
 	s, err := r.Current(ctx, b)
@@ -223,7 +224,7 @@ func Find(ctx context.Context, b store.Bucket, run string, epoch int) (System, e
 	return x, err
 }
 
-// Measured adds to an entry what its run measured of the system at its end, if it did.
+// Measured adds to an entry what its run measured about the system at its end, if anything.
 func (e *Entry) Measured(ctx context.Context, b store.Bucket) error {
 	s, err := runs.Run(e.System.Run).Current(ctx, b)
 	if err != nil {

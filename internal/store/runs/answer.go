@@ -9,7 +9,7 @@ type Answer struct {
 	Role      string       `json:"role"`
 	Prompt    string       `json:"prompt"` // digest of the role's template
 	Version   string       `json:"prompt_version"`
-	Epoch     int          `json:"epoch,omitempty"` // that it was asked for first; 0: before stage 2
+	Epoch     int          `json:"epoch,omitempty"` // the first epoch that requested it; 0: before stage 2
 	Texts     []string     `json:"texts"`
 	Reasoning []string     `json:"reasoning,omitempty"`
 	LogProbs  []float64    `json:"logprobs,omitempty"`

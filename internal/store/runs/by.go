@@ -6,14 +6,14 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// By identifies the run that made a record among all runs of its name: the name of a deleted run is free, and one of
-// its workers may not know that. No digest depends on it.
+// By identifies the run that made a record among all runs of its name: the name of a deleted run may be used again
+// while one of its workers still writes. No digest depends on it.
 type By struct {
 	Tag string `json:"by,omitempty"`
 }
 
-// By returns what the records of the run contain. It follows from the records of when the run began, and of when it was
-// forked. The run has begun.
+// By returns the identity that the run's records contain. It is derived from the records of when the run began and of
+// when it was forked. The run must have begun.
 func (r Run) By(ctx context.Context, b store.Bucket) (By, error) {
 	s, err := r.Shared(ctx, b)
 	if err != nil {
@@ -33,9 +33,9 @@ func (r Run) By(ctx context.Context, b store.Bucket) (By, error) {
 	return By{Digest([]string{began.SHA256, forked.SHA256})[:16]}, nil
 }
 
-// Identify reads the specification of a run, and returns what no other run of its name has: the digests of the
-// specification, of the record that says when the run began, and of a fork's origin. It returns no identity before the
-// run has begun, because an earlier run of the name may have had the same specification.
+// Identify reads the specification of a run, and returns an identity that no other run of its name has: the digests of
+// the specification, of the record of when the run began, and of a fork's origin. It returns no identity before the run
+// has begun, because an earlier run of the name may have had the same specification.
 func (r Run) Identify(ctx context.Context, b store.Bucket) (Forked, string, error) {
 	s, ref, err := r.Forked().Must(ctx, b)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r Run) Identify(ctx context.Context, b store.Bucket) (Forked, string, erro
 
 		return s, identity, nil
 	}
-	// A fork has the record of the beginning of its original.
+	// A fork has its original's record of the beginning.
 	origin, _, err := r.Origin().Must(ctx, b)
 
 	return s, identity + Digest(origin), err

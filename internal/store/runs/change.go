@@ -13,24 +13,23 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Change is what a person did to a run. Changes are numbered from 1. Every epoch begins with a number of them, which is
-// recorded, and keeps to them.
+// Change is what a person did to a run. Changes are numbered from 1. Every epoch begins with a certain number of them,
+// which is recorded, and later changes do not affect it.
 type Change struct {
 	Who  string    `json:"who"`
 	Why  string    `json:"why"`
 	At   time.Time `json:"at,omitzero"`
 	Verb Verb      `json:"verb,omitempty"`
 
-	// Values are those that keys of the specification have from then on.
+	// Values are the values that keys of the specification have from then on.
 	Values spec.Values `json:"values,omitempty"`
-	// Cells are labels that a fork has instead of those of the critic, in the first epoch that it does not share as a
-	// whole.
+	// Cells are labels that replace the critic's in a fork, in the first epoch that it does not share as a whole.
 	Cells []Relabel `json:"cells,omitempty"`
-	// Link is the page of the viewer that a note is about, such as "#/episode/quickstart/2/17".
+	// Link is the page of the viewer that a note refers to, such as "#/episode/quickstart/2/17".
 	Link string `json:"link,omitempty"`
 }
 
-// Relabel is another label of one cell of an epoch.
+// Relabel is another label for one cell of an epoch.
 type Relabel struct {
 	Slot  int          `json:"slot"`
 	Step  int          `json:"step"` // from 1
@@ -39,12 +38,12 @@ type Relabel struct {
 	Label domain.Label `json:"label"`
 }
 
-// Origin is where a fork comes from: a run, and the last of its epochs that the fork shares for certain.
+// Origin is where a fork comes from: a run, and the last of its epochs that the fork is certain to share.
 type Origin struct {
 	Run    string      `json:"run"`
 	Epoch  int         `json:"epoch"`
-	Values spec.Values `json:"values,omitempty"` // those that the fork changes from the next epoch on
-	Cells  []Relabel   `json:"cells,omitempty"`  // those that it labels anew in the next epoch
+	Values spec.Values `json:"values,omitempty"` // values that the fork changes from the next epoch on
+	Cells  []Relabel   `json:"cells,omitempty"`  // cells that it relabels in the next epoch
 	Who    string      `json:"who"`
 	Why    string      `json:"why"`
 	At     time.Time   `json:"at"`
@@ -63,17 +62,17 @@ const (
 	VerbNote   Verb = "note" // it changes nothing
 )
 
-// Changes returns the changes of the run after the first n, in order. There are at least as many as the caller knows
-// of: see Log.After.
+// Changes returns the changes of the run after the first n, in order. The result includes at least the changes that the
+// caller knows about: see Log.After.
 func (r Run) Changes(ctx context.Context, b store.Bucket, n, known int) ([]Change, error) {
 	return Log[Change](r.Change).After(ctx, b, n, known)
 }
 
-// lookBack is how much older than a change others must be for Append to look no further for the same one: clocks of
+// lookBack is how much older than a change the others must be for Append to stop looking for the same one: clocks of
 // people differ by less.
 const lookBack = time.Hour
 
-// Append records a change after those of the run that exist, and returns its number. It may be repeated with the same
+// Append records a change after the run's existing changes, and returns its number. It may be repeated with the same
 // change, which is recorded once.
 func (r Run) Append(ctx context.Context, b store.Bucket, c Change) (int, error) {
 	last, err := store.Last(ctx, b, 0, func(n int) string { return r.Change(n).Key })
@@ -100,7 +99,7 @@ func (r Run) Append(ctx context.Context, b store.Bucket, c Change) (int, error) 
 // Bounds of a note, in bytes.
 const maxNote, maxLink = 4000, 400
 
-// Note records what a person has to say about a run, its end included. Link is a page of the viewer, or "". It is an
+// Note records a person's note about a run, even one that has ended. Link is a page of the viewer, or "". It returns an
 // invalid fault if there is no text, or too much. It may be repeated with the same change.
 func (r Run) Note(ctx context.Context, b store.Bucket, c Change) error {
 	if _, err := r.Find(ctx, b); err != nil {
@@ -128,8 +127,8 @@ func same(a, b Change) bool {
 	return at && reflect.DeepEqual(a, b)
 }
 
-// Set records new values of keys, as a person typed them in YAML, and returns the change as it is recorded, with its
-// number. It is an invalid fault if they are impossible or come too late. It may be repeated with the same time.
+// Set records new values of keys, as a person typed them in YAML, and returns the change as recorded, with its number.
+// It returns an invalid fault if the values are impossible or come too late. It may be repeated with the same time.
 func (r Run) Set(
 	ctx context.Context, b store.Bucket, c Change, typed map[string]string, src spec.Source, catalog spec.Catalog,
 ) (Change, int, error) {
@@ -149,7 +148,7 @@ func (r Run) Set(
 	return c, n, err
 }
 
-// late refuses values that nothing would depend on any more.
+// late returns an error for values on which nothing would depend any more.
 func (r Run) late(ctx context.Context, b store.Bucket, s spec.Spec, v spec.Values) error {
 	_, ended, err := r.End().Sure(ctx, b)
 	if err != nil {
@@ -173,7 +172,7 @@ func (r Run) late(ctx context.Context, b store.Bucket, s spec.Spec, v spec.Value
 	return nil
 }
 
-// After returns a specification after the first n changes. Of later ones it has what takes effect immediately.
+// After returns a specification after the first n changes. Of later changes, it includes what takes effect immediately.
 func After(s spec.Spec, changes []Change, n int) (spec.Spec, error) {
 	for i, c := range changes {
 		v := c.Values
@@ -208,7 +207,7 @@ func (r Run) Current(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 	return After(s, all, len(all))
 }
 
-// At returns the specification of the run as it is in an epoch: with the changes that count there. 0 is what comes
+// At returns the specification of the run as it is in an epoch: with the changes that count there. Epoch 0 is the time
 // before the first epoch, and an epoch that has not begun is like the newest.
 func (r Run) At(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, error) {
 	x, err := r.Shared(ctx, b)
@@ -228,7 +227,7 @@ func (r Run) At(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, erro
 	return r.at(ctx, b, epoch)
 }
 
-// at is At for an epoch that the run does not share. The run may be one that somebody deleted: forks keep it.
+// at is At for an epoch that the run does not share. It also reads deleted runs, because forks keep them.
 func (r Run) at(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, error) {
 	s, _, err := r.Spec().Must(ctx, b)
 	if err != nil {

@@ -8,27 +8,27 @@ import (
 )
 
 // Claim names the namespace and the Temporal that drive a run from a moment on. Every start of a run claims it. The
-// newest claim counts: what a namespace with an older claim still does is refused.
+// newest claim counts: actions of a namespace with an older claim are refused.
 type Claim struct {
-	Namespace string    `json:"namespace"` // its id: a new Temporal has other ones
+	Namespace string    `json:"namespace"` // its id: a new Temporal has other ids
 	Name      string    `json:"name"`      // of the namespace, and Address of its Temporal, for people
 	Address   string    `json:"address"`
-	Store     string    `json:"store"` // id of the store in which it was written: a copy of a claim claims nothing
+	Store     string    `json:"store"` // id of the store in which it was written: a copy claims nothing
 	Who       string    `json:"who"`
 	At        time.Time `json:"at"`
 }
 
-// Same reports whether both claims are of one namespace and one store.
+// Same reports whether both claims are for one namespace and one store.
 func (c Claim) Same(o Claim) bool { return c.Namespace == o.Namespace && c.Store == o.Store }
 
 // claimsFolder is the folder of claims, below the run.
 const claimsFolder = "claims"
 
-// Claim is claim n of the run, from 1.
+// Claim returns claim n of the run, from 1.
 func (r Run) Claim(n int) Object[Claim] { return object[Claim](r, claimsFolder+"/%04d", n) }
 
-// Claimed returns the newest claim and its number, at least known, which exists or is 0. Number 0 means that the store
-// shows no claim.
+// Claimed returns the newest claim and its number. The result is at least known, which exists or is 0. Number 0 means
+// that the store shows no claim.
 func (r Run) Claimed(ctx context.Context, b store.Bucket, known int) (Claim, int, error) {
 	n, err := store.Last(ctx, b, known, func(n int) string { return r.Claim(n).Key })
 	if err != nil || n == 0 {
@@ -39,8 +39,8 @@ func (r Run) Claimed(ctx context.Context, b store.Bucket, known int) (Claim, int
 	return c, n, err
 }
 
-// Take makes a claim the newest one of the run, unless the newest is the same already, and returns the one before, or
-// an empty one. Of two that are taken at once, one is the newest. It may be repeated.
+// Take makes a claim the newest one of the run, unless the newest is already the same, and returns the previous claim,
+// or an empty one. If two are taken at once, one of them is the newest. It may be repeated.
 func (r Run) Take(ctx context.Context, b store.Bucket, c Claim) (before Claim, err error) {
 	before, n, err := r.Claimed(ctx, b, 0)
 	for err == nil && (n == 0 || !before.Same(c)) {
@@ -49,7 +49,7 @@ func (r Run) Take(ctx context.Context, b store.Bucket, c Claim) (before Claim, e
 		if got, _, _, err = r.Claim(n).Write(ctx, b, c); err != nil || got.Same(c) {
 			return before, err
 		}
-		before = got // another one, which is older than this
+		before = got // another claim, older than this one
 	}
 
 	return before, err

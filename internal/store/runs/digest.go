@@ -19,7 +19,7 @@ func Digest(v any) string {
 	return hex.EncodeToString(h[:])
 }
 
-// stepDigest is the part of a step that must be equal between runs: no usage, time or place.
+// stepDigest is the part of a step that must be equal between runs, without usage, time or place.
 type stepDigest struct {
 	Observation string
 	Prompts     []string

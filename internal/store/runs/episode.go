@@ -18,14 +18,14 @@ type Step struct {
 	By
 	domain.Step
 	ObservationDigest string `json:"observation_digest"`
-	// Image is the screenshot, if the specification keeps any. No digest depends on it.
+	// Image is the screenshot, if the specification keeps screenshots. No digest depends on it.
 	Image *store.Ref `json:"image,omitempty"`
-	// Touch is where the action of the step before reached its screen: steps are recorded before they are executed. No
-	// digest depends on it. Environments that do not know it lack it.
+	// Touch is where the previous step's action touched the screen: steps are recorded before they are executed. No
+	// digest depends on it. It is missing if the environment does not know the place.
 	Touch *domain.Touch `json:"touch,omitempty"`
 }
 
-// Screen is what an episode ended with.
+// Screen is the screen at the end of an episode.
 type Screen struct {
 	Observation domain.Observation `json:"observation"`
 	Image       *store.Ref         `json:"image,omitempty"` // the screenshot, if the specification keeps any
@@ -45,13 +45,13 @@ type Episode struct {
 	Outcome  domain.Outcome `json:"outcome"`
 	Digest   string         `json:"digest"` // see StepsDigest
 
-	// End is the screen after the last step. Environments that show none lack it.
+	// End is the screen after the last step. It is missing if the environment shows no such screen.
 	End *Screen `json:"end,omitempty"`
 
-	// Failed says why the slot has no episode.
+	// Failed states why the slot has no episode.
 	Failed string `json:"failed,omitempty"`
 
-	// Void says why the attempt tells nothing about the agents. The next attempt follows. TaskBad means that the task
+	// Void states why the attempt shows nothing about the agents. The next attempt follows. TaskBad means that the task
 	// is at fault: the next attempt plays a replacement.
 	Void    string `json:"void,omitempty"`
 	TaskBad bool   `json:"task_bad,omitempty"`
@@ -62,7 +62,7 @@ type Credits struct {
 	Episode store.Ref       `json:"episode"`
 	Critic  string          `json:"critic"`
 	Steps   []domain.Credit `json:"steps"`
-	Audit   []credit.Audit  `json:"audit,omitempty"` // audit of a critic that is a model
+	Audit   []credit.Audit  `json:"audit,omitempty"` // audit of a model critic
 }
 
 // Pairs are the preference pairs of an episode.
@@ -83,7 +83,7 @@ type Call struct {
 	Model string   `json:"model"`
 	Seed  uint64   `json:"seed"`
 	Texts []string `json:"texts"`
-	// LogProbs are those of the texts under the agent's policy, in nats, where the policy itself proposes.
+	// LogProbs are the log probabilities of the texts under the agent's policy, in nats, if the policy itself proposes.
 	LogProbs []float64    `json:"logprobs,omitempty"`
 	Usage    domain.Usage `json:"usage"`
 	Refused  string       `json:"refused,omitempty"` // why the model refused the call

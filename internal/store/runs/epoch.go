@@ -12,29 +12,30 @@ import (
 type Slots struct {
 	By
 	Epoch  int           `json:"epoch"`
-	System System        `json:"system"` // the system that is rolled out
+	System System        `json:"system"` // the system that plays the rollouts
 	Prompt string        `json:"prompt"` // digest of the agents' template
 	Slots  []domain.Slot `json:"slots"`
 }
 
-// Made says what must be the same on all workers of an epoch, so that its digest does not depend on who does the work.
+// Made records what must be the same on all workers of an epoch, so that its digest does not depend on which worker
+// does what.
 type Made struct {
 	Prompts string `json:"prompts"`           // digest of the templates of all roles
 	Kernel  string `json:"kernel,omitempty"`  // the arithmetic of the embedded policy
-	Browser string `json:"browser,omitempty"` // that draws the pages
-	Version string `json:"version,omitempty"` // of the environment's data or pages, where it states one
+	Browser string `json:"browser,omitempty"` // browser that draws the pages
+	Version string `json:"version,omitempty"` // version of the environment's data or pages, if it states one
 
-	Code string `json:"code,omitempty"` // revision of the program that began it; others may go on with it
+	Code string `json:"code,omitempty"` // revision of the program that began it; others may continue it
 
 	Inventory *store.Ref `json:"inventory,omitempty"` // a blob: what the environment offered, an Inventory
 
-	Began time.Time `json:"began,omitzero"` // of the record before the first epoch: when the run began
+	Began time.Time `json:"began,omitzero"` // when the run began; only in the record before the first epoch
 
 	Changes int `json:"changes,omitempty"` // how many changes by people count in the epoch
-	Epoch   int `json:"epoch,omitempty"`   // the last epoch, where this is the end of a run
+	Epoch   int `json:"epoch,omitempty"`   // the last epoch, in the record of a run's end
 }
 
-// SlotRefs refers to what became of a slot.
+// SlotRefs refers to the outcome of a slot.
 type SlotRefs struct {
 	Slot    int       `json:"slot"`
 	Episode store.Ref `json:"episode"`
@@ -50,9 +51,9 @@ type Dataset struct {
 	Card  credit.Card `json:"card"`
 }
 
-// Value is a value function that was learnt from the episodes of earlier epochs.
+// Value is a value function learnt from the episodes of earlier epochs.
 type Value struct {
-	Model    *store.Ref `json:"model,omitempty"` // a blob; nil: there were none
+	Model    *store.Ref `json:"model,omitempty"` // a blob; nil if there were no earlier episodes
 	Episodes int        `json:"episodes"`
 	Steps    int        `json:"steps"`
 }
@@ -62,7 +63,7 @@ type Update struct {
 	By
 	Agent   int                 `json:"agent"`
 	Parent  Policy              `json:"parent"`
-	Policy  Policy              `json:"policy"` // equal to the parent if that was kept
+	Policy  Policy              `json:"policy"` // equal to the parent if the parent was kept
 	Dataset store.Ref           `json:"dataset"`
 	Kept    string              `json:"kept,omitempty"` // why the parent was kept
 	Steps   int                 `json:"steps"`
@@ -81,12 +82,12 @@ type Epoch struct {
 	Slots     store.Ref   `json:"slots"`
 	Episodes  []SlotRefs  `json:"episodes"`
 	Updates   []store.Ref `json:"updates"`
-	System    System      `json:"system"`         // the system that rolls out next
-	Kept      string      `json:"kept,omitempty"` // why that is the one that rolled out in this epoch, too
+	System    System      `json:"system"`         // the system that plays the next rollouts
+	Kept      string      `json:"kept,omitempty"` // why the next epoch keeps this epoch's system
 	Rollouts  Result      `json:"rollouts"`       // result on training tasks, with the decoding of rollouts
 	Pairs     int         `json:"pairs"`
 	Val       *Result     `json:"val,omitempty"`
 	Digest    string      `json:"digest"` // digest of EpochParts; the last one is the run's final digest
 	FailedAll int         `json:"failed_slots"`
-	Accepted  string      `json:"accepted,omitempty"` // who let the epoch go on without the failed slots, and why
+	Accepted  string      `json:"accepted,omitempty"` // who accepted the epoch without the failed slots, and why
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // EpochParts are what an epoch's digest is made of, in the order of slots and agents: the digest is the hex SHA-256 of
-// their JSON. Pairs apart, which go to AddPairs, the fields are set directly.
+// their JSON. Fields are set directly, except pairs, which are added by AddPairs.
 type EpochParts struct {
 	Parent   string // the digest of the epoch before
 	Topology domain.Topology
@@ -22,7 +22,7 @@ type EpochParts struct {
 	Episodes []string // digests
 	Labels   [][]domain.Credit
 	Tensors  []string
-	Kept     string // left out if it is empty
+	Kept     string // left out if empty
 
 	pairs list // in a temporary file: an epoch may have more than fits into memory
 	file  *os.File
@@ -39,7 +39,7 @@ func NewEpochParts() (*EpochParts, error) {
 	return &EpochParts{pairs: list{w: bufio.NewWriterSize(f, 1<<16)}, file: f}, nil
 }
 
-// AddPairs adds the pairs of the next slot. A failed slot has none: nil.
+// AddPairs adds the pairs of the next slot, or nil for a failed slot.
 func (p *EpochParts) AddPairs(pairs []domain.Pair) error {
 	p.pairs.add(pairs)
 
@@ -61,7 +61,7 @@ func (p *EpochParts) Digest() (string, error) {
 	field := func(name string, v any) {
 		raw, of := json.Marshal(v)
 		err = errors.Join(err, of)
-		_, _ = io.WriteString(h, name) // a hash takes everything
+		_, _ = io.WriteString(h, name) // a hash accepts everything
 		_, _ = h.Write(raw)
 	}
 	field(`{"Parent":`, p.Parent)

@@ -16,19 +16,19 @@ type EvalStep struct {
 	Observation *domain.Observation `json:"observation,omitempty"`
 	// Image is the screenshot, if the specification keeps any.
 	Image *store.Ref `json:"image,omitempty"`
-	// Touch is where the action of the step before reached its screen. Older records and environments that do not know
-	// it lack it.
+	// Touch is where the previous step's action touched the screen. It is missing in older records and if the
+	// environment does not know the place.
 	Touch *domain.Touch `json:"touch,omitempty"`
-	// Cells is the action matrix without the cells that were not asked for.
+	// Cells is the action matrix without the cells that were skipped.
 	Cells []EvalCell `json:"cells"`
 	// AllRounds and LastRound are the votes in both scopes, each with the rule that decided it.
 	AllRounds domain.Vote `json:"all_rounds"`
 	LastRound domain.Vote `json:"last_round"`
-	// Right are the canonical forms of the right actions, where they were asked for and the environment knew them.
+	// Right are the canonical forms of the right actions, if they were requested and the environment knew them.
 	Right []string `json:"right,omitempty"`
 }
 
-// EvalCell is what an agent said in a round.
+// EvalCell is an agent's answer in a round.
 type EvalCell struct {
 	Agent int    `json:"agent"`
 	Round int    `json:"round"`
@@ -36,7 +36,7 @@ type EvalCell struct {
 	// Canonical is empty if the text does not parse.
 	Canonical string       `json:"canonical,omitempty"`
 	Usage     domain.Usage `json:"usage"`
-	Calls     int          `json:"calls,omitempty"` // that led to the answer; 0 means one
+	Calls     int          `json:"calls,omitempty"` // calls that led to the answer; 0 means one
 }
 
 // NewEvalStep returns the record of a decision about a screen.
@@ -44,7 +44,7 @@ func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep 
 	s := EvalStep{Screen: Digest([]any{goal, o}), Observation: &o, AllRounds: d.AllRound, LastRound: d.LastOnly}
 	for _, c := range d.Cells {
 		if c.Prompt == "" {
-			continue // not asked for: the vote was certain
+			continue // skipped: the vote was certain
 		}
 		s.Cells = append(s.Cells, EvalCell{
 			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
@@ -54,8 +54,8 @@ func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep 
 	return s
 }
 
-// Reading counts what reading messages did to answers: how often an agent's answer of a round was right or wrong, and
-// right or wrong after it had read the messages of the next one.
+// Reading counts what reading messages did to answers: how often an agent's answer in a round was right or wrong, and
+// right or wrong again after it had read the messages of the next round.
 type Reading struct {
 	RightRight int `json:"right_right"`
 	RightWrong int `json:"right_wrong"`
@@ -101,7 +101,7 @@ func (s EvalStep) Reading() Reading {
 }
 
 // Cost sums calls of the agents' policies and their tokens. It leaves out calls of a summariser, and calls whose
-// answers came after the vote was certain.
+// answers arrived after the vote was certain.
 type Cost struct {
 	Calls int `json:"calls"`
 	domain.Usage
@@ -120,7 +120,7 @@ func (c Cost) PerSuccess(successes int) (float64, bool) {
 	return float64(c.Prompt+c.Answer) / float64(successes), true
 }
 
-// Cost returns what the decisions of the episode took.
+// Cost returns what the decisions of the episode cost.
 func (e EvalEpisode) Cost() Cost {
 	var sum Cost
 	for _, s := range e.Steps {
@@ -132,8 +132,9 @@ func (e EvalEpisode) Cost() Cost {
 	return sum
 }
 
-// Said returns what an agent said in a round of a step, from 1: of the last step if there were fewer, and where the
-// cell was not asked for, what was said last before it. It is empty if nothing was.
+// Said returns an agent's answer in a round of a step, counted from 1. If the step had fewer rounds, it returns the
+// answer of the last one, and for a skipped cell the agent's latest answer before it. The result is empty if there is
+// no answer.
 func (e EvalEpisode) Said(step, agent, round int) string {
 	if len(e.Steps) == 0 {
 		return ""

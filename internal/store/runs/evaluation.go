@@ -14,9 +14,9 @@ type EvalEpisode struct {
 	Goal     string         `json:"goal,omitempty"`
 	Topology int            `json:"topology"`
 	Outcome  domain.Outcome `json:"outcome"`
-	// Steps holds what was decided, step by step. Systems without policies lack it.
+	// Steps holds the decisions, step by step. It is missing for systems without policies.
 	Steps []EvalStep `json:"steps,omitempty"`
-	// End is the screen after the last step. Environments that show none lack it.
+	// End is the screen after the last step. It is missing if the environment shows no such screen.
 	End *Screen `json:"end,omitempty"`
 }
 
@@ -39,15 +39,15 @@ type Result struct {
 	Decoding  string  `json:"decoding"`
 	Cut       int     `json:"cut,omitempty"`      // cells whose prompts lacked a part of the agent's view
 	Refused   int     `json:"refused,omitempty"`  // cells whose prompts the model refused
-	Repaired  int     `json:"repaired,omitempty"` // cells that were read although they are not as the prompt asks
-	// Cost is what the agents' decisions took, over all episodes that have an outcome. Older results lack it.
+	Repaired  int     `json:"repaired,omitempty"` // cells that were read although their format is not the prompt's
+	// Cost is what the agents' decisions cost, over all episodes that have an outcome. It is missing in older results.
 	Cost Cost `json:"cost,omitzero"`
 
 	Where // set for another environment than the run's, and for recorded tasks
 }
 
-// Where adds to a result what the run's name does not say: the environment by its title and the version of its data,
-// and of recorded tasks the protocol and all metrics.
+// Where adds to a result what the run's name does not show: the environment by its title and the version of its data
+// and, for recorded tasks, the protocol and all metrics.
 type Where struct {
 	Environment string            `json:"environment,omitempty"`
 	Version     string            `json:"version,omitempty"`
@@ -66,8 +66,8 @@ func NewResult(system, split string, k, n, missing int, decoding string) Result 
 	return r
 }
 
-// Figure is a metric over recorded tasks. Micro is the mean over steps, macro the mean over tasks of their means. The
-// interval is that of micro at 95 %, by bootstrap over tasks.
+// Figure is a metric over recorded tasks. Micro is the mean over steps, macro the mean over tasks of each task's mean.
+// The interval is the 95 % interval of micro, by bootstrap over tasks.
 type Figure struct {
 	Micro float64 `json:"micro"`
 	Macro float64 `json:"macro"`
@@ -77,8 +77,8 @@ type Figure struct {
 	Tasks int     `json:"tasks"`
 }
 
-// NewRecorded returns the result over recorded tasks. Its successes are tasks that are right in full; its rate is the
-// micro average of the metric that rate names. Void tasks are missing.
+// NewRecorded returns the result over recorded tasks. Its successes are tasks that are right in every step; its rate is
+// the micro average of the metric that rate names. Void tasks are missing.
 func NewRecorded(system, split, rate, decoding string, tasks []domain.Outcome) Result {
 	r := Result{System: system, Split: split, Decoding: decoding, Where: Where{Metrics: map[string]Figure{}}}
 	by := map[string][]domain.Metric{}

@@ -10,15 +10,15 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// IsSpec reports whether a key is that of the specification of a run.
+// IsSpec reports whether a key names the specification of a run.
 func IsSpec(key string) bool {
 	parts := strings.Split(key, "/")
 
 	return len(parts) == 3 && strings.HasPrefix(key, AllPrefix) && parts[2] == "spec.json"
 }
 
-// Names returns the names of all runs in the store that nobody deleted, in lexical order. It reads two objects of each
-// and lists none.
+// Names returns the names of all runs in the store that were not deleted, in lexical order. It reads two objects of
+// each run and lists no run's objects.
 func Names(ctx context.Context, b store.Bucket) (names []string, err error) {
 	all, err := b.Folders(ctx, AllPrefix)
 	if err != nil {
@@ -55,8 +55,8 @@ func NameOf(key string) string {
 	return name
 }
 
-// Find returns the specification of a run. The error names the run, and wraps store.ErrNotFound if there is no such
-// run, or somebody deleted it.
+// Find returns the specification of a run. The error names the run, and wraps store.ErrNotFound if there is no such run
+// or it was deleted.
 func (r Run) Find(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 	s, there, err := r.Spec().Sure(ctx, b)
 	if err == nil && !there {
@@ -72,7 +72,7 @@ func (r Run) Find(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 // named adds the name of the run to an error.
 func (r Run) named(err error) error { return fmt.Errorf("run %q: %w", string(r), err) }
 
-// Alive returns an error that wraps store.ErrNotFound if somebody deleted the run.
+// Alive returns an error that wraps store.ErrNotFound if the run was deleted.
 func (r Run) Alive(ctx context.Context, b store.Bucket) error {
 	d, deleted, err := r.Deleted().Sure(ctx, b)
 	if deleted {
@@ -82,7 +82,7 @@ func (r Run) Alive(ctx context.Context, b store.Bucket) error {
 	return err
 }
 
-// Gone returns an invalid fault that says who deleted the run.
+// Gone returns an invalid fault that names the person who deleted the run.
 func (r Run) Gone(d Decision) error {
 	return fault.New(fault.Invalid, "run %q was deleted by %s (%s); its name is free again after `collabui gc`",
 		string(r), d.Who, d.Why)
@@ -91,7 +91,7 @@ func (r Run) Gone(d Decision) error {
 // Levels is the number of levels that stage 1 can have.
 const Levels = 3
 
-// Levels returns the data sets of stage 1 that were written, by increasing level.
+// Levels returns the data sets of stage 1 that exist, by increasing level.
 func (r Run) Levels(ctx context.Context, b store.Bucket) ([]LevelSet, error) {
 	if _, err := r.Find(ctx, b); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Imported names a blob that a person imported. No run may use it yet, and gc keeps what an object names.
+// Imported names a blob that a person imported. Even while no run uses it, gc keeps what the object names.
 type Imported struct {
 	Blob store.Ref `json:"blob"`
 	File string    `json:"file"`
@@ -15,7 +15,7 @@ type Imported struct {
 	At   time.Time `json:"at"`
 }
 
-// ImportsPrefix begins the keys of what people imported.
+// ImportsPrefix is the prefix of the keys of imports.
 const ImportsPrefix = "imports/"
 
 // Import records that a person imported a blob. It may be repeated: the first import counts.

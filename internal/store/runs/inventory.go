@@ -13,11 +13,11 @@ import (
 type Inventory struct {
 	Environment string              `json:"environment"` // name in the specification
 	Title       string              `json:"title"`
-	Version     string              `json:"version,omitempty"` // of its data, where it states one
+	Version     string              `json:"version,omitempty"` // of its data, if it states one
 	Templates   map[string][]string `json:"templates"`         // names by split, in order
 }
 
-// Digest identifies what is offered, under whatever name and title.
+// Digest identifies what is offered, regardless of the environment's name and title.
 func (i Inventory) Digest() string {
 	i.Environment, i.Title = "", ""
 
@@ -34,7 +34,7 @@ func (i Inventory) PutBlob(ctx context.Context, b store.Bucket) (store.Ref, erro
 	return store.PutBlob(ctx, b, raw)
 }
 
-// Inventory returns what the environment offered with which an epoch began; 0 is stage 1.
+// Inventory returns what the environment offered when an epoch began; epoch 0 is stage 1.
 func (r Run) Inventory(ctx context.Context, b store.Bucket, epoch int) (Inventory, error) {
 	var i Inventory
 	m, _, err := r.Made(epoch).Must(ctx, b)
@@ -48,7 +48,7 @@ func (r Run) Inventory(ctx context.Context, b store.Bucket, epoch int) (Inventor
 	return ReadInventory(ctx, b, *m.Inventory)
 }
 
-// ReadInventory reads an inventory that was written.
+// ReadInventory reads an inventory from its blob.
 func ReadInventory(ctx context.Context, b store.Bucket, ref store.Ref) (Inventory, error) {
 	var i Inventory
 	raw, err := store.GetBlob(ctx, b, ref.SHA256)
@@ -62,7 +62,7 @@ func ReadInventory(ctx context.Context, b store.Bucket, ref store.Ref) (Inventor
 	return i, nil
 }
 
-// Same returns the names of a split that two inventories have, and those that only the newer one has.
+// Same returns the names of a split that both inventories have, and the names that only the newer one has.
 func (i Inventory) Same(newer Inventory, split string) (both, added []string) {
 	for _, name := range newer.Templates[split] {
 		if slices.Contains(i.Templates[split], name) {

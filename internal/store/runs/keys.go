@@ -12,15 +12,15 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Run is a run by its name. Its methods name the objects of the run: every key under runs/ is made here and nowhere
-// else. Numbers in keys have four digits, so that lexical order is numeric order.
+// Run is a run, identified by its name. Its methods name the objects of the run: every key under runs/ is made here and
+// nowhere else. Numbers in keys have four digits, so that lexical order is numeric order.
 type Run string
 
 // Object is one write-once object: its key and the type of what it holds.
 type Object[T any] struct{ Key string }
 
 // Must returns what the object holds, and a reference to its bytes. The object was written before: see store.Must. An
-// object that a fork shares is read where it is, and the reference names that place.
+// object that a fork shares is read in the run that has it, and the reference names that place.
 func (o Object[T]) Must(ctx context.Context, b store.Bucket) (v T, ref store.Ref, err error) {
 	var read error
 	there, err := find(ctx, b, o.Key, func(key string) (bool, error) {
@@ -38,8 +38,8 @@ func (o Object[T]) Must(ctx context.Context, b store.Bucket) (v T, ref store.Ref
 	return v, ref, err
 }
 
-// May returns what the object holds, and whether the store shows it. It serves callers that reach the same end if the
-// store is late: see store.May.
+// May returns what the object holds, and whether the store shows it. It is for callers that reach the same outcome if
+// the store is late: see store.May.
 func (o Object[T]) May(ctx context.Context, b store.Bucket) (v T, there bool, err error) {
 	there, err = find(ctx, b, o.Key, func(key string) (there bool, err error) {
 		v, there, err = store.May[T](ctx, b, key)
@@ -50,7 +50,7 @@ func (o Object[T]) May(ctx context.Context, b store.Bucket) (v T, there bool, er
 	return v, there, err
 }
 
-// Sure returns what the object holds, and whether it exists. It serves callers that decide something by absence: see
+// Sure returns what the object holds, and whether it exists. It is for callers that base a decision on absence: see
 // store.Sure.
 func (o Object[T]) Sure(ctx context.Context, b store.Bucket) (v T, there bool, err error) {
 	there, err = find(ctx, b, o.Key, func(key string) (there bool, err error) {
@@ -63,18 +63,18 @@ func (o Object[T]) Sure(ctx context.Context, b store.Bucket) (v T, there bool, e
 }
 
 // Record writes what make returns unless the object exists, and returns what it holds. It may run twice, concurrently
-// or half: see store.RecordOnce. What a fork shares is not looked for: a fork records what is its own.
+// or in part: see store.RecordOnce. It does not look for objects that a fork shares: a fork records only its own.
 func (o Object[T]) Record(ctx context.Context, b store.Bucket, make func() (T, error)) (T, store.Ref, error) {
 	return store.RecordOnce(ctx, b, o.Key, make)
 }
 
 // Write writes v unless the object exists, and returns what it holds and whether this call wrote it. It may run twice,
-// concurrently or half: see store.WriteOnce.
+// concurrently or in part: see store.WriteOnce.
 func (o Object[T]) Write(ctx context.Context, b store.Bucket, v T) (T, store.Ref, bool, error) {
 	return store.WriteOnce(ctx, b, o.Key, v)
 }
 
-// Exists is May for callers that need not know what the object holds.
+// Exists is May for callers that do not need the object's value.
 func (o Object[T]) Exists(ctx context.Context, b store.Bucket) (bool, error) {
 	_, err := Raw(ctx, b, o.Key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -84,10 +84,10 @@ func (o Object[T]) Exists(ctx context.Context, b store.Bucket) (bool, error) {
 	return err == nil, err
 }
 
-// Prefix is the folder of everything that belongs to the run, blobs apart.
+// Prefix is the folder of everything that belongs to the run, except blobs.
 func (r Run) Prefix() string { return AllPrefix + string(r) + "/" }
 
-// AllPrefix is the folder of everything that belongs to runs, blobs apart.
+// AllPrefix is the folder of everything that belongs to runs, except blobs.
 const AllPrefix = "runs/"
 
 func object[T any](r Run, format string, args ...any) Object[T] {
@@ -97,36 +97,36 @@ func object[T any](r Run, format string, args ...any) Object[T] {
 // Spec is the resolved specification.
 func (r Run) Spec() Object[spec.Spec] { return object[spec.Spec](r, "spec") }
 
-// Deleted says who deleted the run: what nothing else needs of it is removed.
+// Deleted records who deleted the run. What nothing else needs of the run is removed.
 func (r Run) Deleted() Object[Decision] { return object[Decision](r, "deleted") }
 
-// Summary is what all recorded calls of the run took that were removed since.
+// Summary is the cost of all recorded calls of the run that have been removed.
 func (r Run) Summary() Object[Spent] { return object[Spent](r, "spent") }
 
-// Origin is what a fork was made of. Other runs do not have it.
+// Origin records what a fork was made from. Other runs do not have it.
 func (r Run) Origin() Object[Origin] { return object[Origin](r, "fork") }
 
-// Past is what a fork knows of the epochs that it shares. Other runs do not have it.
+// Past is what a fork records about the epochs that it shares. Other runs do not have it.
 func (r Run) Past() Object[Past] { return object[Past](r, "past") }
 
-// Mark is the nth sign, from 1, of a process that writes the run and has not written its specification yet; id is
-// that of the process.
+// Mark is the nth sign, from 1, of a process that writes the run and has not written its specification yet; id
+// identifies the process.
 func (r Run) Mark(id string, n int) Object[Mark] { return object[Mark](r, "%s%s/%06d", marks, id, n) }
 
-// Mark says what writes a run.
+// Mark describes the process that writes a run.
 type Mark struct {
 	What string `json:"what"`
 }
 
 const marks = "marks/"
 
-// IsMark reports whether a key is that of a Mark.
+// IsMark reports whether a key names a Mark.
 func IsMark(key string) bool {
 	return strings.HasPrefix(key, Run(NameOf(key)).Prefix()+marks)
 }
 
 // EndsStage reports whether a key names the base policy, a commit or the end of a run. A run that finds the object
-// takes everything before it as done.
+// treats everything before it as done.
 func EndsStage(key string) bool {
 	run := Run(NameOf(key))
 	if key == run.Base().Key || key == run.End().Key {
@@ -157,7 +157,7 @@ func (r Run) Trajectory(i int) Object[Trajectory] {
 	return object[Trajectory](r, "finetune/trajectories/%04d", i)
 }
 
-// LevelPlan says which screens a level of stage 1 is made of.
+// LevelPlan lists the screens from which a level of stage 1 is made.
 func (r Run) LevelPlan(level int) Object[LevelPlan] {
 	return object[LevelPlan](r, "finetune/plans/%04d", level)
 }
@@ -172,7 +172,7 @@ func (r Run) Level(level int) Object[LevelSet] {
 	return object[LevelSet](r, "finetune/levels/%04d", level)
 }
 
-// Chunk is a piece of stage 1's training, from 1; 0 is a policy that was given.
+// Chunk is a piece of stage 1's training, from 1; 0 is an imported policy.
 func (r Run) Chunk(n int) Object[Chunk] { return object[Chunk](r, "finetune/chunks/%04d", n) }
 
 // FineTuneJob is the id of stage 1's training on demonstrations, of which the chunks are parts.
@@ -192,14 +192,15 @@ func (r Run) Topology(epoch int) Object[domain.Topology] {
 // Slots is the plan of an epoch.
 func (r Run) Slots(epoch int) Object[Slots] { return object[Slots](r, "epochs/%04d/slots", epoch) }
 
-// Made is with what the workers of an epoch began; 0 is what comes before the first. It is recorded before anything
-// else of the epoch.
+// Made records what the workers of an epoch began with; 0 stands for everything before the first epoch. It is recorded
+// before anything else of the epoch.
 func (r Run) Made(epoch int) Object[Made] { return object[Made](r, "epochs/%04d/made", epoch) }
 
-// Value is what an epoch knows of how likely episodes are to succeed, where labels need it.
+// Value is the epoch's model of how likely episodes are to succeed, if labels need one.
 func (r Run) Value(epoch int) Object[Value] { return object[Value](r, "epochs/%04d/value", epoch) }
 
-// Accepted is a person's decision to go on without what failed in an epoch; 0 is what comes before the first.
+// Accepted is a person's decision to continue without what failed in an epoch; 0 stands for everything before the first
+// epoch.
 func (r Run) Accepted(epoch int) Object[Decision] {
 	return object[Decision](r, "epochs/%04d/accepted", epoch)
 }
@@ -283,13 +284,13 @@ func (r Run) EvalEpisode(id string, n int) Object[EvalEpisode] {
 // Result is the result of an evaluated item.
 func (r Run) Result(id string) Object[Result] { return object[Result](r, "evals/%s/result", id) }
 
-// Final is with what the workers began the evaluations at the end of the run.
+// Final records what the workers began the evaluations at the end of the run with.
 func (r Run) Final() Object[Made] { return object[Made](r, "final") }
 
-// Tasks are what a gate or a check for drift plays of a group of tasks.
+// Tasks are the tasks from one group that a gate or a check for drift plays.
 func (r Run) Tasks(group string) Object[Tasks] { return object[Tasks](r, "tasks/%s", group) }
 
-// Gate is what the gate of a schedule found of a run that trained a system again.
+// Gate is the finding of a schedule's gate about a run that trained a system again.
 func (r Run) Gate() Object[Gate] { return object[Gate](r, "gate") }
 
 // End is the result of the run.

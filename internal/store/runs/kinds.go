@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Kind is what an object of a run belongs to.
+// Kind is the kind of thing that an object of a run belongs to.
 type Kind string
 
 // Kinds of objects.
@@ -20,7 +20,7 @@ const (
 	KindOther      Kind = ""
 )
 
-// KindOf returns what an object of the run belongs to.
+// KindOf returns the kind of an object of the run.
 func (r Run) KindOf(key string) Kind {
 	key = strings.TrimPrefix(key, r.Prefix())
 	switch {
@@ -37,8 +37,8 @@ func (r Run) KindOf(key string) Kind {
 	return KindOther
 }
 
-// parts matches objects that a manifest must refer to. One that nothing refers to is left over from a void attempt, or
-// from an epoch that was never committed.
+// parts matches objects that a manifest must refer to. An object that nothing refers to is left over from a void
+// attempt, or from an epoch that was never committed.
 var parts = regexp.MustCompile(`/(steps/\d+|episode|credit|pairs|dataset|update|topology|slots)\.json$`)
 
 // NeedsNoReference reports whether an object is complete in itself: a specification, a claim, a checkpoint, an

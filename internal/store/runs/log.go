@@ -6,17 +6,18 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Log names the objects of a log by their numbers, from 1 without a gap. A log ends before the first number that the
+// Log names the objects of a log by their numbers, from 1 without gaps. A log ends before the first number that the
 // store does not have.
 type Log[T any] func(n int) Object[T]
 
-// Next returns the object after number n, or false at the end. It is May: a later call finds what is not shown yet.
+// Next returns the object after number n, or false at the end. It reads by May: a later call finds what is not shown
+// yet.
 func (l Log[T]) Next(ctx context.Context, b store.Bucket, n int) (T, bool, error) {
 	return l(n+1).May(ctx, b)
 }
 
-// After returns the objects after number n, in order. It is Sure of the end, at which it must not stop before the
-// number known: the caller knows that the log is that long, or 0.
+// After returns the objects after number n, in order. It finds the end by Sure, and does not stop before the number
+// known: the caller knows that the log is at least that long, or passes 0.
 func (l Log[T]) After(ctx context.Context, b store.Bucket, n, known int) ([]T, error) {
 	var out []T
 	for {
@@ -39,13 +40,13 @@ func (l Log[T]) After(ctx context.Context, b store.Bucket, n, known int) ([]T, e
 }
 
 // End returns the number of the last object from number n on, which exists or is 0. It reads few objects of a long log,
-// and is Sure of the end.
+// and confirms the end by Sure.
 func (l Log[T]) End(ctx context.Context, b store.Bucket, n int) (int, error) {
 	last, err := store.Last(ctx, b, n, func(n int) string { return l(n).Key })
 	if err != nil {
 		return last, err
 	}
-	more, err := l.After(ctx, b, last, 0) // one that was not shown may hide others
+	more, err := l.After(ctx, b, last, 0) // an object that was not shown may hide others
 
 	return last + len(more), err
 }

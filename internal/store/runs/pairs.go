@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// PairsOf returns the pairs of a slot that has ended. A failed slot has none.
+// PairsOf returns the pairs of a slot that has ended. A failed slot has no pairs.
 func (r Run) PairsOf(ctx context.Context, b store.Bucket, epoch, slot int) ([]domain.Pair, error) {
 	p, _, err := r.PairsIfAny(ctx, b, epoch, slot)
 	var same texts
@@ -39,7 +39,7 @@ func (r Run) PairsIfAny(ctx context.Context, b store.Bucket, epoch, slot int) (P
 	return p, err == nil, err
 }
 
-// texts keeps each of the newest prompts once: pairs of one cell have the same, of several kilobytes.
+// texts keeps each of the newest prompts only once: pairs of one cell share the same prompt of several kilobytes.
 type texts [16]string
 
 func (t *texts) share(p *domain.Pair) {
@@ -66,8 +66,8 @@ func ReadPairs(ctx context.Context, b store.Bucket, body store.Ref) ([]domain.Pa
 	return rows, err
 }
 
-// EachPair calls use with every row of a data set, in order, and holds few of them in memory. The rows count only if it
-// returns no error. A body that is not a list of pairs is a corrupt fault.
+// EachPair calls use with every row of a data set, in order, and holds only a few in memory. The rows count only if
+// EachPair returns no error. A body that is not a list of pairs is a corrupt fault.
 func EachPair(ctx context.Context, b store.Bucket, body store.Ref, use func(domain.Pair) error) error {
 	return store.StreamBlob(ctx, b, body.SHA256, func(r io.Reader) error {
 		d := json.NewDecoder(bufio.NewReaderSize(r, 1<<16))
@@ -112,7 +112,7 @@ func PutPairs(ctx context.Context, b store.Bucket, rows []domain.Pair) (store.Re
 	return store.PutBlobFile(ctx, b, f.Name())
 }
 
-// writePairs writes the JSON of rows one by one: an epoch may have hundreds of megabytes.
+// writePairs writes the JSON of rows one by one, because an epoch may have hundreds of megabytes.
 func writePairs(to io.Writer, rows []domain.Pair) error {
 	w := bufio.NewWriterSize(to, 1<<16)
 	l := list{w: w}
@@ -124,11 +124,11 @@ func writePairs(to io.Writer, rows []domain.Pair) error {
 	return errors.Join(l.err, w.Flush())
 }
 
-// list writes a JSON list, value by value, as json.Marshal writes it whole.
+// list writes a JSON list value by value, with the bytes that json.Marshal would write for the whole.
 type list struct {
 	w   *bufio.Writer
 	n   int
-	err error // the first one
+	err error // the first error
 }
 
 func (l *list) add(v any) {
@@ -143,7 +143,7 @@ func (l *list) add(v any) {
 	}
 }
 
-// end ends the list. A list that is nil and not just empty is null.
+// end ends the list. A nil list, unlike an empty one, is written as null.
 func (l *list) end(isNil bool) {
 	end := "]"
 	switch {

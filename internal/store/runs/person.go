@@ -11,14 +11,15 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Decision says which person decided something about a run, when, and why.
+// Decision records who decided something about a run, when, and why.
 type Decision struct {
 	Who string    `json:"who"`
 	Why string    `json:"why"`
 	At  time.Time `json:"at"`
 }
 
-// Failed returns the ends of the slots of an epoch that have failed, in order. An epoch that has not begun has none.
+// Failed returns the ends of the failed slots of an epoch, in order. It returns no slots for an epoch that has not
+// begun.
 func (r Run) Failed(ctx context.Context, b store.Bucket, epoch int) ([]Episode, error) {
 	slots, _, err := r.Slots(epoch).May(ctx, b)
 	if err != nil {
@@ -38,11 +39,11 @@ func (r Run) Failed(ctx context.Context, b store.Bucket, epoch int) ([]Episode, 
 	return out, nil
 }
 
-// leftOut begins the reason of a slot that a person skipped.
+// leftOut is the beginning of the reason for a slot that a person skipped.
 const leftOut = "left out by "
 
-// Retry begins the next attempt at every failed slot of an epoch that no person left out, with the task that was
-// planned, and returns the slots. It is an invalid fault once agents are trained on the epoch. It may be repeated.
+// Retry begins the next attempt at every failed slot of an epoch except those that people left out, with the planned
+// task, and returns the slots. It returns an invalid fault once agents are trained on the epoch. It may be repeated.
 func (r Run) Retry(ctx context.Context, b store.Bucket, epoch int) ([]int, error) {
 	slots, begun, err := r.Slots(epoch).Sure(ctx, b)
 	if err != nil || !begun {
@@ -79,14 +80,14 @@ func (r Run) Retry(ctx context.Context, b store.Bucket, epoch int) ([]int, error
 	return out, nil
 }
 
-// Skip records that a slot has failed because a person leaves it out. It is an invalid fault if the slot has ended
+// Skip records that a slot has failed because a person leaves it out. It returns an invalid fault if the slot has ended
 // already. It may be repeated.
 func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decision) error {
 	slots, _, err := r.Slots(epoch).Sure(ctx, b)
 	if err != nil {
 		return err
 	}
-	if slot < 1 || slot > len(slots.Slots) { // none if the epoch has not begun
+	if slot < 1 || slot > len(slots.Slots) { // empty if the epoch has not begun
 		return fault.New(fault.Invalid, "run %s has no slot %d in epoch %d", r, slot, epoch)
 	}
 	_, ref, err := r.Topology(epoch).Must(ctx, b)
@@ -114,8 +115,9 @@ func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decisi
 	}
 }
 
-// SkipUpdate records that an agent keeps its parent policy in an epoch because a person leaves its update out. It is an
-// invalid fault if the agent has no data set in that epoch yet, or if its update has ended already. It may be repeated.
+// SkipUpdate records that an agent keeps its parent policy in an epoch because a person leaves its update out. It
+// returns an invalid fault if the agent has no data set in that epoch yet, or if its update has ended already. It may
+// be repeated.
 func (r Run) SkipUpdate(ctx context.Context, b store.Bucket, epoch, agent int, d Decision) error {
 	slots, _, err := r.Slots(epoch).Sure(ctx, b)
 	if err != nil {
@@ -150,14 +152,14 @@ func (r Run) SkipUpdate(ctx context.Context, b store.Bucket, epoch, agent int, d
 	return err
 }
 
-// SkipRow records that a row of an agent's data set, from 1, is left out of the agent's update because a person decides
-// so. It is an invalid fault if there is no such row yet, or if the update has ended already. It may be repeated.
+// SkipRow records that a row of an agent's data set, from 1, is left out of the agent's update because a person decided
+// so. It returns an invalid fault if there is no such row yet, or if the update has ended already. It may be repeated.
 func (r Run) SkipRow(ctx context.Context, b store.Bucket, epoch, agent, row int, d Decision) error {
 	set, _, err := r.Dataset(epoch, agent).Sure(ctx, b)
 	if err != nil {
 		return err
 	}
-	if row > set.Count { // 0 if there is none
+	if row > set.Count { // 0 if there is no data set
 		return fault.New(fault.Invalid, "run %s has no row %d of agent %d in epoch %d", r, row, agent, epoch)
 	}
 	out := RowOut{Row: row, Decision: d}

@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Promotion is an entry of a line that accepts a system of the run, or was about to: it is recorded before the entry.
-// So a run knows the lines that may need it, although no list shows them.
+// Promotion names an entry of a line that accepts a system of the run, or was about to: it is recorded before the
+// entry. It lets a run know the lines that may need it even if no list shows them.
 type Promotion struct {
 	Line  string `json:"line"`
 	Entry int    `json:"entry"`
@@ -40,7 +40,7 @@ func (r Run) Promote(ctx context.Context, b store.Bucket, p Promotion) error {
 	return err
 }
 
-// IsLocal reports whether an object of a run counts in its store only, so that copies leave it out: the signs of
+// IsLocal reports whether an object of a run matters only in its own store, so that copies leave it out: the signs of
 // processes that write the run, claims and promotions.
 func IsLocal(key string) bool {
 	below := strings.TrimPrefix(key, Run(NameOf(key)).Prefix())

@@ -10,8 +10,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Committed returns the number of committed epochs, those that the run shares among them. They are committed in order,
-// without gaps.
+// Committed returns the number of committed epochs, including the epochs that the run shares. They are committed in
+// order, without gaps.
 func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
 	s, err := r.Shared(ctx, b)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -21,8 +21,8 @@ func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
 	return Log[Epoch](r.Epoch).End(ctx, b, s.Last())
 }
 
-// Chosen returns the epoch whose system stands for the run: the best on val of a run that has ended, otherwise the
-// newest that is committed. 0 is the base policy.
+// Chosen returns the epoch whose system represents the run: the best on val if the run has ended, otherwise the newest
+// committed one. 0 is the base policy.
 func (r Run) Chosen(ctx context.Context, b store.Bucket) (int, error) {
 	end, ended, err := r.End().Sure(ctx, b)
 	if err != nil || ended {
@@ -54,8 +54,8 @@ func (r Run) System(ctx context.Context, b store.Bucket, epoch, n int) (System, 
 	return s, nil
 }
 
-// Standing returns the system with which the agents go on after a committed epoch. It is the one that the epoch made,
-// unless a fall on val kept the one before.
+// Standing returns the system with which the agents continue after a committed epoch: the system that the epoch made,
+// unless a drop on val kept the previous one.
 func (r Run) Standing(ctx context.Context, b store.Bucket, epoch, n int) (System, error) {
 	if epoch == 0 {
 		return r.System(ctx, b, 0, n)
@@ -65,8 +65,8 @@ func (r Run) Standing(ctx context.Context, b store.Bucket, epoch, n int) (System
 	return e.System, err
 }
 
-// Episode returns the episode of a slot that has ended, and a reference to it. It is the first attempt that is not
-// void, and that no person let be played again.
+// Episode returns the episode of a slot that has ended, and a reference to it. It is the first attempt that is not void
+// and that no person ordered to be played again.
 func (r Run) Episode(ctx context.Context, b store.Bucket, epoch, slot int) (Episode, store.Ref, error) {
 	for attempt := 1; ; attempt++ {
 		e, ref, err := r.Attempt(epoch, slot, attempt).Must(ctx, b)
@@ -102,14 +102,15 @@ func (r Run) ends(ctx context.Context, b store.Bucket, epoch, slot int, e Episod
 	return !again, err
 }
 
-// IsAccepted reports whether a person lets an epoch go on without what failed in it; 0 is what comes before the first.
+// IsAccepted reports whether a person lets an epoch continue without what failed in it; 0 stands for everything before
+// the first epoch.
 func (r Run) IsAccepted(ctx context.Context, b store.Bucket, epoch int) (bool, error) {
 	_, accepted, err := r.Accepted(epoch).Sure(ctx, b)
 
 	return accepted, err
 }
 
-// Again reports whether a person let a slot be played again whose attempt failed.
+// Again reports whether a person ordered a slot to be played again after a failed attempt.
 func (r Run) Again(ctx context.Context, b store.Bucket, epoch, slot, attempt int) (bool, error) {
 	_, again, err := r.Start(epoch, slot, attempt+1).Sure(ctx, b)
 
@@ -130,7 +131,7 @@ func (e Episode) ReadSteps(ctx context.Context, b store.Bucket) ([]Step, error) 
 	return steps, nil
 }
 
-// Budget returns the budget of the run now: that of its specification, or of the newest change.
+// Budget returns the budget of the run now: the specification's, or the one in the newest change.
 func (r Run) Budget(ctx context.Context, b store.Bucket, s spec.Spec) (spec.Budget, error) {
 	all, err := r.Changes(ctx, b, 0, 0)
 	if err != nil {
@@ -141,13 +142,13 @@ func (r Run) Budget(ctx context.Context, b store.Bucket, s spec.Spec) (spec.Budg
 	return now.Budget, err
 }
 
-// Spent is what the recorded calls of a run to chat endpoints took.
+// Spent is the cost of a run's recorded calls to chat endpoints.
 type Spent struct {
 	Calls  int     `json:"calls"`
 	Tokens int     `json:"tokens"`
 	Money  float64 `json:"money"`
 
-	Estimated int `json:"estimated,omitempty"` // calls whose tokens are estimated, because the server reports none
+	Estimated int `json:"estimated,omitempty"` // calls whose tokens are estimated, because the server reports no counts
 }
 
 // Add counts a call.

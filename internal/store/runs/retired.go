@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Retirement is a list of blobs that were removed although records name them, as a policy of retention asked.
+// Retirement is a list of blobs that were removed although records name them, as a retention policy requires.
 type Retirement struct {
 	Who   string    `json:"who"`
 	Why   string    `json:"why"` // the policy
@@ -17,10 +17,10 @@ type Retirement struct {
 	Blobs []string  `json:"blobs"` // digests
 }
 
-// RetiredPrefix begins the keys of all retirements.
+// RetiredPrefix is the prefix of the keys of retirements.
 const RetiredPrefix = "gc/retired/"
 
-// RetirementAt is where a retirement is recorded.
+// RetirementAt names the record of a retirement.
 func RetirementAt(at time.Time) Object[Retirement] {
 	return Object[Retirement]{fmt.Sprintf("%s%s.json", RetiredPrefix, at.UTC().Format("20060102-150405.000000000"))}
 }

@@ -17,7 +17,7 @@ type Policy struct {
 
 // System is the n policies that are rolled out, evaluated and promoted together.
 type System struct {
-	Version  int      `json:"version"` // the epoch that made it; 0 is the base policy n times
+	Version  int      `json:"version"` // the epoch that made it; 0 stands for n copies of the base policy
 	Policies []Policy `json:"policies"`
 }
 
@@ -31,15 +31,15 @@ func (s System) Digests() []string {
 	return out
 }
 
-// Tasks names the tasks of an evaluation that are not those of a split.
+// Tasks names tasks of an evaluation that do not belong to a split.
 type Tasks struct {
 	Tasks store.Ref `json:"tasks"` // a blob: JSON list of tasks
 }
 
-// Gate is what a gate decided upon, and its verdict.
+// Gate is the verdict of a gate, and what it was based upon.
 type Gate struct {
 	Against string `json:"against"` // RUN@EPOCH of the accepted system
-	Epoch   int    `json:"epoch"`   // of this run, whose system was compared; 0: there was none
+	Epoch   int    `json:"epoch"`   // of this run, whose system was compared; 0 if there was none to compare
 	retrain.Evidence
 	retrain.Verdict
 	Results []Result `json:"results"` // of both systems by group
@@ -48,14 +48,15 @@ type Gate struct {
 // End is the result of a run.
 type End struct {
 	Epoch   store.Ref   `json:"epoch"` // the last commit
-	Best    int         `json:"best"`  // the epoch with the highest rate on val, of equal ones the first
+	Best    int         `json:"best"`  // the epoch with the highest rate on val; if equal, the first
 	Results []Result    `json:"results"`
 	Curve   []EvalPoint `json:"curve"` // val by epoch, from 0
 
 	FinalDigest string `json:"final_digest"`
 }
 
-// BestOnVal says in words how good an epoch is on val among all, the base included, by the curve of val.
+// BestOnVal describes in words how good an epoch is on val compared with all others, including the base, according to
+// the curve of val.
 func BestOnVal(epoch int, curve []EvalPoint) string {
 	rate, base, measured := 0.0, 0.0, false
 	for _, p := range curve {

@@ -14,38 +14,37 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Shared names the objects that a fork has in common with other runs, where they stay. It is a part of the fork's
-// specification as it is stored, which every run has: whether a run is a fork never follows from the absence of an
-// object.
+// Shared names the objects that a fork has in common with other runs, where they stay. It is part of the stored form of
+// the fork's specification, which every run has: whether a run is a fork never follows from the absence of an object.
 type Shared struct {
-	Commit store.Ref `json:"commit"` // the last epoch that is shared as a whole; the base policy if there is none
+	Commit store.Ref `json:"commit"` // the last epoch shared as a whole, or the base policy
 	Parts  []Part    `json:"parts"`  // in the order of their epochs
 
-	// Copied are the tags (see By) of the records that were copied, of an epoch that is not shared as a whole.
+	// Copied are the tags (see By) of the copied records, for an epoch that is not shared as a whole.
 	Copied []string `json:"copied,omitempty"`
 }
 
-// Part is what a fork shares with one run: the epochs up to the last one that the parts before do not have, and with
-// the first part stage 1, too.
+// Part is what a fork shares with one run: the epochs after the previous part's last one, up to Last. The first part
+// also shares stage 1.
 type Part struct {
 	Run   Run  `json:"run"`
 	Last  int  `json:"last"`
 	Tests bool `json:"tests,omitempty"` // the evaluations at the end of the run are shared, too
 }
 
-// Past is what the epochs that a fork shares reached on val, so that the fork need not read them to choose its best
-// one. Those that were not evaluated are left out.
+// Past is what the shared epochs of a fork reached on val, so that the fork need not read them to choose its best one.
+// Epochs that were not evaluated are left out.
 type Past []PastEpoch
 
 // PastEpoch is what an epoch reached on val.
 type PastEpoch struct {
 	Epoch int     `json:"epoch"`
 	Rate  float64 `json:"rate"`
-	Kept  bool    `json:"kept,omitempty"` // the agents went on with another system
-	Val   string  `json:"val"`            // the episodes: see rules.ValOf
+	Kept  bool    `json:"kept,omitempty"` // the agents continued with another system
+	Val   string  `json:"val"`            // identifies the episodes: see rules.ValOf
 }
 
-// Forked is a specification as the store has it: a fork's also contains what the fork shares.
+// Forked is a specification in its stored form: a fork's also contains what the fork shares.
 type Forked struct {
 	spec.Spec
 	Shared *Shared `json:"shared,omitempty"`
@@ -56,7 +55,7 @@ type sharing struct {
 	Shared *Shared `json:"shared"`
 }
 
-// UnmarshalJSON decodes both: a specification has defaults.
+// UnmarshalJSON decodes both parts, because a specification has defaults.
 func (f *Forked) UnmarshalJSON(raw []byte) error {
 	var rest sharing
 	if err := json.Unmarshal(raw, &rest); err != nil {
@@ -67,10 +66,10 @@ func (f *Forked) UnmarshalJSON(raw []byte) error {
 	return f.Spec.UnmarshalJSON(raw)
 }
 
-// Forked is the specification with what a fork shares.
+// Forked returns the specification with what a fork shares.
 func (r Run) Forked() Object[Forked] { return Object[Forked]{r.Spec().Key} }
 
-// Shared returns what the run shares with others. It is nil if the run is no fork. The error wraps store.ErrNotFound if
+// Shared returns what the run shares with others, or nil if the run is not a fork. The error wraps store.ErrNotFound if
 // there is no such run.
 func (r Run) Shared(ctx context.Context, b store.Bucket) (*Shared, error) {
 	f, there, err := store.Sure[sharing](ctx, b, r.Forked().Key)
@@ -103,7 +102,7 @@ func (s *Shared) Last() int {
 	return s.Parts[len(s.Parts)-1].Last
 }
 
-// Owner returns the run that has the objects of an epoch, or false if the fork does not share that. 0 is stage 1.
+// Owner returns the run that has the objects of an epoch, or false if the fork does not share the epoch. 0 is stage 1.
 func (s *Shared) Owner(epoch int) (Run, bool) {
 	if s == nil || epoch < 0 {
 		return "", false
@@ -116,7 +115,7 @@ func (s *Shared) Owner(epoch int) (Run, bool) {
 	return s.Parts[i].Run, true
 }
 
-// Of returns the parts of a fork of a run up to an epoch, where s is what that run shares itself.
+// Of returns the parts, up to an epoch, of a fork of a run; s is what that run itself shares.
 func (s *Shared) Of(run Run, epoch int, tests bool) (parts []Part) {
 	if s != nil {
 		parts = slices.Clone(s.Parts)
@@ -155,7 +154,7 @@ func (s *Shared) holders(below string) []Run {
 	return nil
 }
 
-// owners returns the owners of some epochs.
+// owners returns the owners of the given epochs.
 func (s *Shared) owners(epochs ...int) (out []Run) {
 	for _, epoch := range epochs {
 		if run, ok := s.Owner(epoch); ok {
@@ -167,7 +166,7 @@ func (s *Shared) owners(epochs ...int) (out []Run) {
 }
 
 // evaluators returns the runs that may have evaluated a split in a folder. The base is evaluated on val before the
-// first epoch, and everything else but val when a run ends.
+// first epoch, and all other splits when a run ends.
 func (s *Shared) evaluators(folder, split string) (out []Run) {
 	epoch, ok := rules.EpochOf(folder)
 	switch {
@@ -190,11 +189,11 @@ func (s *Shared) evaluators(folder, split string) (out []Run) {
 	return out
 }
 
-// shareable are the beginnings of keys, below a run, of objects that a fork may share.
+// shareable are the prefixes of keys, below a run, of objects that a fork may share.
 var shareable = []string{"epochs/", "evals/", "finetune/"}
 
-// find calls read with the key of an object, and reports whether it is there. If it is not, and belongs to a fork, find
-// calls read with the keys of the object in the runs with which the fork shares it, until one has it.
+// find calls read with the key of an object, and reports whether the object exists. If it does not, and the key belongs
+// to a fork, find calls read with the object's keys in the runs with which the fork shares it, until one has it.
 func find(ctx context.Context, b store.Bucket, key string, read func(key string) (bool, error)) (bool, error) {
 	there, err := read(key)
 	run := Run(NameOf(key))
@@ -216,8 +215,8 @@ func find(ctx context.Context, b store.Bucket, key string, read func(key string)
 	return false, nil
 }
 
-// Raw returns the bytes of an object of a run, also of one that the run shares. The error wraps store.ErrNotFound if
-// the store shows neither.
+// Raw returns the bytes of an object that a run has or shares. The error wraps store.ErrNotFound if the store shows
+// neither.
 func Raw(ctx context.Context, b store.Bucket, key string) (raw []byte, err error) {
 	var read error
 	there, err := find(ctx, b, key, func(key string) (bool, error) {
@@ -235,7 +234,7 @@ func Raw(ctx context.Context, b store.Bucket, key string) (raw []byte, err error
 	return raw, err
 }
 
-// Keys returns the keys of the run's objects in a folder, in lexical order. Those that the run shares have the keys
+// Keys returns the keys of the run's objects in a folder, in lexical order. Shared objects are listed under the keys
 // that they would have in the run itself.
 func (r Run) Keys(ctx context.Context, b store.Bucket, folder string) ([]string, error) {
 	keys, err := store.Keys(ctx, b, r.Prefix()+folder)
@@ -250,7 +249,7 @@ func (r Run) Keys(ctx context.Context, b store.Bucket, folder string) ([]string,
 		return keys, nil
 	}
 	from := s.holders(folder)
-	if strings.Count(folder, "/") == 1 { // it has all epochs
+	if strings.Count(folder, "/") == 1 { // the folder of all epochs
 		for _, p := range s.Parts {
 			from = append(from, p.Run)
 		}

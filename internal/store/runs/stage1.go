@@ -26,7 +26,8 @@ type Trajectory struct {
 	Failed string `json:"failed,omitempty"` // why the task and its replacements could not be played
 }
 
-// LevelPlan says which screens a level is made of, each as a trajectory and a place in it, and counts the others.
+// LevelPlan lists the screens from which a level is made, each as a trajectory and a position in it, and counts the
+// others.
 type LevelPlan struct {
 	Level  int              `json:"level"`
 	Picks  [][2]int         `json:"picks"`
@@ -40,7 +41,7 @@ type LevelSet struct {
 }
 
 // Chunk is a piece of stage 1's training: a number of optimiser steps on demonstrations, or one stage of the levels.
-// Number 0 is a policy that was given.
+// Number 0 is an imported policy.
 type Chunk struct {
 	By
 	Number  int        `json:"number"`

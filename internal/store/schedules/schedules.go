@@ -1,5 +1,5 @@
-// Package schedules keeps schedules of re-training, and what became of their firings. A schedule is a log of versions,
-// each written once; a firing keeps to the version with which it began.
+// Package schedules keeps schedules of re-training, and the outcomes of their firings. A schedule is a log of versions,
+// each written once; a firing uses the version with which it began.
 package schedules
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Schedule is a schedule by its name.
+// Schedule is a schedule, identified by its name.
 type Schedule string
 
-// Version is a version of a schedule: its file, and who gave it.
+// Version is a version of a schedule: its file, and the person who submitted it.
 type Version struct {
 	Number   int              `json:"number"` // from 1
 	Schedule retrain.Schedule `json:"schedule"`
@@ -27,10 +27,10 @@ type Version struct {
 	At       time.Time        `json:"at"`
 }
 
-// News is why the accepted system is trained again, or not.
+// News is the reason why the accepted system is trained again, or is not.
 type News string
 
-// What a firing finds.
+// Findings of a firing.
 const (
 	NewsNone        News = "nothing new"
 	NewsTasks       News = "new tasks"
@@ -38,19 +38,19 @@ const (
 	NewsCheck       News = "a check for drift" // trained again only if the accepted system fell below its interval
 )
 
-// Firing is what a firing found. What it does follows from that.
+// Firing is what a firing found, which determines what it does.
 type Firing struct {
 	ID           string       `json:"id"`
 	Version      int          `json:"version"` // of the schedule
 	At           time.Time    `json:"at"`      // when it began
 	News         News         `json:"news"`
 	Why          string       `json:"why"`
-	Run          string       `json:"run,omitempty"` // that trains again
-	New          []string     `json:"new,omitempty"` // training templates that the accepted system was not made for
+	Run          string       `json:"run,omitempty"` // the run that trains again
+	New          []string     `json:"new,omitempty"` // training templates for which the accepted system was not made
 	Old          []string     `json:"old,omitempty"` // others that still exist
-	Missed       int          `json:"missed"`        // firings of the schedule that were too late, until now
-	MissedBefore int          `json:"missed_before"` // until the firing before
-	Entries      int          `json:"entries"`       // of the line, until now
+	Missed       int          `json:"missed"`        // firings of the schedule that were too late, so far
+	MissedBefore int          `json:"missed_before"` // the same at the previous firing
+	Entries      int          `json:"entries"`       // of the line, so far
 	Accepted     lines.System `json:"accepted"`
 	Basis        lines.Basis  `json:"basis"`
 }
@@ -63,7 +63,7 @@ type Outcome struct {
 	ID    string    `json:"id"`
 	At    time.Time `json:"at"`
 	News  News      `json:"news"`
-	Verb  string    `json:"verb"` // what happened: one of lines' verbs, or one of those below
+	Verb  string    `json:"verb"` // what happened: a verb of lines, or one of the verbs below
 	Why   string    `json:"why"`
 	Run   string    `json:"run,omitempty"`
 	Entry int       `json:"entry,omitempty"` // of the line
@@ -78,17 +78,17 @@ const (
 // prefix is the folder of all schedules.
 const prefix = "schedules/"
 
-// Version is version n of a schedule.
+// Version returns version n of a schedule.
 func (s Schedule) Version(n int) runs.Object[Version] {
 	return runs.Object[Version]{Key: fmt.Sprintf("%s%s/versions/%04d.json", prefix, s, n)}
 }
 
-// Firing is what a firing found.
+// Firing returns the findings of a firing.
 func (s Schedule) Firing(id string) runs.Object[Firing] {
 	return runs.Object[Firing]{Key: fmt.Sprintf("%s%s/firings/%s/found.json", prefix, s, id)}
 }
 
-// Outcome is how a firing ended.
+// Outcome returns the outcome of a firing.
 func (s Schedule) Outcome(id string) runs.Object[Outcome] {
 	return runs.Object[Outcome]{Key: fmt.Sprintf("%s%s/firings/%s/outcome.json", prefix, s, id)}
 }
@@ -101,7 +101,7 @@ func Names(ctx context.Context, b store.Bucket) ([]string, error) {
 	return b.Folders(ctx, prefix)
 }
 
-// Newest returns the newest version of a schedule. The error wraps store.ErrNotFound if there is none.
+// Newest returns the newest version of a schedule. The error wraps store.ErrNotFound if there is no version.
 func (s Schedule) Newest(ctx context.Context, b store.Bucket) (Version, error) {
 	v, exists, err := s.newest(ctx, b)
 	if err == nil && !exists {
@@ -121,8 +121,8 @@ func (s Schedule) newest(ctx context.Context, b store.Bucket) (v Version, exists
 	return v, err == nil, err
 }
 
-// Append records a version of a schedule, unless it is the newest one already. It is an invalid fault if somebody else
-// does so at the same time.
+// Append records a version of a schedule, unless it already is the newest one. It returns an invalid fault if someone
+// else appends at the same time.
 func Append(ctx context.Context, b store.Bucket, v Version) (Version, error) {
 	s := Schedule(v.Schedule.Name)
 	last, exists, err := s.newest(ctx, b)
@@ -142,7 +142,7 @@ func Append(ctx context.Context, b store.Bucket, v Version) (Version, error) {
 	return got, err
 }
 
-// Outcomes returns how the firings of a schedule ended, oldest first.
+// Outcomes returns the outcomes of a schedule's firings, oldest first.
 func (s Schedule) Outcomes(ctx context.Context, b store.Bucket) (out []Outcome, err error) {
 	err = s.Backward(ctx, b, func(o Outcome) bool {
 		out = append(out, o)
@@ -154,8 +154,8 @@ func (s Schedule) Outcomes(ctx context.Context, b store.Bucket) (out []Outcome, 
 	return out, err
 }
 
-// Backward calls use with how the firings of a schedule ended, newest first, as long as it returns true. Outcomes that
-// are not asked for are not read.
+// Backward calls use with the outcomes of a schedule's firings, newest first, as long as use returns true. It does not
+// read further outcomes.
 func (s Schedule) Backward(ctx context.Context, b store.Bucket, use func(Outcome) bool) error {
 	objects, err := b.List(ctx, prefix+string(s)+"/firings/")
 	if err != nil {
@@ -174,7 +174,7 @@ func (s Schedule) Backward(ctx context.Context, b store.Bucket, use func(Outcome
 	return nil
 }
 
-// Before returns the newest firing that began before another one.
+// Before returns the newest firing that began before the given one.
 func (s Schedule) Before(ctx context.Context, b store.Bucket, id string) (f Firing, ok bool, err error) {
 	folder := prefix + string(s) + "/firings/"
 	objects, err := b.List(ctx, folder)

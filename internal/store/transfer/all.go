@@ -12,9 +12,9 @@ import (
 	"github.com/collabui/collabui/internal/store/schedules"
 )
 
-// All copies all runs, all lines, schedules and experiments, and last the blobs that nothing refers to, such as
-// policies that were imported and not used yet. It is like Runs otherwise, but continues without what the other side
-// has another one of, such as a run whose name was used before, and returns that error at its end.
+// All copies all runs, lines, schedules and experiments, and last the blobs that nothing refers to, such as policies
+// that were imported and not used yet. It is like Runs otherwise, but if the other side has a different object under
+// the same name, such as a run whose name was used before, it continues without it and returns that error at the end.
 func All(ctx context.Context, from, to store.Bucket, progress func(done, known int)) (Report, error) {
 	names, err := runs.Names(ctx, from)
 	if err != nil {
@@ -53,7 +53,7 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 	return t.report, err
 }
 
-// imports returns the keys of what was imported.
+// imports returns the keys of the imports.
 func imports(ctx context.Context, b store.Bucket) ([]string, error) {
 	return store.Keys(ctx, b, runs.ImportsPrefix)
 }

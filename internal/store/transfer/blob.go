@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
-// blob copies a blob through a file, unless the other side has it whole. It may be larger than memory.
+// blob copies a blob through a file, unless the other side has the whole blob. The blob may be larger than memory.
 func (t *transfer) blob(ctx context.Context, key string) (written bool, size int64, err error) {
 	sum := strings.TrimPrefix(key, store.BlobPrefix)
 	err = t.follow(ctx, t.to, key)
@@ -39,7 +39,7 @@ func (t *transfer) blob(ctx context.Context, key string) (written bool, size int
 	return err == nil, ref.Size, err
 }
 
-// follow reads and verifies a blob, and queues what it refers to: a policy of files refers to them.
+// follow reads and verifies a blob, and queues what it refers to: a policy of several files refers to these.
 func (t *transfer) follow(ctx context.Context, b store.Bucket, key string) error {
 	sum, beginning := strings.TrimPrefix(key, store.BlobPrefix), make([]byte, 16)
 	if err := store.StreamBlob(ctx, b, sum, func(r io.Reader) error {

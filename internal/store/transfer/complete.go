@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
-// again lists the runs once more, and copies what they have besides: a list may not have shown everything.
+// again lists the runs once more, and copies what was not listed before: a list may not have shown everything.
 func (t *transfer) again(ctx context.Context) error {
 	for _, name := range t.report.Runs {
 		run := runs.Run(name)
@@ -32,8 +32,9 @@ func (t *transfer) again(ctx context.Context) error {
 	return t.all(ctx)
 }
 
-// ends copies what ends stages, one after the other, in the order in which runs write it. A copy that is cut short has
-// no commit without what the commit stands for, even if the other side had half a copy of another state of the run.
+// ends copies the objects that end stages, one after the other, in the order in which runs write them. A copy that is
+// cut short therefore has no commit without what the commit stands for, even if the other side had half a copy of
+// another state of the run.
 func (t *transfer) ends(ctx context.Context) error {
 	t.mu.Lock()
 	keys := t.last
@@ -41,7 +42,7 @@ func (t *transfer) ends(ctx context.Context) error {
 	t.mu.Unlock()
 	order := func(key string) int {
 		if key == runs.Run(runs.NameOf(key)).End().Key {
-			return 1 // of all the last
+			return 1 // last of all
 		}
 
 		return 0
@@ -60,11 +61,11 @@ func (t *transfer) ends(ctx context.Context) error {
 	return nil
 }
 
-// rounds is how often complete looks.
+// rounds is how often complete checks.
 const rounds = 5
 
-// complete copies again what the other side lacks of the manifests that it had: a collection may have removed them
-// while this process was slow.
+// complete copies again the manifests that the other side had and lacks now: a collection may have removed them while
+// this process was slow.
 func (t *transfer) complete(ctx context.Context) error {
 	for range rounds {
 		lacks, err := t.lacks(ctx)
@@ -113,8 +114,9 @@ func (t *transfer) lacks(ctx context.Context) (lacks []string, err error) {
 	return lacks, nil
 }
 
-// leftovers refuses a run of which the other side has manifests that this side has not, without what they name: a copy
-// that was cut short left them there before this side was set back to an earlier state. Recorded calls name nothing.
+// leftovers returns an error for a run of which the other side has manifests that this side lacks, without what they
+// name. A copy that was cut short left them there before this side was reset to an earlier state. Recorded calls name
+// nothing.
 func (t *transfer) leftovers(ctx context.Context) error {
 	for _, key := range slices.Sorted(maps.Keys(t.there)) {
 		if t.known[key] || runs.IsLocal(key) || runs.IsSpec(key) ||
@@ -135,7 +137,7 @@ func (t *transfer) leftovers(ctx context.Context) error {
 	return nil
 }
 
-// leftover returns what a manifest of the other side names and the other side lacks.
+// leftover returns an object that a manifest of the other side names and the other side lacks.
 func (t *transfer) leftover(ctx context.Context, key string) (lacks string, err error) {
 	raw, err := t.to.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -151,7 +153,7 @@ func (t *transfer) leftover(ctx context.Context, key string) (lacks string, err 
 	for _, ref := range refs {
 		switch sum, blob := strings.CutPrefix(ref, store.BlobPrefix); {
 		case blob && t.retired[sum]:
-		case blob: // a checkpoint may have gigabytes: it is read only if a list does not show it
+		case blob: // a checkpoint may have gigabytes: read only if a list does not show it
 			var there []string
 			if there, err = store.Keys(ctx, t.to, ref); err == nil && len(there) == 0 {
 				err = t.follow(ctx, t.to, ref)

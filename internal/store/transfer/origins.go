@@ -9,12 +9,12 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// withOrigins returns the names of runs, each after those of the runs with which it shares objects: a fork cannot be
+// withOrigins returns the names of runs, each after the runs with which it shares objects, because a fork cannot be
 // read without them.
 func (t *transfer) withOrigins(ctx context.Context, names []string) (out []string, err error) {
 	for _, name := range names {
 		shared, err := runs.Run(name).Shared(ctx, t.from)
-		if err != nil && !errors.Is(err, store.ErrNotFound) { // its copy says that there is no such run
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // if so, its copy reports it
 			return nil, err
 		}
 		if shared != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// sameRun refuses a run of whose name the other side has another one.
+// sameRun returns an error if the other side has a different run of this name.
 func (t *transfer) sameRun(ctx context.Context, name string) error {
 	key := runs.Run(name).Spec().Key
 	there, err := t.to.Get(ctx, key)
@@ -28,8 +28,8 @@ func (t *transfer) sameRun(ctx context.Context, name string) error {
 	return err
 }
 
-// mayHave refuses an object of a run of whose name the other side has another one: forks refer to objects of the runs
-// that they were made of.
+// mayHave returns an error for an object of a run if the other side has a different run of that name: forks refer to
+// objects of the runs that they were made from.
 func (t *transfer) mayHave(ctx context.Context, key string) error {
 	name := runs.NameOf(key)
 	if name == "" {
@@ -55,7 +55,7 @@ func errAnother(key string) error {
 	return fault.New(fault.Invalid, "the other store has another %s: it has another run of that name", key)
 }
 
-// alive refuses a run that somebody deleted on the other side: a collection would remove what is copied.
+// alive returns an error for a run that was deleted on the other side: a collection would remove what is copied.
 func (t *transfer) alive(ctx context.Context, run runs.Run) error {
 	_, gone, err := run.Deleted().Sure(ctx, t.to)
 	if err == nil && gone {

@@ -1,5 +1,5 @@
 // Package transfer copies runs, or whole stores, from one object store to another. Every object is verified by its hash
-// on both sides, and what the other side has already is not copied again.
+// on both sides, and objects that the other side already has are not copied again.
 package transfer
 
 import (
@@ -19,20 +19,20 @@ import (
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
-// Report says what a transfer did.
+// Report counts what a transfer did.
 type Report struct {
 	Runs    []string `json:"runs"`
 	Objects int      `json:"objects"` // that the other side has now
-	Written int      `json:"written"` // of them, those that it did not have
-	Bytes   int64    `json:"bytes"`   // of what was written
+	Written int      `json:"written"` // objects that it did not have before
+	Bytes   int64    `json:"bytes"`   // size of the written objects
 }
 
-// Runs copies runs with everything that they refer to, in other runs, too. What ends a stage is copied after everything
-// else, and a run is there when its specification is, which is copied last. It may be repeated after an error, and
-// beside runs that continue: of those it copies what there is. It may take longer than the grace period of collections
-// of the other store: see hold.Write. The error wraps store.ErrNotFound if there is no such run, and is an invalid
-// fault if the other side has another run of the name, or half of another state of the run. Of what a policy of
-// retention has removed, it copies the record.
+// Runs copies runs with everything that they refer to, including objects of other runs. Objects that end a stage are
+// copied after all others, and the specification last, which makes the run exist. Runs may be repeated after an error,
+// and called beside runs that continue: it copies what they have so far. It may take longer than the grace period of
+// collections of the other store: see hold.Write. The error wraps store.ErrNotFound if there is no such run. It is an
+// invalid fault if the other side has a different run of the name, or half of another state of the run. Where a
+// retention policy has removed something, the record of the removal is copied.
 func Runs(ctx context.Context, from, to store.Bucket, names []string, progress func(done, known int)) (Report, error) {
 	return newTransfer(from, to, progress).runs(ctx, names)
 }
@@ -71,7 +71,7 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 				return err
 			}
 		}
-		for _, spec := range specs { // a fork exists after the runs that it shares
+		for _, spec := range specs { // a fork exists after the runs with which it shares
 			t.found(spec)
 			if err := t.all(ctx); err != nil {
 				return err
@@ -84,7 +84,7 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 	return t.report, err
 }
 
-// plan queues the objects of a run, its specification apart, and reports whether the run is copied.
+// plan queues the objects of a run, except its specification, and reports whether the run is copied.
 func (t *transfer) plan(ctx context.Context, run runs.Run) (bool, error) {
 	objects, err := t.from.List(ctx, run.Prefix())
 	if err != nil {
@@ -115,7 +115,7 @@ func (t *transfer) plan(ctx context.Context, run runs.Run) (bool, error) {
 	return true, nil
 }
 
-// retirements copies the records of what was removed by policies of retention: fsck asks for them.
+// retirements copies the records of what retention policies removed, because fsck needs them.
 func (t *transfer) retirements(ctx context.Context) (err error) {
 	if t.retired, err = runs.Retired(ctx, t.from); err != nil {
 		return err
@@ -137,25 +137,25 @@ func (t *transfer) retirements(ctx context.Context) (err error) {
 	return nil
 }
 
-// transfer is a set of objects on their way.
+// transfer is a set of objects being copied.
 type transfer struct {
 	from, to store.Bucket
 	progress func(done, known int)
 
-	retired map[string]bool // digests of blobs that a policy of retention removed
-	lenient bool            // goes on if the other side has other objects under the same keys
+	retired map[string]bool // digests of blobs that a retention policy removed
+	lenient bool            // continue if the other side has other objects under the same keys
 
-	listed map[string]bool // keys that a list had
-	there  map[string]bool // manifests of the copied runs that a list of the other side had at last
+	listed map[string]bool // keys that a list showed
+	there  map[string]bool // manifests of the copied runs that the other side's latest list showed
 
 	mu      sync.Mutex
-	same    map[string]error // by the name of a run: why the other side cannot have its objects; nil: it can
+	same    map[string]error // by name of a run: why the other side cannot have its objects; nil if it can
 	known   map[string]bool
 	had     map[string]bool // manifests that the other side had when they were copied
-	done    map[string]bool // keys with which the copy has ended
+	done    map[string]bool // keys whose copying has ended
 	queue   []string
-	last    []string // what ends stages, which is not in the queue yet
-	refused []error  // that it has
+	last    []string // objects that end stages, not queued yet
+	refused []error  // errors kept for the end
 	report  Report
 }
 
@@ -167,8 +167,8 @@ func newTransfer(from, to store.Bucket, progress func(done, known int)) *transfe
 	}
 }
 
-// found queues objects that a list had. A copy of everything takes hours, in which gc may remove some of them. What is
-// gone is left out; fsck of the copy finds it if something refers to it.
+// found queues objects that a list showed. A copy of everything takes hours, in which gc may remove some of them.
+// Removed objects are left out; fsck of the copy finds them if something refers to them.
 func (t *transfer) found(keys ...string) {
 	for _, key := range keys {
 		t.listed[key] = true
@@ -195,7 +195,7 @@ func (t *transfer) add(keys ...string) {
 // parallel is the number of objects that are copied concurrently.
 const parallel = 16
 
-// all copies what is queued, and what that refers to.
+// all copies the queued objects, and the objects that they refer to.
 func (t *transfer) all(ctx context.Context) error {
 	for {
 		t.mu.Lock()
@@ -260,7 +260,7 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 	}
 	if err := t.mayHave(ctx, key); err != nil {
 		if there, found := t.to.Get(ctx, key); found == nil && bytes.Equal(there, raw) {
-			t.has(key) // this very object
+			t.has(key) // exactly this object
 
 			return false, 0, nil
 		}
@@ -288,11 +288,12 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 	return false, 0, nil
 }
 
-// errWaits is the error of a manifest that names others, which were not copied yet. They are copied before it, so that
-// a copy that is cut short has no episode without its steps. Blobs come after what names them, which keeps them.
+// errWaits is the error for a manifest that names others which were not copied yet. They are copied before it, so that
+// a copy that is cut short has no episode without its steps. Blobs are copied after the manifests that name and so keep
+// them.
 var errWaits = errors.New("what it names is copied first")
 
-// waits reports whether a manifest with some references is copied later.
+// waits reports whether a manifest with these references must be copied later.
 func (t *transfer) waits(refs []string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -302,7 +303,7 @@ func (t *transfer) waits(refs []string) bool {
 	})
 }
 
-// looked notes how the copy of an object has ended, and queues it again if it waits.
+// looked records how copying the object ended, and queues it again if it waits.
 func (t *transfer) looked(key string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -313,7 +314,7 @@ func (t *transfer) looked(key string, err error) {
 	}
 }
 
-// has notes that the other side has a manifest.
+// has records that the other side has a manifest.
 func (t *transfer) has(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// epoch checks a committed epoch and makes its system the one that rolls out next.
+// epoch checks a committed epoch and makes its system the one that plays the next rollouts.
 func (v *validator) epoch(e runs.Epoch) error {
 	key := v.run.Epoch(e.Number).Key
 	slots, _, err := store.Must[runs.Slots](v.ctx, v.b, e.Slots.Key)
@@ -73,7 +73,7 @@ func (v *validator) epoch(e runs.Epoch) error {
 	return nil
 }
 
-// val checks that an epoch whose system was evaluated on val was judged by that.
+// val checks that an epoch whose system was evaluated on val was judged by that evaluation.
 func (v *validator) val(e runs.Epoch) error {
 	if e.Val != nil {
 		return nil
@@ -125,7 +125,7 @@ func printOf(p domain.Pair) fingerprint {
 	return fingerprint{p.Agent, [16]byte(sum[:16])}
 }
 
-// updates checks that each agent was updated once, from the policy that rolled out, on exactly its pairs.
+// updates checks that each agent was updated once, from the policy that played the rollouts, on exactly its pairs.
 func (v *validator) updates(e runs.Epoch, parts *runs.EpochParts) error {
 	if len(e.Updates) != v.spec.Agents {
 		v.say(v.run.Epoch(e.Number).Key, "%d updates for %d agents", len(e.Updates), v.spec.Agents)
@@ -189,8 +189,8 @@ func (v *validator) owned(agent int) []fingerprint {
 	return out
 }
 
-// dataset returns why a data set does not hold exactly the given pairs; it is empty if it does. Weights are not
-// compared: they follow from the pairs.
+// dataset returns why a data set does not hold exactly the given pairs, or "" if it does. Weights are not compared:
+// they follow from the pairs.
 func (v *validator) dataset(ctx context.Context, key string, want []fingerprint) (why string, err error) {
 	d, _, err := store.Must[runs.Dataset](ctx, v.b, key)
 	if err != nil {

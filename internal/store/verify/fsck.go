@@ -25,13 +25,13 @@ type Report struct {
 	Objects      int       `json:"objects"`
 	Bytes        int64     `json:"bytes"`
 	Unreferenced []string  `json:"unreferenced"`      // intact, but no manifest refers to them
-	Retired      int       `json:"retired,omitempty"` // blobs that are named, and that a policy of retention removed
-	Missing      []string  `json:"missing,omitempty"` // of the problems, objects that are named and not there
+	Retired      int       `json:"retired,omitempty"` // blobs that are named, and that a retention policy removed
+	Missing      []string  `json:"missing,omitempty"` // objects among the problems that are named and do not exist
 	Problems     []Problem `json:"problems"`
 }
 
 // Fsck verifies every object of the store and every reference between them. An error means that the store did not
-// answer, which says nothing about its objects.
+// answer, and implies nothing about its objects.
 func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
 	objects, err := b.List(ctx, "")
 	if err != nil {
@@ -44,7 +44,7 @@ func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
 	if err := c.check(ctx, keys(objects)); err != nil {
 		return Report{}, err
 	}
-	if err := c.check(ctx, c.unread()); err != nil { // what is missing may be in the trash
+	if err := c.check(ctx, c.unread()); err != nil { // missing objects may be in the trash
 		return Report{}, err
 	}
 
@@ -61,7 +61,7 @@ func (c *checker) finish(ctx context.Context, listed []store.Ref) (Report, error
 	return c.report(listed, retired), ctx.Err()
 }
 
-// get reads an object, or what the trash has of it: whoever refers to it gets it back.
+// get reads an object, or its copy in the trash, as readers that follow a reference would.
 func (c *checker) get(ctx context.Context, key string) ([]byte, error) {
 	raw, err := c.b.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) && store.IsBlob(key) {
@@ -134,7 +134,7 @@ const parallel = 16
 // check reads and verifies objects, some of them concurrently.
 func (c *checker) check(ctx context.Context, keys []string) error {
 	c.mu.Lock()
-	for _, key := range keys { // so that references share the text of their keys
+	for _, key := range keys { // so that references share the memory of their keys
 		c.objects[key] = object{missing: true}
 	}
 	c.mu.Unlock()
@@ -193,11 +193,11 @@ func (c *checker) unread() []string {
 	return slices.Compact(out)
 }
 
-// report compares references with what was read. The listed objects are those that should exist.
+// report compares references with the objects that were read. The listed objects are those that should exist.
 func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
 	used := make(map[string]bool, len(c.refs))
 	gone, missing := map[string]bool{}, map[string]bool{}
-	copied := make(map[[sha256.Size]byte]bool, len(c.refs)) // a fork's copies are referred to as their originals are
+	copied := make(map[[sha256.Size]byte]bool, len(c.refs)) // references to a fork's copy also count for the original
 	for _, r := range c.refs {
 		used[r.key], copied[r.sum] = true, true
 		switch o, ok := c.objects[r.key]; {
@@ -231,8 +231,8 @@ func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
 	return out
 }
 
-// Inspect verifies the bytes of one object and returns the keys of the objects that it refers to. The error says what
-// is wrong with them.
+// Inspect verifies the bytes of one object and returns the keys of the objects that it refers to. The error describes
+// what is wrong.
 func Inspect(key string, raw []byte) ([]string, error) {
 	refs, err := inspect(key, raw, sha256.Sum256(raw))
 	out := make([]string, len(refs))
@@ -243,13 +243,13 @@ func Inspect(key string, raw []byte) ([]string, error) {
 	return out, err
 }
 
-// inspect verifies the bytes of one object and returns the references in them. The error says what is wrong.
+// inspect verifies the bytes of one object and returns the references in them. The error describes what is wrong.
 func inspect(key string, raw []byte, sum [sha256.Size]byte) ([]reference, error) {
 	if store.IsBlob(key) {
 		if key != store.BlobPrefix+hex.EncodeToString(sum[:]) {
 			return nil, errors.New("the bytes do not have the hash that names them")
 		}
-		if _, err := domain.DecodeArtifact(head(raw)); err == nil { // a policy of files, which are blobs, too
+		if _, err := domain.DecodeArtifact(head(raw)); err == nil { // a policy of several files, which are blobs
 			return references(raw), nil
 		}
 
@@ -267,10 +267,10 @@ func inspect(key string, raw []byte, sum [sha256.Size]byte) ([]reference, error)
 	return refs, err
 }
 
-// maxArtifact is more than the list of an artifact's files takes.
+// maxArtifact exceeds the size of any artifact's list of files.
 const maxArtifact = 1 << 20
 
-// head returns bytes that may be an artifact, and of anything else as little as needed to see that it is none.
+// head returns bytes that may be an artifact, and of anything else only enough to rule that out.
 func head(raw []byte) []byte {
 	if !IsArtifact(raw) || len(raw) > maxArtifact {
 		return nil
@@ -279,5 +279,5 @@ func head(raw []byte) []byte {
 	return raw
 }
 
-// IsArtifact reports whether a blob that begins like this may be a policy that is a list of files.
+// IsArtifact reports whether a blob that begins with these bytes may be a policy in the form of a list of files.
 func IsArtifact(beginning []byte) bool { return bytes.HasPrefix(beginning, []byte(`{"kind":"`)) }

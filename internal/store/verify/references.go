@@ -30,13 +30,13 @@ func named(body []byte) (out []reference) {
 	return out
 }
 
-// ReferencesVersion changes whenever other references are found in the same bytes: what a program found before is
-// looked for again.
+// ReferencesVersion must change whenever other references are found in the same bytes, because earlier findings are
+// then invalid.
 const ReferencesVersion = 1
 
-// The texts between which references are: {"key":"K","sha256":"S",…} of objects, {"digest":"S","tensor_digest":"…"} of
-// policies and "image":"S" of screenshots, which are named by their blobs. Inside of a JSON string no quote stands
-// without a backslash, so nothing that a page or a model says looks like one.
+// The texts that surround references: {"key":"K","sha256":"S",…} for objects, {"digest":"S","tensor_digest":"…"} for
+// policies and "image":"S" for screenshots, which are named by their blobs. Inside a JSON string every quote has a
+// backslash before it, so no text of a page or a model looks like a reference.
 var (
 	beforeKey    = []byte(`"key":"`)
 	beforeSum    = []byte(`,"sha256":"`)

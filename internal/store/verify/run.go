@@ -41,7 +41,7 @@ func Run(ctx context.Context, b store.Bucket, run string) ([]Problem, error) {
 		digest: base.Policy.Tensor,
 	}
 	err = v.all()
-	if errors.Is(err, store.ErrAbsent) { // what follows from it cannot be checked
+	if errors.Is(err, store.ErrAbsent) { // what depends on it cannot be checked
 		v.say(r.Prefix(), "%v", err)
 		err = nil
 	}
@@ -49,7 +49,7 @@ func Run(ctx context.Context, b store.Bucket, run string) ([]Problem, error) {
 	return v.problems, err
 }
 
-// withoutBase checks that nothing needs the base policy of a run that has none.
+// withoutBase checks, for a run without a base policy, that nothing needs one.
 func withoutBase(ctx context.Context, b store.Bucket, r runs.Run) ([]Problem, error) {
 	needs := func(what string) []Problem {
 		return []Problem{{Key: r.Base().Key, Detail: "it is missing, but " + what}}
@@ -105,11 +105,11 @@ type validator struct {
 	b        store.Bucket
 	run      runs.Run
 	spec     spec.Spec
-	system   runs.System   // the one that the epoch's updates begin with
-	before   runs.System   // the one that those of the epoch before began with
-	played   runs.System   // the one that rolls out in the epoch
+	system   runs.System   // the system with which the epoch's updates begin
+	before   runs.System   // the system with which the previous epoch's updates began
+	played   runs.System   // the system that plays the epoch's rollouts
 	prints   []fingerprint // pairs of the newest epoch
-	digest   string        // digest of the epoch before
+	digest   string        // digest of the previous epoch
 	problems []Problem
 }
 
@@ -147,7 +147,7 @@ func (v *validator) all() error {
 	return v.end()
 }
 
-// below returns a key below its run: a fork's manifests refer to the objects of the run that it was made of.
+// below returns a key relative to its run: a fork's manifests refer to the objects of the run that it was made from.
 func below(key string) string {
 	if parts := strings.SplitN(key, "/", 3); len(parts) == 3 {
 		return parts[2]
@@ -165,7 +165,7 @@ func (v *validator) end() error {
 	return err
 }
 
-// pairs reads the body of a data set. If the body is not a list of pairs, it records a problem of key and ok is false.
+// pairs reads the body of a data set. If the body is not a list of pairs, it records a problem for key and ok is false.
 func (v *validator) pairs(key string, body store.Ref) (pairs []domain.Pair, ok bool, err error) {
 	pairs, err = runs.ReadPairs(v.ctx, v.b, body)
 	if fault.KindOf(err) == fault.Corrupt {

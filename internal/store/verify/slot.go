@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// slotParts is everything that is stored of a committed slot.
+// slotParts is everything that is stored for a committed slot.
 type slotParts struct {
 	attempts   []runs.Episode
 	episode    runs.Episode
@@ -20,11 +20,11 @@ type slotParts struct {
 	credits    runs.Credits
 	pairs      runs.Pairs
 
-	digest string        // that follows from the steps
+	digest string        // derived from the steps
 	prints []fingerprint // of the pairs
 }
 
-// read reads what is stored of a slot. A failed slot has no steps, labels and pairs.
+// read reads what is stored for a slot. A failed slot has no steps, labels or pairs.
 func (v *validator) read(ctx context.Context, epoch int, r runs.SlotRefs) (p slotParts, err error) {
 	if p.attempts, err = v.run.Attempts(ctx, v.b, epoch, r.Slot); err != nil {
 		return p, err
@@ -48,8 +48,8 @@ func (v *validator) read(ctx context.Context, epoch int, r runs.SlotRefs) (p slo
 	return p, err
 }
 
-// slot checks a committed slot and adds what the epoch's digest needs of it: exactly one attempt has an episode, and
-// labels and pairs belong to it.
+// slot checks a committed slot and adds its part of the epoch's digest: exactly one attempt has an episode, and labels
+// and pairs belong to it.
 func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, p slotParts, parts *runs.EpochParts) error {
 	v.attempts(p.attempts, r)
 	ep := p.episode
@@ -71,7 +71,8 @@ func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, p slotParts, parts *runs
 	return parts.AddPairs(p.pairs.Pairs)
 }
 
-// attempts checks that one attempt at a slot is not void. Failed ones that a person let be played again do not count.
+// attempts checks that one attempt at a slot is not void. Failed attempts that a person ordered to be played again do
+// not count.
 func (v *validator) attempts(attempts []runs.Episode, r runs.SlotRefs) {
 	episodes, last := 0, 0
 	for _, a := range attempts {
@@ -111,7 +112,7 @@ type labelled struct {
 	labels []domain.Label
 }
 
-// has reports whether a cell with the text and the label fits.
+// has reports whether a cell has the text and the label, and satisfies fits.
 func (l labelled) has(text string, want domain.Label, fits func(domain.Cell) bool) bool {
 	for i, c := range l.cells {
 		if l.labels[i] == want && c.Text == text && fits(c) {
@@ -138,8 +139,7 @@ func tracesSample(p domain.Pair, step labelled) string {
 	return "no such cell"
 }
 
-// traces returns why a pair does not follow from the cells, labels and calls that it must be made of. An empty text
-// means that it does.
+// traces returns why a pair does not follow from its cells, labels and calls, or "" if it does.
 func traces(p domain.Pair, steps []runs.Step, credits []domain.Credit, calls []runs.Call) string {
 	if p.Step < 1 || p.Step > len(steps) || len(credits) != len(steps) {
 		return "no such step"
