@@ -5,13 +5,13 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// cost is what a call to a chat endpoint took. Money is at the prices of the specification; 0 if it has none.
+// cost is the cost of a call to a chat endpoint. Money is at the prices of the specification, or 0 if it has no prices.
 type cost struct {
 	domain.Usage
 	Money float64 `json:"money,omitempty"`
 }
 
-// priced returns the cost of calls of a role's model. Roles that no endpoint plays have no price.
+// priced returns the cost of calls to a role's model. Without an endpoint for the role, Money is 0.
 func (e Episode) priced(role spec.Role, u domain.Usage) cost {
 	return cost{Usage: u, Money: e.spec.Models[role].Price.Of(u)}
 }
@@ -20,7 +20,7 @@ func (e Episode) priceOfCritic(u domain.Usage) cost { return e.priced(e.spec.Cri
 
 func (e Episode) priceOfAdversary(u domain.Usage) cost { return e.priced(e.spec.Adversary.Model, u) }
 
-// roles returns what critic and adversary took for the episode.
+// roles returns the costs of critic and adversary for the episode.
 func (e Episode) roles() (out []cost) {
 	if e.Credits != nil {
 		for _, a := range e.Credits.Audit {

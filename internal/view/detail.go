@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// detail is an episode as its page shows it. Numbers that a script could not hold are texts.
+// detail is an episode as its page shows it. Numbers that a script could not hold are strings.
 type detail struct {
 	Slot        int                `json:"slot"`
 	Template    string             `json:"template"`
@@ -22,7 +22,7 @@ type detail struct {
 	Goal        string             `json:"goal"`
 	State       string             `json:"state"`
 	Attempt     int                `json:"attempt"`
-	Void        []string           `json:"void,omitempty"` // why attempts before do not count
+	Void        []string           `json:"void,omitempty"` // why earlier attempts do not count
 	Failed      string             `json:"failed,omitempty"`
 	Replacement int                `json:"replacement,omitempty"`
 	System      int                `json:"system"`
@@ -36,7 +36,7 @@ type detail struct {
 	Steps       []detailStep       `json:"steps"`
 	End         *detailScreen      `json:"end,omitempty"` // after the last step
 	Took        Took               `json:"took,omitzero"`
-	Workflow    string             `json:"workflow,omitempty"` // the shard; reports lead to none
+	Workflow    string             `json:"workflow,omitempty"` // the shard; reports link to none
 }
 
 // detailScreen is what the screen showed.
@@ -44,35 +44,35 @@ type detailScreen struct {
 	Screen domain.Observation `json:"screen"`
 	Image  string             `json:"image,omitempty"` // digest of the screenshot
 
-	touch *domain.Touch // where the action that led to the screen reached the one before
+	touch *domain.Touch // where the action that led to the screen touched the screen before it
 }
 
-// detailStep is a step with what was decided, graded and paired. Action is what was executed.
+// detailStep is a step with what was decided, graded and paired. Action is the executed action.
 type detailStep struct {
 	detailScreen
 	History []string       `json:"history,omitempty"`
 	Cells   []detailCell   `json:"cells"`
 	Seen    [][]int        `json:"seen,omitempty"`
 	Action  detailAction   `json:"action"`
-	Vote    domain.Vote    `json:"vote"`            // the one that decided
-	Right   []detailAction `json:"right,omitempty"` // what the judge calls right
+	Vote    domain.Vote    `json:"vote"`            // the deciding vote
+	Right   []detailAction `json:"right,omitempty"` // what the judge considers right
 	Audit   *detailAudit   `json:"audit,omitempty"`
 	Pairs   []detailPair   `json:"pairs,omitempty"`
 	Asked   []detailCall   `json:"asked,omitempty"` // calls of the adversary
 }
 
-// detailCell is a cell with its label: 1, 0 or -1 for uncertain; nil if it has none.
+// detailCell is a cell with its label: 1, 0 or -1 for uncertain, or nil if it has no label.
 type detailCell struct {
 	domain.Cell
 	Action *detailAction `json:"action,omitempty"`
 	Label  *domain.Label `json:"label,omitempty"`
-	Judge  *domain.Label `json:"judge,omitempty"` // what the environment's judge says, where it knows
+	Judge  *domain.Label `json:"judge,omitempty"` // the label of the environment's judge, if it knows
 	Grade  *credit.Score `json:"grade,omitempty"`
-	Again  *credit.Score `json:"again,omitempty"` // what the critic said when it saw the cell among candidates
+	Again  *credit.Score `json:"again,omitempty"` // the critic's grade when it saw the cell among candidates
 }
 
-// detailAction is an action for people. On is the element that it names, Touch where it reached the screen, if that is
-// recorded, and Direction that of a scroll or a swipe.
+// detailAction is an action in a form for people. On is the element that it names, Touch the place where it touched the
+// screen, if recorded, and Direction the direction of a scroll or a swipe.
 type detailAction struct {
 	Type      string        `json:"type"`
 	Words     string        `json:"words"`
@@ -82,8 +82,8 @@ type detailAction struct {
 	Direction string        `json:"direction,omitempty"`
 }
 
-// detailAudit says how the labels of a step came about. Blinded cells were graded again among the candidates, and Again
-// of them were labelled 1 again.
+// detailAudit describes how the labels of a step were made. Blinded cells were graded again among the candidates, and
+// Again of them were labelled 1 again.
 type detailAudit struct {
 	Means   map[string]float64   `json:"means,omitempty"`
 	Spread  float64              `json:"spread"`
@@ -93,10 +93,10 @@ type detailAudit struct {
 	Again   int                  `json:"again,omitempty"`
 
 	Cost      *cost `json:"cost,omitempty"`       // of the step's labels
-	CostAgain *cost `json:"cost_again,omitempty"` // of those of the adversary's answers
+	CostAgain *cost `json:"cost_again,omitempty"` // of the labels of the adversary's answers
 }
 
-// detailPair is a pair or a sample without what its cell has.
+// detailPair is a pair or a sample without the fields that its cell has.
 type detailPair struct {
 	Agent     int           `json:"agent"`
 	Round     int           `json:"round"`
@@ -131,7 +131,7 @@ func (e Episode) detail() detail {
 	return d
 }
 
-// touches tells every executed action where it reached the screen: the record of the next screen says so.
+// touches sets the place where each executed action touched the screen, from the record of the next screen.
 func (d *detail) touches() {
 	for i := range d.Steps {
 		next := d.End
@@ -144,7 +144,7 @@ func (d *detail) touches() {
 	}
 }
 
-// endOf returns the screen after the last step; nil if it is not recorded.
+// endOf returns the screen after the last step, or nil if it is not recorded.
 func endOf(s *runs.Screen) *detailScreen {
 	if s == nil {
 		return nil
@@ -193,7 +193,7 @@ func (e Episode) step(i int) detailStep {
 	}
 	judge := credit.Oracle(s.Step).Labels
 	for j, c := range s.Decision.Cells {
-		c.LogProb = math.Round(c.LogProb*1e3) / 1e3 // further digits cannot be compressed
+		c.LogProb = math.Round(c.LogProb*1e3) / 1e3 // further digits do not compress
 		cell := detailCell{Cell: c}
 		if c.Action != nil {
 			a := actionOf(*c.Action, s.Observation)
@@ -216,7 +216,7 @@ func (e Episode) step(i int) detailStep {
 	return d
 }
 
-// addAudit adds what is known of the grades of a step.
+// addAudit adds what is known about the grades of a step.
 func (e Episode) addAudit(i int, d *detailStep) {
 	if e.Credits == nil || i >= len(e.Credits.Audit) {
 		return
@@ -233,7 +233,7 @@ func (e Episode) addAudit(i int, d *detailStep) {
 	}
 }
 
-// actionOf returns an action for people.
+// actionOf returns an action in a form for people.
 func actionOf(a domain.Action, o domain.Observation) detailAction {
 	d := detailAction{Type: a.Type, Words: agents.ActionInWords(a, o), Canonical: a.Canonical(o)}
 	if a.Type == domain.ActionScroll || a.Type == domain.ActionSwipe || a.Type == domain.ActionScrollPage {

@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Episode is a played slot with everything that was made of it.
+// Episode is a played slot with everything that was made from it.
 type Episode struct {
 	Run      string           `json:"run"`
 	Epoch    int              `json:"epoch"`
@@ -20,15 +20,15 @@ type Episode struct {
 	Rounds   int              `json:"rounds"`
 	Scope    agents.VoteScope `json:"vote_scope,omitempty"` // which answers vote
 	Steps    []runs.Step      `json:"steps"`
-	Credits  *runs.Credits    `json:"credits,omitempty"` // nil: not graded yet
-	Pairs    *runs.Pairs      `json:"pairs,omitempty"`   // nil: not paired yet
-	Void     []string         `json:"void,omitempty"`    // why attempts before do not count
+	Credits  *runs.Credits    `json:"credits,omitempty"` // nil if not graded yet
+	Pairs    *runs.Pairs      `json:"pairs,omitempty"`   // nil if not paired yet
+	Void     []string         `json:"void,omitempty"`    // why earlier attempts do not count
 	Open     bool             `json:"open,omitempty"`    // the attempt has not ended
 
 	spec spec.Spec // of the epoch
 }
 
-// Label returns the label of a cell of a step, both from 0, and reports whether there is one.
+// Label returns the label of a cell of a step, both counted from 0, and reports whether there is one.
 func (e Episode) Label(step, cell int) (domain.Label, bool) {
 	if e.Credits == nil || step >= len(e.Credits.Steps) || cell >= len(e.Credits.Steps[step].Labels) {
 		return 0, false
@@ -37,7 +37,7 @@ func (e Episode) Label(step, cell int) (domain.Label, bool) {
 	return e.Credits.Steps[step].Labels[cell], true
 }
 
-// Vote returns the vote that decided a step, from 0, and the number of answers that had a vote.
+// Vote returns the deciding vote of a step, counted from 0, and the number of answers that had a vote.
 func (e Episode) Vote(step int) (v domain.Vote, voters int) {
 	d := e.Steps[step].Decision
 	for _, c := range d.Cells {
@@ -143,7 +143,7 @@ func (r epoch) read(ctx context.Context, slot int) (Episode, bool, error) {
 	return out, true, r.readEnded(ctx, &out, slot)
 }
 
-// readEnded reads what belongs to an episode that has ended.
+// readEnded reads the records of an episode that has ended.
 func (r epoch) readEnded(ctx context.Context, out *Episode, slot int) (err error) {
 	end := out.Episode
 	if end.Attempt > 1 {
@@ -172,7 +172,7 @@ func (r epoch) readEnded(ctx context.Context, out *Episode, slot int) (err error
 	return err
 }
 
-// before says why the attempts at a slot before one do not count.
+// before returns the reasons why the attempts at a slot before the given one do not count.
 func (r epoch) before(ctx context.Context, slot, attempt int) (why []string, err error) {
 	all, err := r.run.Attempts(ctx, r.b, r.number, slot)
 	for _, e := range all {

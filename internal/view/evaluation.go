@@ -23,7 +23,7 @@ type evalRow struct {
 	Template  string `json:"template"`
 	Suite     string `json:"suite,omitempty"`
 	Split     string `json:"split"`
-	Seed      string `json:"seed"` // of the task, as a text: a script's numbers could not hold it
+	Seed      string `json:"seed"` // of the task, as text: a script's numbers could not hold it
 	Goal      string `json:"goal,omitempty"`
 	Success   bool   `json:"success"`
 	Steps     int    `json:"steps"`
@@ -32,7 +32,7 @@ type evalRow struct {
 	Tokens    int    `json:"tokens,omitempty"`
 }
 
-// evalEpisodes reads evaluated episodes, as many as the result counts.
+// evalEpisodes reads evaluated episodes, as many as the result includes.
 func (l *Library) evalEpisodes(ctx context.Context, run runs.Run, id string, first, n int) ([]runs.EvalEpisode, error) {
 	out := make([]runs.EvalEpisode, n)
 	g, ctx := errgroup.WithContext(ctx)
@@ -77,7 +77,8 @@ func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]eval
 	return out, err
 }
 
-// playedBy returns the specification by which evaluated episodes were played: that of the epoch, or of the run's end.
+// playedBy returns the specification with which evaluated episodes were played: the specification of the epoch or of
+// the run's end.
 func (l *Library) playedBy(ctx context.Context, run runs.Run, id string) (spec.Spec, error) {
 	folder, _, _ := strings.Cut(id, "/")
 	if epoch, ok := rules.EpochOf(folder); ok {
@@ -110,8 +111,8 @@ func (l *Library) evaluations(ctx context.Context, run runs.Run, id string, firs
 	return out, err
 }
 
-// evaluated returns an evaluated episode as its page shows it. What records do not have is empty: prompts, and
-// the screens of environments that show none.
+// evaluated returns an evaluated episode as its page shows it. Fields that the records do not have are empty: prompts,
+// and the screens of environments that show none.
 func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope) detail {
 	d := detail{
 		Slot: n, Template: e.Task.Template, Split: e.Task.Split, Seed: strconv.FormatUint(e.Task.Seed, 10),
@@ -154,7 +155,7 @@ func evaluatedStep(s runs.EvalStep, scope agents.VoteScope) detailStep {
 		if a, err := agents.ParseAnswer(c.Text); err == nil && c.Canonical != "" {
 			x := actionOf(a, d.Screen)
 			if x.Canonical = c.Canonical; s.Observation == nil {
-				x.Words = c.Canonical // nobody knows what the element was
+				x.Words = c.Canonical // the element is not recorded
 			}
 			if cell.Action = &x; c.Canonical == vote.Canonical {
 				d.Action = x

@@ -16,16 +16,17 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// imageFolder is where the screenshots of a report lie, by digest.
+// imageFolder is the folder of a report's screenshots, by digest.
 const imageFolder = "image"
 
-// pngMagic is how every PNG begins.
+// pngMagic is the beginning of every PNG.
 var pngMagic = []byte("\x89PNG\r\n\x1a\n")
 
 // maxImage bounds the size of a screenshot, in bytes.
 const maxImage = 64 << 20
 
-// image returns a screenshot. Other blobs, such as policies of gigabytes, are not found, and not held in memory.
+// image returns a screenshot. Other blobs, such as policies of gigabytes, count as not found and are never held in
+// memory.
 func (l *Library) image(ctx context.Context, digest string) ([]byte, error) {
 	if sum, err := hex.DecodeString(digest); err != nil || len(sum) != sha256.Size {
 		return nil, fmt.Errorf("image %q: %w", digest, store.ErrNotFound)
@@ -43,14 +44,14 @@ func (l *Library) image(ctx context.Context, digest string) ([]byte, error) {
 
 		return err
 	})
-	if errors.Is(err, store.ErrAbsent) { // a person may name any
+	if errors.Is(err, store.ErrAbsent) { // a person may name any digest
 		err = fmt.Errorf("image %q: %w", digest, store.ErrNotFound)
 	}
 
 	return png, err
 }
 
-// serveImage answers with a screenshot, which never changes.
+// serveImage responds with a screenshot, which never changes.
 func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	png, err := s.Library.image(r.Context(), strings.TrimSuffix(r.PathValue("name"), ".png"))
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// ancestor is what led to a system: an epoch, a fork, or stage 1.
+// ancestor is a step on the way to a system: an epoch, a fork, or stage 1.
 type ancestor struct {
 	Kind   string `json:"kind"`
 	Text   string `json:"text"`
 	Digest string `json:"digest,omitempty"`
 }
 
-// lineage returns where the system that a run stands for comes from, newest first: nothing before there is a base
+// lineage returns the ancestors of the system that represents a run, newest first. The last one began with a base
 // policy.
 func (l *Library) lineage(ctx context.Context, name string) ([]ancestor, error) {
 	run, out := runs.Run(name), []ancestor{}
@@ -79,7 +79,7 @@ func (l *Library) ancestralEpoch(ctx context.Context, run runs.Run, epoch int) (
 	return ancestor{Kind: "epoch", Text: text, Digest: e.Digest}, nil
 }
 
-// ancestralBase describes the stage 1 of a run.
+// ancestralBase describes stage 1 of a run.
 func (l *Library) ancestralBase(ctx context.Context, run runs.Run) (ancestor, error) {
 	s, err := run.Find(ctx, l.Bucket)
 	if err != nil {

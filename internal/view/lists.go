@@ -16,7 +16,7 @@ import (
 // parallel is the number of episodes that are read concurrently.
 const parallel = 16
 
-// rowCache keeps lines about episodes that nothing will change.
+// rowCache keeps lines about episodes that cannot change any more.
 type rowCache struct {
 	mu   sync.Mutex
 	rows map[string]row
@@ -53,7 +53,7 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 		return nil, err
 	}
 
-	of := runs.Digest(r.spec) // a name may be that of another run, after a deletion
+	of := runs.Digest(r.spec) // after a deletion, another run may have the name
 	rows := make([]*row, len(slots))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)

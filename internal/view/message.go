@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// MessageOf returns the system message of the agents in an epoch whose prompt has a digest. It is empty if that prompt
-// is neither in the specification nor in this build.
+// MessageOf returns the agents' system message in an epoch, by the digest of its prompt. It is empty if that prompt is
+// neither in the specification nor in this build.
 func MessageOf(ctx context.Context, b store.Bucket, run runs.Run, epoch int, digest string) (string, error) {
 	s, err := run.At(ctx, b, epoch)
 	if err != nil {

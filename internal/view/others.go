@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// experimentPage is what the page of an experiment shows: the newest version that has a result.
+// experimentPage holds what the page of an experiment shows: the newest version that has a result.
 type experimentPage struct {
 	Name     string                `json:"name"`
 	Versions []experiments.Version `json:"versions"`
@@ -53,11 +53,11 @@ func (l *Library) experiment(ctx context.Context, name string) (experimentPage, 
 	return p, nil
 }
 
-// linePage is what the page of a line shows.
+// linePage holds what the page of a line shows.
 type linePage struct {
 	Name    string        `json:"name"`
 	Entries []lines.Entry `json:"entries"`
-	Current int           `json:"current"` // number of the entry whose system is accepted, 0 if none is
+	Current int           `json:"current"` // number of the entry whose system is accepted, or 0
 }
 
 func (l *Library) line(ctx context.Context, name string) (linePage, error) {

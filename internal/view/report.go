@@ -17,18 +17,18 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Contents says what a report is about.
+// Contents lists what a report covers.
 type Contents struct {
 	Runs        []string
 	Experiments []string // with the pages of their runs, and lines about their episodes
-	Lines       []string // with those of the runs of their systems
+	Lines       []string // with the pages of the runs that made their systems
 }
 
 // chunk is the number of episodes in a file of a report.
 const chunk = 50
 
-// Report writes a folder of pages and documents that needs no server. It appears whole or not at all. It is an invalid
-// fault if it exists. Progress is called with each document, one at a time.
+// Report writes a folder of pages and documents that needs no server. It appears whole or not at all. It returns an
+// invalid fault if the folder exists. Progress is called with each document, one at a time.
 func (l *Library) Report(ctx context.Context, out string, c Contents, progress func(done string)) error {
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Invalid, "--out %s: it exists already: name another one", out)
@@ -108,7 +108,7 @@ func (w writer) all(ctx context.Context, c Contents) error {
 	return w.write("index", x)
 }
 
-// writeRun writes the documents of a run, with whole episodes if whole is set, and otherwise with lines about them.
+// writeRun writes the documents of a run: with whole episodes if whole is set, and otherwise with lines about them.
 func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
 	p, err := w.run(ctx, run)
 	if err != nil {
@@ -155,8 +155,7 @@ func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
 	return nil
 }
 
-// writeEpoch writes the list of the episodes of an epoch, and their details if whole is set. Each is read
-// once.
+// writeEpoch writes the list of an epoch's episodes, and their details if whole is set. Each episode is read once.
 func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole bool) error {
 	path := fmt.Sprintf("%s/%s/%d", docRows, run, number)
 	if !whole {
@@ -217,7 +216,7 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 // writers is the number of chunks that are read and compressed concurrently.
 const writers = 4
 
-// chunks calls f with the first of every chunk of n episodes.
+// chunks calls f with the number of the first episode in every chunk of n episodes.
 func (w writer) chunks(ctx context.Context, n int, f func(ctx context.Context, first int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(writers)

@@ -8,23 +8,23 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// detailCall is what the adversary proposed instead of an answer.
+// detailCall is a call that proposed alternatives to an answer.
 type detailCall struct {
 	Agent    int              `json:"agent"`
 	Round    int              `json:"round"`
 	Proposed []detailProposal `json:"proposed"`
 	Refused  string           `json:"refused,omitempty"`
-	Cost     *cost            `json:"cost,omitempty"` // where it has a price
+	Cost     *cost            `json:"cost,omitempty"` // if it has a price
 }
 
-// detailProposal is an answer of the adversary, what became of it, and what the critic said of it, if it was asked.
+// detailProposal is an answer of the adversary, its fate, and the critic's grade, if the critic graded it.
 type detailProposal struct {
 	Text  string        `json:"text"`
 	Fate  credit.Fate   `json:"fate,omitempty"`
 	Grade *credit.Score `json:"grade,omitempty"`
 }
 
-// addPairs adds the pairs of a step, from 0, and what the adversary proposed for them.
+// addPairs adds the pairs of a step, counted from 0, and the adversary's proposals for them.
 func (e Episode) addPairs(step int, d *detailStep) {
 	s := e.Steps[step]
 	made := e.PairsOf(s.Number)
@@ -60,8 +60,8 @@ func (e Episode) addPairs(step int, d *detailStep) {
 	d.Audit.Blinded, d.Audit.Again, d.Audit.CostAgain = r.Audit.Blinded, r.Audit.Again, &again
 }
 
-// proposed returns the adversary's calls about a step with what became of its answers, and adds to the cells what the
-// critic said of them again.
+// proposed returns the adversary's calls about a step with the fate of its answers, and adds to the cells how the
+// critic graded them again.
 func (e Episode) proposed(r *credit.Review, d *detailStep) (out []detailCall) {
 	if len(r.Labels) != len(r.Step.Decision.Cells) {
 		return nil // pairs without labels have no calls

@@ -15,21 +15,21 @@ type row struct {
 	State     string  `json:"state"`
 	Steps     int     `json:"steps"`
 	Truncated bool    `json:"truncated,omitempty"`
-	Void      int     `json:"void,omitempty"`    // attempts before that do not count
+	Void      int     `json:"void,omitempty"`    // earlier attempts that do not count
 	Invalid   int     `json:"invalid,omitempty"` // steps at which nothing was executed
 	Unparsed  int     `json:"unparsed,omitempty"`
 	Refused   int     `json:"refused,omitempty"`
 	Cut       int     `json:"cut,omitempty"`
 	Repaired  int     `json:"repaired,omitempty"`
 	Ties      int     `json:"ties,omitempty"`    // votes without one winner
-	Changed   int     `json:"changed,omitempty"` // answers unlike the agent's before, of agents that read others
+	Changed   int     `json:"changed,omitempty"` // changed answers of agents that read others
 	Labels    [3]int  `json:"labels"`            // cells labelled 1, 0 and ∅
 	Wrong     []int   `json:"wrong,omitempty"`   // cells labelled 0, by agent
 	Judged    int     `json:"judged,omitempty"`  // cells that critic and judge both label
-	Against   int     `json:"against,omitempty"` // those of them that they label differently
+	Against   int     `json:"against,omitempty"` // cells that both label, and differently
 	Pairs     int     `json:"pairs,omitempty"`
 	Tokens    int     `json:"tokens,omitempty"`   // of agents, critic and adversary
-	Own       int     `json:"own,omitempty"`      // of those, the agents' in the rollout
+	Own       int     `json:"own,omitempty"`      // the part used by the agents in the rollout
 	Money     float64 `json:"money,omitempty"`    // at the prices of the specification
 	Surprise  float64 `json:"surprise,omitempty"` // largest −log π of an answer, in nats
 	Why       string  `json:"why,omitempty"`      // why it failed
@@ -41,7 +41,7 @@ const (
 	goalShown    = 200        // characters of a goal in a list
 )
 
-// row returns the line about the episode.
+// row returns the line that describes the episode.
 func (e Episode) row() row {
 	x := e.Episode
 	r := row{
@@ -85,7 +85,8 @@ func (e Episode) reads(agent int) bool {
 	return len(e.Topology.Preds(agent)) > 0
 }
 
-// addCell counts a cell. said holds the agents' answers of the round before, reads says whether the agent reads others.
+// addCell counts a cell. said holds the agents' answers in the previous round; reads reports whether the agent reads
+// others.
 func (r *row) addCell(c domain.Cell, said map[int]string, reads bool) {
 	if c.Prompt == "" {
 		return

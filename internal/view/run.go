@@ -14,19 +14,19 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// runPage is what the pages of a run show.
+// runPage holds what the pages of a run show.
 type runPage struct {
 	Name        string       `json:"name"`
 	Status      any          `json:"status"` // the answer of `show --json`
 	Spec        spec.Spec    `json:"spec"`   // with all changes
-	System      string       `json:"system"` // the agents' system message, by that
-	Epochs      []epochPage  `json:"epochs"` // those that have begun
+	System      string       `json:"system"` // the agents' system message, from Spec
+	Epochs      []epochPage  `json:"epochs"` // epochs that have begun
 	Levels      []synth.Card `json:"levels"` // data cards of stage 1
 	Evaluations []evaluation `json:"evaluations"`
 	BaseVal     *runs.Result `json:"base_val,omitempty"` // of the base policy on val, with which curves begin
 	Lineage     []ancestor   `json:"lineage"`
 	Chunk       int          `json:"chunk"`           // episodes in a document
-	Short       bool         `json:"short,omitempty"` // a report has only lines about its episodes
+	Short       bool         `json:"short,omitempty"` // a report contains only lines about its episodes
 }
 
 // epochPage is an epoch of a run.
@@ -44,8 +44,8 @@ type epochPage struct {
 	Digest    string        `json:"digest,omitempty"`
 	Updates   []epochUpdate `json:"updates"`
 
-	// System is the agents' system message in the epoch, where it is another one than that of the run now. It is empty
-	// if the prompt of the epoch is neither in the specification nor in this build.
+	// System is the agents' system message in the epoch, if it differs from the run's current one. It is empty if the
+	// prompt of the epoch is neither in the specification nor in this build.
 	System *string `json:"system,omitempty"`
 }
 

@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// plainScript returns a document as a script that hands it over. Its JSON is also valid inside of a page: < and > are
-// escaped.
+// plainScript returns a document as a script that hands it over to the page. Its JSON is also valid inside HTML: < and
+// > are escaped.
 func plainScript(path string, body any) ([]byte, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -37,22 +37,22 @@ func packed(path string, body any) ([]byte, error) {
 	return fmt.Appendf(nil, "collabui.unpack(%s,%q)\n", quoted(path), text), nil
 }
 
-// failedScript says why there is no document.
+// failedScript reports to the page why there is no document.
 func failedScript(path, why string) []byte {
 	return fmt.Appendf(nil, "collabui.failed(%s,%s)\n", quoted(path), quoted(why))
 }
 
-// quoted returns a text as a script may contain it.
+// quoted returns a text as a literal of a script.
 func quoted(s string) []byte {
 	raw, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // a text has a JSON form
+		panic(err) // every text has a JSON form
 	}
 
 	return raw
 }
 
-// index is the first document: what there is to see.
+// index is the first document: the list of what there is to see.
 type index struct {
 	Title       string  `json:"title"`
 	Live        bool    `json:"live"`

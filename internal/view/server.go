@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Server serves the pages, live.
+// Server serves the pages of running and finished runs.
 type Server struct {
 	Library *Library
 
@@ -18,20 +18,20 @@ type Server struct {
 	// Events returns the number of events of a run after a position, and the new position.
 	Events func(ctx context.Context, run, after string) (n int, next string)
 
-	// Temporal is the address of the Temporal UI, if it has one.
+	// Temporal is the address of the Temporal UI, if there is one.
 	Temporal string
 }
 
 // Names are the names of what there is to see.
 type Names struct{ Runs, Experiments, Lines []string }
 
-// policy is the Content-Security-Policy of all answers: nothing from elsewhere, and no scripts in pages.
+// policy is the Content-Security-Policy of all responses: nothing from elsewhere, and no scripts in pages.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Handler returns the handler of all pages. Streams of events end with ctx.
 func (s *Server) Handler(ctx context.Context) http.Handler {
-	s.Library.Chunk = 1 // an episode that is open is short to read
+	s.Library.Chunk = 1 // a document about an open episode stays short
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(site()))
 	mux.HandleFunc("GET /data/{path...}", s.document)
@@ -42,14 +42,14 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 		head := w.Header()
 		head.Set("Content-Security-Policy", policy)
 		head.Set("X-Content-Type-Options", "nosniff")
-		head.Set("Cross-Origin-Resource-Policy", "same-origin") // documents are scripts, which others could include
+		head.Set("Cross-Origin-Resource-Policy", "same-origin") // other sites could include documents, which are scripts
 		head.Set("Referrer-Policy", "no-referrer")
 		head.Set("Cache-Control", "no-store")
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// readLimit bounds how long a document may take.
+// readLimit bounds the time to make a document.
 const readLimit = 2 * time.Minute
 
 func (s *Server) document(w http.ResponseWriter, r *http.Request) {
@@ -103,17 +103,17 @@ func (s *Server) index(ctx context.Context) (index, error) {
 	}, err
 }
 
-// Intervals at which a page is told to read again: look for events, and at the latest.
+// The interval between checks for events, and the longest time after which a page is prompted to read again.
 const (
 	lookEvery = 5 * time.Second
 	tellEvery = 15 * time.Second
 )
 
-// events tells a page, as server-sent events, when something has happened in a run.
+// events notifies a page, by server-sent events, when something has happened in a run.
 func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	run := r.URL.Query().Get("run")
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not wait for more
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not buffer
 	c := http.NewResponseController(w)
 	_, at := s.Events(r.Context(), run, "0")
 	last := time.Now()

@@ -9,16 +9,16 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Took is how long parts of an episode took, in seconds, from when the store got their records. It is zero where that
-// is not known. A copy of a run has the times of the copy.
+// Took holds how long parts of an episode took, in seconds, derived from the times at which the store received their
+// records. It is zero if a time is not known. In a copy of a run, the times are the copy's.
 type Took struct {
-	// Steps is from one decision to the next: what the environment did of the one, and all calls of the other.
+	// Steps are the times between decisions: the environment executes one, and the calls for the next one are made.
 	Steps  []float64 `json:"steps,omitempty"`
 	Labels float64   `json:"labels,omitempty"` // from the end of the episode
 	Pairs  float64   `json:"pairs,omitempty"`  // from the labels
 }
 
-// detail returns an episode as its page shows it, with how long it took.
+// detail returns an episode as its page shows it, including how long it took.
 func (r epoch) detail(ctx context.Context, e Episode) (detail, error) {
 	d := e.detail()
 	var err error

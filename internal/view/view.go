@@ -1,4 +1,4 @@
-// Package view shows people what the store knows: documents about runs, episodes, evaluations, experiments and lines,
+// Package view shows people what is in the store: documents about runs, episodes, evaluations, experiments and lines,
 // and the pages that draw them. A report is a folder of both that needs no server; the viewer serves the same live.
 package view
 
@@ -21,7 +21,7 @@ type Library struct {
 	Bucket  store.Bucket
 	Catalog spec.Catalog
 
-	// Status returns the answer of `show RUN --json`, so that pages have the same figures.
+	// Status returns the output of `show RUN --json`, so that pages have the same figures.
 	Status func(ctx context.Context, run string) (any, error)
 
 	// Chunk is the number of episodes in one document.
@@ -30,7 +30,7 @@ type Library struct {
 	rows rowCache
 }
 
-// The kinds of documents, and what follows in their paths.
+// The kinds of documents, and the form of the path after each.
 const (
 	docRun         = "run"         // NAME
 	docRows        = "rows"        // NAME/EPOCH: a line about every episode of an epoch
@@ -41,8 +41,8 @@ const (
 	docLine        = "line"        // NAME
 )
 
-// Document returns the document of a path, such as run/quickstart. The error wraps store.ErrNotFound if there is
-// nothing of it in the store.
+// Document returns the document of a path, such as run/quickstart. The error wraps store.ErrNotFound if the store has
+// nothing about it.
 func (l *Library) Document(ctx context.Context, place string) (any, error) {
 	kind, rest, _ := strings.Cut(place, "/")
 	name, below, _ := strings.Cut(rest, "/")
