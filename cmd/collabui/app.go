@@ -20,14 +20,14 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// app is what all commands share.
+// app holds what all commands share.
 type app struct {
 	out, err io.Writer
 	data     string // data folder
 	json     bool
-	cluster  bool // start nothing here: addresses come from the environment
+	cluster  bool // start no services here: addresses come from the environment
 
-	leave context.CancelCauseFunc // ends what is attached to the services
+	leave context.CancelCauseFunc // ends commands attached to the services
 }
 
 // envCluster sets --cluster for all commands.
@@ -54,8 +54,8 @@ func (a *app) print(v any, text func(w io.Writer)) error {
 	return nil
 }
 
-// endpoints returns the addresses of the services: of the data folder if its supervisor runs, otherwise of the
-// environment.
+// endpoints returns the addresses of the services: the data folder's if its supervisor runs, otherwise the
+// environment's.
 func (a *app) endpoints() (config.Endpoints, error) {
 	if _, alive := supervisor.Read(a.data); alive && !a.cluster {
 		return supervisor.Endpoints(a.data)
@@ -86,7 +86,7 @@ func (a *app) bucket() (store.Keeper, config.Endpoints, error) {
 	return b, e, err
 }
 
-// local refuses a command that manages services of this machine if they run on a cluster.
+// local returns an error if the services run on a cluster, for a command that manages services of this machine.
 func (a *app) local() error {
 	if a.cluster {
 		return fault.New(fault.Invalid,
@@ -97,11 +97,11 @@ func (a *app) local() error {
 	return nil
 }
 
-// typed returns a command in a sentence, as command does.
+// typed returns a command for use in a sentence, formatted as by command.
 func (a *app) typed(format string, args ...any) string { return "`" + a.command(format, args...) + "`" }
 
-// command returns a command line as this user types it: with the program as it was called, and with --data unless the
-// folder is the default. The words that are inserted are quoted for a shell, so that the line can be pasted.
+// command returns a command line as this user types it: the program as it was called, and --data unless the folder is
+// the default. Inserted words are quoted for a shell, so that the line can be pasted.
 func (a *app) command(format string, args ...any) string {
 	quoted := make([]any, len(args))
 	for i, arg := range args {
@@ -119,10 +119,10 @@ func (a *app) command(format string, args ...any) string {
 	return line
 }
 
-// proposed matches a command in a sentence of a workflow, which does not know how a person calls the program.
+// proposed matches a command in a sentence of a workflow, which does not know how the user calls the program.
 var proposed = regexp.MustCompile("`collabui ([^`]+)`")
 
-// pasteable returns the reason for which a run waits, with the commands in it as this user types them.
+// pasteable returns the reason why a run waits, with the commands in it as this user types them.
 func (a *app) pasteable(reason string) string {
 	return proposed.ReplaceAllStringFunc(reason, func(found string) string {
 		return a.typed("%s", raw(proposed.FindStringSubmatch(found)[1]))
@@ -132,7 +132,7 @@ func (a *app) pasteable(reason string) string {
 // raw is a part of a command line that is quoted already.
 type raw string
 
-// operand returns a name or a path as an argument of a command: no program takes it for a flag.
+// operand returns a name or a path as an argument of a command, in a form that no program takes for a flag.
 func operand(word string) string {
 	if strings.HasPrefix(word, "-") {
 		word = "./" + word
@@ -154,13 +154,13 @@ func isTerminal(w io.Writer) bool {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// say prints a line to w. Errors of a terminal or a pipe are not reported.
+// say prints a line to w. Errors of a terminal or a pipe are ignored.
 func say(w io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(w, printable(fmt.Sprintf(format, args...))+"\n")
 }
 
-// printable returns a text without control characters but tabs and line breaks: texts of pages, models and servers are
-// in it, which could steer a terminal.
+// printable returns a text without control characters except tabs and line breaks. It may contain text of pages, models
+// and servers, whose control characters could manipulate a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsPrint(r) {

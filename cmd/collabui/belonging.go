@@ -10,16 +10,16 @@ import (
 	"github.com/collabui/collabui/workers"
 )
 
-// here returns a context in which workflows are started that belong to the store of this session and, unless run is
-// empty, drive that run.
+// here returns a context for starting workflows that belong to the store of this session and, unless run is empty,
+// drive that run.
 func (s *session) here(ctx context.Context, run string) (context.Context, error) {
 	own, err := store.Identify(ctx, s.bucket)
 
 	return activities.Belonging{Store: own.ID, Where: workers.Where(s.ends), Run: run}.In(ctx), err
 }
 
-// claim makes the namespace of this session the one that drives a run, reports it if another one did until now, and
-// returns the context in which the run is started.
+// claim makes the namespace of this session the one that drives a run, reports it if another one drove the run before,
+// and returns the context in which the run is started.
 func (s *session) claim(ctx context.Context, run string) (context.Context, error) {
 	own, err := store.Identify(ctx, s.bucket)
 	if err != nil {

@@ -39,8 +39,8 @@ func (o childOptions) lifetime(ctx context.Context) context.Context {
 	return ctx
 }
 
-// workerEndpoints returns the endpoints of the environment if they are complete, as a supervisor passes them, otherwise
-// those of the data folder. A server of policies alone needs only the store, and the codec server neither.
+// workerEndpoints returns the environment's endpoints if they are complete, as a supervisor passes them, and otherwise
+// the data folder's. A policy server needs only the store, and the codec server not even that.
 func (a *app) workerEndpoints(roles []string) (config.Endpoints, error) {
 	e, err := config.FromEnv()
 	if err != nil || e.Complete() == nil {

@@ -86,7 +86,7 @@ func (s *session) control(ctx context.Context, verb, run string, asked workflows
 	}
 	out := struct {
 		workflows.Status
-		Running map[string]int `json:"running,omitempty"` // of a run that is paused: activities that go on to their end
+		Running map[string]int `json:"running,omitempty"` // of a paused run: activities that continue to their end
 	}{status, waits.Running}
 
 	return s.print(out, func(w io.Writer) {
@@ -101,10 +101,10 @@ func (s *session) control(ctx context.Context, verb, run string, asked workflows
 	})
 }
 
-// update sends an update to the workflow of a run, and waits until the workflow has applied it. The error is a
+// update sends an update to the workflow of a run and waits until the workflow has applied it. The error is a
 // serviceerror.NotFound if the run has no open workflow.
 func (s *session) update(ctx context.Context, name, run string, asked, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // without a worker, no update is answered
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // no update completes without a worker
 	defer cancel()
 	h, err := s.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: run, UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{asked},
@@ -124,7 +124,7 @@ func (s *session) update(ctx context.Context, name, run string, asked, out any) 
 	return fault.New(fault.Invalid, "%s %s: %w", name, run, err)
 }
 
-// userName returns the name of the user, for records of what people change.
+// userName returns the name of the user, for the records of people's changes.
 func userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

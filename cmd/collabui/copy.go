@@ -17,14 +17,14 @@ import (
 	"github.com/collabui/collabui/internal/store/transfer"
 )
 
-// Variables with the keys of the other object store. With the suffix _FILE they name files that hold the keys.
+// Variables with the keys of the other object store. With the suffix _FILE they name files that contain the keys.
 const (
 	envOtherAccess = "COLLABUI_OTHER_S3_ACCESS_KEY"
 	envOtherSecret = "COLLABUI_OTHER_S3_SECRET_KEY"
 	envOtherToken  = "COLLABUI_OTHER_S3_SESSION_TOKEN"
 )
 
-// ownStore is how people name their own store as one end of a copy.
+// ownStore is the name of the own store as one end of a copy.
 const ownStore = "store"
 
 func copyCmd(a *app) *cobra.Command {
@@ -82,7 +82,7 @@ func (a *app) runCopy(ctx context.Context, source, target string, runs []string)
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// openFolder opens a folder with objects, which it makes if that is to be filled.
+// openFolder opens a folder of objects, and creates it if fill is set.
 func openFolder(dir string, fill bool) (store.Bucket, error) {
 	var err error
 	if fill {
@@ -97,8 +97,8 @@ func openFolder(dir string, fill bool) (store.Bucket, error) {
 	return store.Backup{Files: store.Files{Dir: dir}}, nil
 }
 
-// openPlace opens one end of a copy: the own store, a folder, or a bucket on an S3 server. fill means that objects are
-// copied into it, so that a folder need not exist.
+// openPlace opens one end of a copy: the own store, a folder, or a bucket on an S3 server. If fill is set, objects are
+// copied into it, so a folder need not exist.
 func (a *app) openPlace(ctx context.Context, place string, fill bool) (store.Bucket, error) {
 	if place == ownStore {
 		b, _, err := a.bucket()

@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// forecast returns what all calls of a run will have cost at its end, if the epochs that are left cost as much as those
-// that are committed. It returns 0 before the first commit.
+// forecast returns the cost of all calls of a run at its end, if the remaining epochs cost as much as the committed
+// ones. It returns 0 before the first commit.
 func forecast(all []runs.Spending, committed, epochs int) float64 {
 	before, inEpochs := 0.0, 0.0
 	for _, s := range all {
@@ -28,7 +28,7 @@ func forecast(all []runs.Spending, committed, epochs int) float64 {
 	return before + inEpochs*float64(epochs)/float64(committed)
 }
 
-// costText prints what calls to chat endpoints took: in all, and by role and model.
+// costText prints the cost of calls to chat endpoints: in all, and by role and model.
 func (st status) costText(w io.Writer) {
 	if st.Spent == nil {
 		return
@@ -59,7 +59,7 @@ func (st status) costText(w io.Writer) {
 	}
 }
 
-// tokensText returns the tokens that calls took, and for how many of the calls they are estimated.
+// tokensText returns the tokens that calls used, and for how many of the calls they are estimated.
 func tokensText(s runs.Spent) string {
 	if s.Estimated == 0 {
 		return fmt.Sprintf("%d tokens", s.Tokens)

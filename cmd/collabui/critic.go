@@ -16,7 +16,7 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// creditReport is the answer of show RUN critic.
+// creditReport is the output of show RUN critic.
 type creditReport struct {
 	Run    string `json:"run"`
 	Critic string `json:"critic"`
@@ -88,7 +88,7 @@ func (r creditReport) text(w io.Writer) {
 	printCalibration(w, r.Check)
 }
 
-// printLabels prints the labels against the judge's, in all and by action type, and against outcomes.
+// printLabels prints how the labels compare with the judge's, in all and by action type, and with outcomes.
 func printLabels(w io.Writer, c *credit.Check) {
 	say(w, "%-18s %9s %9s %9s   %9s", "judge \\ critic", "1", "0", "∅", "agreement")
 	for i, name := range []string{"1", "0", "∅ (unknown)"} {
@@ -115,7 +115,7 @@ func printAgreement(w io.Writer, name string, c credit.Confusion) {
 	say(w, "%-18s %9d %9d %9d   %9s of %d", name, label(0), label(1), label(2), agreement, n)
 }
 
-// printCalibration prints what only a critic that is a model has: scores, and answers that had to be repaired.
+// printCalibration prints what only a model critic has: scores, and answers that had to be repaired.
 func printCalibration(w io.Writer, c *credit.Check) {
 	graded := false
 	for _, b := range c.Bins {

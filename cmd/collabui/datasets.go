@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/trainer/rows"
 )
 
-// dataSets returns the data sets of an epoch, or of stage 1 for epoch 0. Before stage 1 has data it returns none.
+// dataSets returns the data sets of an epoch, or of stage 1 for epoch 0. It returns nothing before stage 1 has data.
 func dataSets(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) ([]rows.Set, error) {
 	template, err := rules.Template(s)
 	if err != nil {
@@ -83,7 +83,7 @@ func levelSets(ctx context.Context, b store.Bucket, run runs.Run, system string)
 	return sets, nil
 }
 
-// demonstrations returns the data of a stage 1 without levels.
+// demonstrations returns the data of stage 1 in a run without levels.
 func demonstrations(ctx context.Context, b store.Bucket, run runs.Run) ([]domain.Pair, error) {
 	var pairs []domain.Pair
 	for i := 0; ; i++ {

@@ -19,10 +19,10 @@ func difference(recorded, given spec.Spec) string {
 	return b.String()
 }
 
-// nothing is the value of a key that a specification does not have.
+// nothing stands for the value of a key that a specification does not have.
 const nothing = "nothing"
 
-// differing returns the values of both specifications by the keys in which they differ.
+// differing returns the values of both specifications for the keys in which they differ.
 func differing(x, y spec.Spec) map[string][2]string {
 	a, b := fields(x), fields(y)
 	out := map[string][2]string{}
@@ -44,7 +44,7 @@ func differing(x, y spec.Spec) map[string][2]string {
 
 // fields returns the values of a specification by their dotted paths.
 func fields(s spec.Spec) map[string]string {
-	raw, _ := json.Marshal(s) // plain values always encode
+	raw, _ := json.Marshal(s) // plain values can always be encoded
 	var v map[string]any
 	_ = json.Unmarshal(raw, &v)
 	out := map[string]string{}

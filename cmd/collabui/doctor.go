@@ -21,7 +21,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// finding is one line of the doctor.
+// finding is one line of doctor's output.
 type finding struct {
 	What   string `json:"what"`
 	OK     bool   `json:"ok"`
@@ -65,7 +65,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 // trialLimit bounds a trial of the store, which takes about 20 requests, one after the other.
 const trialLimit = 20 * time.Second
 
-// promises tries what the store must promise. A store that cannot be reached is not tried.
+// promises tries what the store must promise. It skips a store that cannot be reached.
 func (a *app) promises(ctx context.Context) []finding {
 	if _, alive := supervisor.Read(a.data); !alive && !a.cluster {
 		return nil
@@ -93,7 +93,7 @@ func (a *app) promises(ctx context.Context) []finding {
 	return []finding{f}
 }
 
-// whatAStorePromises is where people read about promises of stores.
+// whatAStorePromises is the section of the documentation about the promises of stores.
 const whatAStorePromises = "\"What a store must promise\" in docs/guarantees.md"
 
 func (f finding) text(w io.Writer) {
@@ -107,8 +107,8 @@ func (f finding) text(w io.Writer) {
 	}
 }
 
-// machine checks this machine. On a cluster a missing browser or service program is not a failure: only people know
-// which host needs them.
+// machine checks this machine. On a cluster a missing browser or service program does not count as a failure: only
+// people know which host needs them.
 func (a *app) machine() []finding {
 	cpu := finding{What: "cpu", OK: true, Detail: fmt.Sprintf("%d cores, %s/%s, small-policy kernel %s",
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, tinylm.Kernel())}
@@ -129,7 +129,7 @@ func (a *app) machine() []finding {
 	return append([]finding{cpu, chromium, servicesProgram()}, a.disk()...)
 }
 
-// servicesProgram checks that the program of the local services is next to this one.
+// servicesProgram checks that the program of the local services is in the same folder as this one.
 func servicesProgram() finding {
 	self, _ := os.Executable()
 	path := filepath.Join(filepath.Dir(self), "collabui-local")

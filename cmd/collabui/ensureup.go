@@ -45,8 +45,8 @@ func (a *app) ensureUp(ctx context.Context, o upOptions) error {
 	return a.awaitUp(ctx, ended)
 }
 
-// startSupervisor starts `up --foreground` in a new session, so it survives this terminal. The channel is
-// closed when it ends.
+// startSupervisor starts `up --foreground` in a new session, so that it survives this terminal. The channel is closed
+// when the supervisor ends.
 func (a *app) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *app) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, er
 
 func (a *app) supervisorLog() string { return supervisor.LogPath(a.data, "supervisor") }
 
-// agrees refuses addresses and numbers that differ from those of the running supervisor: they would be ignored.
+// agrees returns an error if addresses or numbers differ from the running supervisor's, because they would be ignored.
 func (a *app) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
 	asked := map[supervisor.Name]string{
 		supervisor.Temporal: e.Temporal,
@@ -103,7 +103,7 @@ func (a *app) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
 	return nil
 }
 
-// awaitUp waits until the supervisor of the data folder is ready, or the one that was started has ended.
+// awaitUp waits until the supervisor of the data folder is ready, or the started one has ended.
 func (a *app) awaitUp(ctx context.Context, ended <-chan struct{}) error {
 	const limit = 2 * time.Minute
 	for end := time.Now().Add(limit); time.Now().Before(end); {

@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// envOptions are the flags of commands that open an environment outside of a run.
+// envOptions are the flags of commands that open an environment outside a run.
 type envOptions struct {
 	spec string
 	tabs int
@@ -39,8 +39,7 @@ func (o *envOptions) open(name string) (envadapters.Suite, error) {
 	return catalog.OpenEnvironment(options, catalog.Places{Browsers: 1, Tabs: o.atOnce()})
 }
 
-// options returns the options of an environment of a run's specification by its name there, or of any other
-// environment.
+// options returns the options of an environment that a run's specification names, or of any other environment.
 func (o *envOptions) options(name string, s spec.Spec) (envadapters.Options, error) {
 	if _, ok := s.Environments[name]; ok || name == s.Environment {
 		return s.Where(name), nil
@@ -49,7 +48,7 @@ func (o *envOptions) options(name string, s spec.Spec) (envadapters.Options, err
 	return o.resolve(name)
 }
 
-// resolve returns the options of an adapter, of a name under environments of --spec, or of an address.
+// resolve returns the options for the name of an adapter, for a name under environments in --spec, or for an address.
 func (o *envOptions) resolve(name string) (envadapters.Options, error) {
 	if o.spec != "" {
 		s, err := loadSpec(o.spec)
@@ -74,14 +73,14 @@ func (o *envOptions) resolve(name string) (envadapters.Options, error) {
 	return options, err
 }
 
-// addressed is the adapter of environments that are named by an address.
+// addressed is the adapter of environments that are given by address.
 const addressed = "openenv"
 
 func isAddress(name string) bool {
 	return strings.HasPrefix(name, "ws://") || strings.HasPrefix(name, "wss://")
 }
 
-// findAdapter returns an adapter by its name, or an invalid fault that lists all adapters.
+// findAdapter returns the adapter of a name, or an invalid fault that lists all adapters.
 func findAdapter(name string) (catalog.Environment, error) {
 	e, ok := catalog.FindEnvironment(name)
 	if !ok {
@@ -92,7 +91,7 @@ func findAdapter(name string) (catalog.Environment, error) {
 	return e, nil
 }
 
-// applyEnvironment sets data or servers from COLLABUI_NAME.
+// applyEnvironment sets data or servers from the variable COLLABUI_NAME.
 func applyEnvironment(e catalog.Environment, to *envadapters.Options) {
 	value := os.Getenv("COLLABUI_" + strings.ToUpper(e.Name))
 	if value == "" {

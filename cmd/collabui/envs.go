@@ -75,7 +75,7 @@ func (a *app) explainEnvironment(name string) error {
 	})
 }
 
-// listed is what an environment offers on this machine.
+// listed describes what an environment offers on this machine.
 type listed struct {
 	Name     string                  `json:"name"`
 	About    string                  `json:"about"`
@@ -89,7 +89,8 @@ type listed struct {
 	Splits   map[string][]string     `json:"splits,omitempty"` // names of templates, by split
 }
 
-// look opens an environment and lists its templates. If it cannot be opened, the answer says what it lacks.
+// look opens an environment and lists its templates. If the environment cannot be opened, the result describes what it
+// lacks.
 func look(e catalog.Environment) (listed, error) {
 	l := listed{Name: e.Name, About: e.About, Recorded: e.Recorded, Level: envadapters.Dead, Fix: e.Get}
 	suite, err := (&envOptions{tabs: 1}).open(e.Name)
@@ -146,7 +147,7 @@ func (l listed) text(w io.Writer) {
 	say(w, "              templates: %s", strings.Join(splits, ", "))
 }
 
-// printUse says how to get an environment, and how a specification names it.
+// printUse explains how to get an environment, and how a specification names it.
 func printUse(w io.Writer, e catalog.Environment) {
 	say(w, "\nTo get it: %s", e.Get)
 	if len(e.Takes) == 0 {

@@ -59,7 +59,7 @@ func (a *app) runEnvsCheck(ctx context.Context, o checkOptions, args []string) e
 		if err != nil {
 			return err
 		}
-		absent := !there && len(args) == 0 // where all are checked, an environment may lack something
+		absent := !there && len(args) == 0 // if all are checked, an environment may be missing
 		passed = passed && (ok || absent)
 	}
 	if !passed {
@@ -113,8 +113,8 @@ func (a *app) printHealth(name string, suite envadapters.Suite, h envadapters.He
 	})
 }
 
-// tasksToCheck returns a task of every template, each once, in the first split that has it. With a number of templates
-// per split it draws them evenly.
+// tasksToCheck returns one task of every template, in the first split that has it. If the number of templates per split
+// is limited, it draws them evenly.
 func tasksToCheck(suite envadapters.Suite, perSplit int, seed uint64) ([]domain.Task, error) {
 	var tasks []domain.Task
 	seen := map[string]bool{}
@@ -146,7 +146,7 @@ func tasksToCheck(suite envadapters.Suite, perSplit int, seed uint64) ([]domain.
 	return tasks, nil
 }
 
-// checked counts the outcomes of checked tasks.
+// checked counts the outcomes of the tasks.
 type checked struct {
 	all, good, identical, experts, solved int
 }
@@ -164,13 +164,13 @@ func (c *checked) add(r acceptance.Report) {
 	count(&c.solved, r.Expert == acceptance.Solves)
 }
 
-// checkPlays is how often a task is checked whose environments break.
+// checkPlays is how often a task is tried if its environments break.
 const checkPlays = 3
 
-// taskCheck is what became of the check of a task.
+// taskCheck is the outcome of checking a task.
 type taskCheck struct {
 	report acceptance.Report
-	broken []error // of environments that broke, which is no fault of the task
+	broken []error // errors of environments that broke, for which the task is not to blame
 }
 
 // checkTask checks a task, again if the environment breaks.
@@ -192,7 +192,7 @@ func checkTask(ctx context.Context, suite envadapters.Suite, task domain.Task) (
 	return c
 }
 
-// checkTasks plays tasks concurrently and prints their reports in order, each as soon as it can.
+// checkTasks plays tasks concurrently and prints their reports in order, each as soon as possible.
 func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOptions) (bool, error) {
 	tasks, err := tasksToCheck(suite, o.tasks, o.seed)
 	if err != nil {
@@ -203,7 +203,7 @@ func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOp
 		checks[i] = make(chan taskCheck, 1)
 	}
 	var players errgroup.Group
-	players.SetLimit(o.env.atOnce() + 1) // and the goroutine that starts them
+	players.SetLimit(o.env.atOnce() + 1) // including the goroutine that starts them
 	players.Go(func() error {
 		for i, task := range tasks {
 			players.Go(func() error {

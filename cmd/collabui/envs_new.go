@@ -60,7 +60,8 @@ func (a *app) runEnvsNew(o newOptions, name string) error {
 	})
 }
 
-// newPython writes an environment in Python. Its commands name this program by its path, wherever they are typed.
+// newPython writes an environment in Python. Its commands name this program by its path, so that they work in any
+// folder.
 func (a *app) newPython(o newOptions, name string) error {
 	files, err := scaffold.NewPython(o.dir, name, catalog.EnvironmentNames())
 	if err != nil {
@@ -88,8 +89,8 @@ func (a *app) newPython(o newOptions, name string) error {
 	})
 }
 
-// pythonCommands returns what is typed next for an environment in Python in a folder: program is this program, and pkg
-// what pip installs.
+// pythonCommands returns the commands to type next for an environment in Python in a folder: program is this program,
+// and pkg is what pip installs.
 func pythonCommands(a *app, dir, program, pkg string) []string {
 	in := func(name string) string { return operand(filepath.Join(dir, name)) }
 

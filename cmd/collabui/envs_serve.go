@@ -73,7 +73,7 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 	return usualBounds.serve(ctx, l, keyed(handler, config.Live(openenv.EnvKey, key)))
 }
 
-// keyed refuses requests without one of the keys; /health needs none.
+// keyed rejects requests without one of the keys, except requests for /health.
 func keyed(h http.Handler, keys func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/health" && !serving.Allowed(r, keys) {
@@ -84,10 +84,10 @@ func keyed(h http.Handler, keys func() string) http.Handler {
 	})
 }
 
-// bounds limits what clients can hold.
+// bounds limits the resources that clients can hold.
 type bounds struct {
-	connections int           // at the same time; others wait until one ends
-	idle        time.Duration // after which a connection without a session is closed
+	connections int           // at the same time; further ones wait until one ends
+	idle        time.Duration // time after which a connection without a session is closed
 }
 
 // usualBounds leave room for the clients of thousands of workers.
@@ -98,7 +98,7 @@ func (b bounds) serve(ctx context.Context, l net.Listener, h http.Handler) error
 	server := &http.Server{
 		Handler:           serving.Guarded(l, h),
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       time.Minute, // of a request that becomes no session
+		ReadTimeout:       time.Minute, // of a request that does not become a session
 		IdleTimeout:       b.idle,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },

@@ -33,7 +33,7 @@ func (a *app) showEpisode(ctx context.Context, b store.Bucket, run, place string
 	return a.print(e, e.text)
 }
 
-// label returns the critic's label of a cell of a step as a mark, a blank if there is none.
+// label returns the critic's label of a cell of a step as a mark, or a blank if there is no label.
 func (e storedEpisode) label(step, cell int) string {
 	label, ok := e.Label(step, cell)
 	if !ok {

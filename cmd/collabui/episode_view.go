@@ -30,7 +30,7 @@ func (e storedEpisode) text(w io.Writer) {
 	_, _ = io.WriteString(w, printable(text.String()))
 }
 
-// ending says how the episode ended.
+// ending describes how the episode ended.
 func (e storedEpisode) ending() string {
 	x := e.Episode
 	switch {
@@ -49,7 +49,7 @@ func (e storedEpisode) ending() string {
 	return fmt.Sprintf("not solved in %d steps", x.Outcome.Steps)
 }
 
-// screenOf returns the shown elements of a screen, at most so many.
+// screenOf returns at most so many of the elements that a screen shows.
 func screenOf(lines []string, most int) string {
 	more := ""
 	if len(lines) > most {
@@ -64,10 +64,10 @@ func screenOf(lines []string, most int) string {
 	return strings.Join(out, " | ") + more
 }
 
-// notAsked is shown for a cell that could no longer change the vote.
+// notAsked is shown for a cell that was skipped because it could not change the vote any more.
 const notAsked = "·"
 
-// matrix prints what every agent said, one line per agent and a column per round.
+// matrix prints what each agent answered, with one line per agent and one column per round.
 func (e storedEpisode) matrix(w io.Writer, step int) {
 	const wide = 34
 	s := e.Steps[step]
@@ -88,7 +88,7 @@ func (e storedEpisode) matrix(w io.Writer, step int) {
 	}
 }
 
-// decided says what was executed in a step, by which vote, and what came of it.
+// decided describes what was executed in a step, by which vote, and with what effect.
 func (e storedEpisode) decided(step int) string {
 	s := e.Steps[step]
 	v, voters := e.Vote(step)

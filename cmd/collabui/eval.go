@@ -89,7 +89,7 @@ func (a *app) runEval(ctx context.Context, o evalOptions, run string) error {
 	for _, r := range results {
 		of := struct {
 			runs.Result
-			Critic string `json:"critic"` // that trained the system
+			Critic string `json:"critic"` // the critic that trained the system
 		}{r, critic}
 		if err := a.print(of, nil); err != nil {
 			return err
@@ -99,7 +99,7 @@ func (a *app) runEval(ctx context.Context, o evalOptions, run string) error {
 	return nil
 }
 
-// evaluation is what one eval evaluates.
+// evaluation describes what one call of eval evaluates.
 type evaluation struct {
 	spec  spec.Spec
 	id    string // workflow ID
@@ -107,7 +107,7 @@ type evaluation struct {
 	items []rules.EvalItem
 }
 
-// plan says what is evaluated: the systems of the epoch, and the references of recorded tasks.
+// plan determines what is evaluated: the systems of the epoch, and the references for recorded tasks.
 func (o evalOptions) plan(ctx context.Context, b store.Bucket, run string) (evaluation, error) {
 	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
@@ -142,8 +142,8 @@ func (o evalOptions) plan(ctx context.Context, b store.Bucket, run string) (eval
 	return x, nil
 }
 
-// place returns the split to play on, and the systems that are shown with those of the run. Options that the run's
-// specification does not name are part of the environment's label, so that results on other data are never reused.
+// place returns the split to play on, and the systems that are shown beside the run's. Options that the run's
+// specification does not contain are part of the environment's label, so that results on other data are never reused.
 // Every recorded task is played once unless the number of episodes is set.
 func (o evalOptions) place(s spec.Spec) (rules.Split, []rules.EvalSystem, error) {
 	on := rules.Split{Name: o.split, Episodes: o.episodes}
@@ -168,7 +168,7 @@ func (o evalOptions) place(s spec.Spec) (rules.Split, []rules.EvalSystem, error)
 	return on, rules.References(), nil
 }
 
-// options returns the options of the environment to play in. It labels the split unless they are those of the run.
+// options returns the options of the environment to play in. It labels the split unless they are the run's own options.
 func (o evalOptions) options(s spec.Spec, on *rules.Split) (envadapters.Options, error) {
 	own := s.Where(s.Environment)
 	name := o.environment

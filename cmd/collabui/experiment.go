@@ -80,7 +80,7 @@ NAME is one of the files in examples/experiments, which are built in:
 	return c
 }
 
-// builtIn returns the names of the experiments that are built in, sorted.
+// builtIn returns the names of the built-in experiments, sorted.
 func builtIn() []string {
 	files, _ := fs.Glob(examples.Files, "experiments/*.yaml") // the pattern is valid
 	var names []string
@@ -91,7 +91,7 @@ func builtIn() []string {
 	return names
 }
 
-// loadExperiment reads an experiment that is built in, or one in a file.
+// loadExperiment reads a built-in experiment, or one from a file.
 func loadExperiment(name string) (design.Experiment, error) {
 	if slices.Contains(builtIn(), name) {
 		raw, err := examples.Files.ReadFile("experiments/" + name + ".yaml")
@@ -115,7 +115,7 @@ func loadExperiment(name string) (design.Experiment, error) {
 	return design.Parse(spec.Source{Name: name, Dir: filepath.Dir(abs)}, raw, readFile, catalog.All{})
 }
 
-// load returns the experiment that the options ask for.
+// load returns the experiment that the options specify.
 func (o experimentOptions) load(name string) (design.Experiment, error) {
 	x, err := loadExperiment(name)
 	if err != nil {
@@ -124,7 +124,7 @@ func (o experimentOptions) load(name string) (design.Experiment, error) {
 	if o.seeds != 0 {
 		x.Seeds = o.seeds
 	}
-	if x.Seeds < 2 || x.Seeds > 99 { // a file's own number was checked when it was read
+	if x.Seeds < 2 || x.Seeds > 99 { // the number in a file was checked when it was read
 		return x, fault.New(fault.Invalid, "--seeds must be from 2 to 99, not %d", x.Seeds)
 	}
 
@@ -166,7 +166,7 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, o playi
 	result := experiments.Experiment(x.Name).Result(v.Number)
 	for try := 1; ; try++ {
 		r, tested, err := result.May(ctx, s.bucket)
-		if err == nil && !tested && try > 2 { // at first, a version before this one may still be played
+		if err == nil && !tested && try > 2 { // at first, an earlier version may still be played
 			_, _, err = result.Must(ctx, s.bucket)
 		}
 		if err != nil {
@@ -197,7 +197,7 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, o playi
 	}
 }
 
-// publish writes the episodes of an experiment that has ended, if asked to, and prints its table.
+// publish prints the table of an experiment that has ended, and writes its episodes if csv names a file.
 func (s *session) publish(ctx context.Context, v experiments.Version, r experiments.Result, csv string) error {
 	if csv != "" {
 		if err := s.writeEpisodes(ctx, v.Experiment, csv); err != nil {
@@ -208,10 +208,10 @@ func (s *session) publish(ctx context.Context, v experiments.Version, r experime
 	return s.printTable(v, r)
 }
 
-// showExperiment returns a function that shows how far an experiment is, and the run of the arm that trains.
+// showExperiment returns a function that shows the progress of an experiment, and the run of the arm that trains.
 func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
 	var before workflows.ExperimentStatus
-	var began time.Time // when the arm that is played began; zero if nobody saw that
+	var began time.Time // when the arm being played began; zero if unknown
 
 	return func(v *viewer) {
 		var st workflows.ExperimentStatus
@@ -245,7 +245,8 @@ func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
 	}
 }
 
-// armsPlayed says how many arms are played and which is next. It forecasts what is left if the last arm took some time.
+// armsPlayed reports how many arms are played and which is next. It forecasts the remaining time if the last arm took
+// some time.
 func armsPlayed(st workflows.ExperimentStatus, took time.Duration) string {
 	text := fmt.Sprintf("%d of %d arms are played", st.Done, st.All)
 	if st.Arm != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/store/experiments"
 )
 
-// writeEpisodes writes every episode of every system of an experiment into a file, as experiments.Columns says.
-// A file that is there is replaced when all are read.
+// writeEpisodes writes every episode of every system of an experiment into a file with experiments.Columns. It replaces
+// an existing file once all episodes are read.
 func (s *session) writeEpisodes(ctx context.Context, x design.Experiment, path string) error {
 	var lines bytes.Buffer
 	w := csv.NewWriter(&lines)

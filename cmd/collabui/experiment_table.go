@@ -48,7 +48,7 @@ func episodesOf(x design.Experiment) string {
 	return strings.Join(out, ", ")
 }
 
-// printPower prints the contrasts, with the power of those that say what they expect.
+// printPower prints the contrasts, with the power of those that declare an expectation.
 func printPower(w io.Writer, x design.Experiment) {
 	for _, c := range x.Contrasts {
 		line := "  contrast " + c.String()
@@ -66,7 +66,7 @@ func printPower(w io.Writer, x design.Experiment) {
 	}
 }
 
-// printTable prints the result of an experiment, and fails if a claim does not hold.
+// printTable prints the result of an experiment. It returns an error if a claim does not hold.
 func (s *session) printTable(v experiments.Version, r experiments.Result) error {
 	x := v.Experiment
 	err := s.print(r, func(w io.Writer) {
@@ -110,7 +110,7 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 	return nil
 }
 
-// updatesLine says how many updates of an arm counted.
+// updatesLine reports how many updates of an arm counted.
 func updatesLine(arm string, u experiments.Updates) string {
 	line := fmt.Sprintf("updates of %s: %d of %d counted", arm, u.Counted, u.All)
 	if u.Counted == 0 {
@@ -120,7 +120,7 @@ func updatesLine(arm string, u experiments.Updates) string {
 	return line
 }
 
-// chosen marks val, on which systems were chosen.
+// chosen marks val, the split by which systems were chosen.
 func chosen(split string) string {
 	if _, name := design.Elsewhere(split); name != domain.SplitVal {
 		return ""

@@ -158,7 +158,7 @@ func exportPolicy(ctx context.Context, b store.Bucket, digest, dir string) (int,
 	return len(sums), store.GetFiles(ctx, b, sums, dir)
 }
 
-// exported is what an export wrote.
+// exported describes what an export wrote.
 type exported struct {
 	Out    string          `json:"out"`
 	Files  int             `json:"files"`            // including README.md and SHA256SUMS
@@ -179,7 +179,7 @@ func (x exported) text(w io.Writer) {
 		x.System.Epoch, len(x.System.Agents), filepath.Join(x.Out, infer.SystemDir))
 }
 
-// export writes the data sets and the system of a run. What it wrote before an error stays; SHA256SUMS is written last.
+// export writes the data sets and the system of a run. Files written before an error stay; SHA256SUMS is written last.
 func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (exported, error) {
 	x := exported{Out: o.out, Rows: map[string]int{}}
 	sys, err := infer.Find(ctx, b, run, o.epoch)

@@ -27,7 +27,7 @@ const (
 // formats lists the values of --as.
 var formats = []string{asATIF, asInspect, asCSV, asJSON}
 
-// converted is what an export for other tools wrote.
+// converted describes what an export for other tools wrote.
 type converted struct {
 	Out      string `json:"out"`
 	Format   string `json:"format"`
@@ -119,7 +119,7 @@ func (x *converted) tables(ctx context.Context, b store.Bucket, run runs.Run) er
 	return nil
 }
 
-// atif writes a trajectory for each episode.
+// atif writes one trajectory per episode.
 func (x *converted) atif(ctx context.Context, b store.Bucket, run runs.Run, o exportOptions) error {
 	epochs, err := epochsOf(ctx, b, run, o.epoch)
 	if err != nil {
@@ -145,9 +145,9 @@ func (x *converted) atif(ctx context.Context, b store.Bucket, run runs.Run, o ex
 	return nil
 }
 
-// epochsOf returns all epochs that have a plan, or the one that was asked for, which must have one.
+// epochsOf returns all epochs that have a plan, or only the requested one, which must have a plan.
 func epochsOf(ctx context.Context, b store.Bucket, run runs.Run, asked string) ([]int, error) {
-	number, _ := strconv.Atoi(asked) // checked before
+	number, _ := strconv.Atoi(asked) // checked earlier
 	var out []int
 	for epoch := max(1, number); ; epoch++ {
 		planned, err := run.Slots(epoch).Exists(ctx, b)
@@ -165,8 +165,8 @@ func epochsOf(ctx context.Context, b store.Bucket, run runs.Run, asked string) (
 	}
 }
 
-// each calls use with the end of every slot of an epoch, in order, and counts it. Slots that have not ended are left
-// out.
+// each calls use with the end of every slot of an epoch, in order, and counts the slots. It skips slots that have not
+// ended.
 func (x *converted) each(
 	ctx context.Context, b store.Bucket, run runs.Run, epoch int, use func(interop.Episode) error,
 ) error {

@@ -28,7 +28,7 @@ var cardText string
 
 var cardTemplate = template.Must(template.New("").Funcs(template.FuncMap{"purpose": purpose}).Parse(cardText))
 
-// purpose says who reads a file.
+// purpose describes the readers of a file.
 func purpose(f rows.File) string {
 	switch {
 	case f.Format == rows.Preference:
@@ -40,7 +40,7 @@ func purpose(f rows.File) string {
 	return "LLaMA-Factory, SFT: `" + f.Dataset + "`"
 }
 
-// dataCard is what the card of an export says: facts of the run.
+// dataCard holds the contents of an export's card: facts about the run.
 type dataCard struct {
 	Run         string
 	Epoch       int  // 0 is stage 1
@@ -51,13 +51,13 @@ type dataCard struct {
 	Columns     []string
 	Empty       string       // files without rows
 	Example     *rows.Config // what the examples train on
-	Critic      string       // what calls an answer right
-	Texts       string       // whose texts the rows have
+	Critic      string       // what labels an answer as right
+	Texts       string       // source of the texts in the rows
 	Screenshots int
 	System      string
 }
 
-// readme returns the README.md of an export: the card of its data sets, and how its system is used.
+// readme returns the README.md of an export, which describes its data sets and how to use its system.
 func readme(
 	ctx context.Context, b store.Bucket, sys infer.System, written *infer.Exported, epoch int,
 	sets []rows.Set, files map[string][]byte,
@@ -112,14 +112,15 @@ func (c *dataCard) findFacts(ctx context.Context, b store.Bucket, s spec.Spec, e
 	return nil
 }
 
-// fact adds a line of a table. Names of models are whatever a specification says.
+// fact adds a line to a table. It escapes the value, because a specification may contain any text as the name of a
+// model.
 func (c *dataCard) fact(name, value string) {
 	c.Facts = append(c.Facts, [2]string{name, inTable.Replace(agents.Line(value, 300))})
 }
 
 var inTable = strings.NewReplacer("|", "\\|", "<", "&lt;")
 
-// findEnvironment says what the run trained on, and whose texts its screens show.
+// findEnvironment fills in what the run trained on, and the source of the texts on its screens.
 func (c *dataCard) findEnvironment(s spec.Spec) {
 	o := s.Where(s.Environment)
 	suites := []string{o.Suite}
@@ -137,7 +138,7 @@ func (c *dataCard) findEnvironment(s spec.Spec) {
 	c.Texts = strings.Join(texts, "; ")
 }
 
-// ofEpoch says how the pairs of an epoch were made.
+// ofEpoch describes how the pairs of an epoch were made.
 func (c *dataCard) ofEpoch(s spec.Spec, epoch int) {
 	c.Critic = rules.CriticName(s, catalog.All{})
 	c.fact("data of", fmt.Sprintf("epoch %d", epoch))
@@ -151,7 +152,7 @@ func (c *dataCard) ofEpoch(s spec.Spec, epoch int) {
 			fmt.Sprintf("the agents' own policies at temperature %g", s.Adversary.Temperature)))
 }
 
-// ofStage1 says how the data of stage 1 were made.
+// ofStage1 describes how the data of stage 1 were made.
 func (c *dataCard) ofStage1(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	c.fact("data of", "stage 1")
 	c.Critic = "the environment's expert"
@@ -171,7 +172,7 @@ func (c *dataCard) ofStage1(ctx context.Context, b store.Bucket, s spec.Spec) er
 	return nil
 }
 
-// describe fills in what the files hold.
+// describe fills in what the files contain.
 func (c *dataCard) describe(sets []rows.Set, files map[string][]byte) {
 	for _, x := range c.Configs {
 		for _, f := range x.Features {
@@ -197,8 +198,8 @@ func (c *dataCard) describe(sets []rows.Set, files map[string][]byte) {
 	}
 }
 
-// exampleOf returns what the examples train on: the first rows with wrong answers if there are any. Samples have none:
-// neither program trains on recorded advantages by itself.
+// exampleOf returns what the examples train on: the first rows with wrong answers, if there are any. It returns nil for
+// samples, because neither program trains on recorded advantages by itself.
 func exampleOf(configs []rows.Config) *rows.Config {
 	var found *rows.Config
 	for i, x := range configs {

@@ -58,7 +58,7 @@ func itemsIn(ctx context.Context, b store.Bucket, run runs.Run) ([]string, error
 	return slices.Compact(out), err
 }
 
-// log creates a log of Inspect, calls fill with it, and writes it. Fill reports whether all samples are there.
+// log creates a log of Inspect, calls fill with it, and writes it. fill reports whether all samples are there.
 func (x *converted) log(
 	ctx context.Context, b store.Bucket, run runs.Run, name, model string, fill func(*interop.InspectLog) (bool, error),
 ) (err error) {

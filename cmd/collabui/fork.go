@@ -103,13 +103,13 @@ func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
 	return s.goOn(ctx, workflows.RunInput{Name: o.name}, o.detach)
 }
 
-// forked is the answer of fork.
+// forked is the output of fork.
 type forked struct {
 	Name string `json:"name"`
 	runs.Origin
-	Objects    int    `json:"objects"`    // that are shared
+	Objects    int    `json:"objects"`    // objects that are shared
 	Whole      int    `json:"whole"`      // the last epoch that stays valid as a whole
-	Recomputed string `json:"recomputed"` // the first thing of the next epoch that is not; empty if there is none
+	Recomputed string `json:"recomputed"` // first step of the next epoch that does not stay valid; empty if all do
 	Tests      bool   `json:"tests"`      // evaluations at the end stay valid for systems that are shared
 }
 
@@ -136,7 +136,7 @@ func (x forked) text(w io.Writer) {
 	}
 }
 
-// isRun reports whether an argument of train is the name of a run, and not a file.
+// isRun reports whether an argument of train names a run rather than a file.
 func isRun(arg string) bool {
 	_, err := os.Stat(arg)
 

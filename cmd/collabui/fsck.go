@@ -35,7 +35,7 @@ that nothing references.`,
 	}
 }
 
-// fsckGC lets the collector run less often: little of what fsck reads stays in memory.
+// fsckGC makes the garbage collector run less often: little of what fsck reads stays in memory.
 const fsckGC = 400
 
 func (a *app) runFsck(ctx context.Context, names []string) error {
@@ -67,7 +67,7 @@ func (a *app) runFsck(ctx context.Context, names []string) error {
 }
 
 // objects returns the store to verify: the files of this data folder's own S3 server, whether it runs or not, or the
-// store at an address. While no services run, an address in the environment is that of the store, as for all commands.
+// store at an address. If no services run, the address comes from the environment, as for all commands.
 func (a *app) objects() (store.Bucket, error) {
 	dir, own := supervisor.Objects(a.data)
 	_, alive := supervisor.Read(a.data)
@@ -80,7 +80,8 @@ func (a *app) objects() (store.Bucket, error) {
 	return b, err
 }
 
-// verifyObjects verifies the objects of the named runs, or of the whole store, and returns the names of these runs.
+// verifyObjects verifies the objects of the named runs, or of the whole store, and returns the names of the verified
+// runs.
 func verifyObjects(ctx context.Context, b store.Bucket, names []string) (verify.Report, []string, error) {
 	if len(names) == 1 {
 		report, err := verify.FsckRun(ctx, b, names[0])

@@ -9,14 +9,14 @@ import (
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
 
-// goneEvery is the time between two looks at whether the services of the data folder still run.
+// goneEvery is the interval between checks whether the services of the data folder still run.
 const goneEvery = time.Second
 
-// errGone ends what is attached to services that were stopped or killed.
+// errGone ends a command attached to services that were stopped or killed.
 var errGone = errors.New("the services have ended")
 
-// guard ends the command once the services of the data folder have ended, or run as other processes, until stop is
-// called. Without a supervisor, nothing is known of the services.
+// guard ends the command once the services of the data folder have ended or been replaced by other processes, until
+// stop is called. Without a supervisor, nothing is known about the services.
 func (a *app) guard() (stop func()) {
 	began, alive := supervisor.Read(a.data)
 	if a.leave == nil || a.cluster || !alive {
@@ -40,7 +40,7 @@ func (a *app) guard() (stop func()) {
 	return stop
 }
 
-// gone returns a transient fault that names the command that helps if a context ended because the services did.
+// gone returns a transient fault that names the remedy, if a context ended because the services did.
 func (a *app) gone(ctx context.Context) error {
 	if !errors.Is(context.Cause(ctx), errGone) {
 		return nil

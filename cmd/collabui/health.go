@@ -24,10 +24,10 @@ import (
 	"github.com/collabui/collabui/workers"
 )
 
-// probeLimit bounds every check of a service. They run concurrently, so that all answers are there within 3 seconds.
+// probeLimit bounds every check of a service. The checks run concurrently, so all results are there within 3 seconds.
 const probeLimit = 2500 * time.Millisecond
 
-// services checks the services of the data folder, or those of the cluster.
+// services checks the services of the data folder or of the cluster.
 func (a *app) services(ctx context.Context) []finding {
 	var out []finding
 	if !a.cluster {
@@ -52,7 +52,7 @@ func (a *app) services(ctx context.Context) []finding {
 	return append(out, a.probe(ctx, e)...)
 }
 
-// probe makes one request to every service and returns a finding for each, policy servers apart.
+// probe makes one request to every service and returns a finding for each, except for policy servers.
 func (a *app) probe(ctx context.Context, e config.Endpoints) []finding {
 	d := diagnosis{app: a}
 	if !a.cluster {
@@ -79,7 +79,7 @@ func (a *app) probe(ctx context.Context, e config.Endpoints) []finding {
 	return out
 }
 
-// silent returns the findings that are not all right, or nil.
+// silent returns the findings that report a problem, or nil.
 func silent(all []finding) (bad []finding) {
 	for _, f := range all {
 		if !f.OK {
@@ -90,23 +90,23 @@ func silent(all []finding) (bad []finding) {
 	return bad
 }
 
-// fails reports whether a service is among the findings that are not all right.
+// fails reports whether a service is among the findings that report a problem.
 func fails(all []finding, name supervisor.Name) bool {
 	return slices.ContainsFunc(all, func(f finding) bool { return !f.OK && f.What == name })
 }
 
-// diagnosis checks services.
+// diagnosis is a check of the services.
 type diagnosis struct {
 	*app
-	state supervisor.State // what the supervisor knows
+	state supervisor.State // the supervisor's record of the services
 }
 
-// finding returns what is known of a service: err says what is wrong.
+// finding returns the finding about a service: err describes what is wrong.
 func (d diagnosis) finding(name supervisor.Name, addr string, err error) []finding {
 	f := finding{What: name, OK: err == nil, Detail: addr}
 	if err != nil {
 		f.Detail = strings.TrimPrefix(f.Detail+": "+oneLine(err), ": ")
-		// Services that run elsewhere have no log here.
+		// The logs of services that run elsewhere are not here.
 		log := supervisor.LogPath(d.data, name)
 		if _, none := os.Stat(log); none == nil && !d.cluster {
 			f.Fix = "see " + log
@@ -123,7 +123,7 @@ func (d diagnosis) finding(name supervisor.Name, addr string, err error) []findi
 	return []finding{f}
 }
 
-// oneLine returns an error without the line breaks that some clients put into theirs.
+// oneLine returns an error without the line breaks that some clients insert.
 func oneLine(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("no answer within %v", probeLimit)
@@ -181,7 +181,7 @@ func (d diagnosis) redis(ctx context.Context, e config.Endpoints) []finding {
 	return d.finding(supervisor.Redis, addr, err)
 }
 
-// checkRedis returns why Redis cannot be used for what this program uses it for.
+// checkRedis returns the reason why this program cannot use Redis, or nil.
 func checkRedis(ctx context.Context, client redis.UniversalClient) error {
 	if err := config.CheckRedis(ctx, client); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []find
 	return out
 }
 
-// viewer asks the viewer of the data folder. One elsewhere is for people, and nothing here depends on it.
+// viewer checks the viewer of the data folder. A viewer elsewhere serves people only, and nothing here depends on it.
 func (d diagnosis) viewer(ctx context.Context, e config.Endpoints) []finding {
 	x, ok := d.state.Services[supervisor.Viewer]
 	if d.cluster || !ok || x.External {
@@ -219,7 +219,7 @@ func (d diagnosis) viewer(ctx context.Context, e config.Endpoints) []finding {
 	return d.finding(supervisor.Viewer, e.View, supervisor.HTTPHealth(x.Addr+"/health")(ctx))
 }
 
-// worker asks the worker of the data folder, or, on a cluster, asks Temporal for the workers of every task queue.
+// worker checks the worker of the data folder or, on a cluster, queries Temporal for the workers of every task queue.
 func (d diagnosis) worker(ctx context.Context, e config.Endpoints) []finding {
 	if !d.cluster {
 		addr := d.state.Services[supervisor.Worker].Addr
@@ -232,7 +232,7 @@ func (d diagnosis) worker(ctx context.Context, e config.Endpoints) []finding {
 	}
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		return nil // the finding about Temporal says why
+		return nil // the finding about Temporal explains it
 	}
 	defer c.Close()
 

@@ -51,7 +51,7 @@ const (
 	importedRows   = "rows"
 )
 
-// imported is what an import stored.
+// imported describes what an import stored.
 type imported struct {
 	File   string              `json:"file"`
 	Kind   domain.ArtifactKind `json:"kind"`
@@ -73,7 +73,7 @@ func (a *app) runImport(ctx context.Context, path, baseModel string) error {
 	return a.print(out, out.text)
 }
 
-// importPath stores a folder or a file. A file is checked before the store is opened.
+// importPath stores a folder or a file. It checks a file before it opens the store.
 func (a *app) importPath(ctx context.Context, path, baseModel string) (imported, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		b, _, err := a.bucket()
@@ -99,7 +99,7 @@ func (a *app) importPath(ctx context.Context, path, baseModel string) (imported,
 	return out, out.record(ctx, b, ref)
 }
 
-// record names what was imported in the store: gc would remove it before a run does.
+// record lists the import in the store, because gc would otherwise remove it before a run refers to it.
 func (x imported) record(ctx context.Context, b store.Bucket, blob store.Ref) error {
 	return runs.Import(ctx, b, runs.Imported{Blob: blob, File: x.File, Who: userName(), At: time.Now().UTC()})
 }
@@ -126,7 +126,7 @@ func (x imported) text(w io.Writer) {
 	}
 }
 
-// maxImport bounds a file of rows, or a small policy, in bytes: it is held in memory.
+// maxImport bounds the size, in bytes, of a file of rows or of a small policy, because it is held in memory.
 const maxImport = 1 << 30
 
 // readImport reads and checks JSON lines or a small policy.

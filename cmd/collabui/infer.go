@@ -88,7 +88,7 @@ func (a *app) runInfer(ctx context.Context, o inferOptions, args []string) error
 	return a.serveSystem(ctx, b, sys, model, o)
 }
 
-// serveSystem answers requests until ctx ends.
+// serveSystem serves a system until ctx ends.
 func (a *app) serveSystem(
 	ctx context.Context, b store.Bucket, sys infer.System, model *llm.Pool, o inferOptions,
 ) error {
@@ -120,10 +120,10 @@ func (a *app) serveSystem(
 	return serving.Serve(ctx, l, server, inferDrain)
 }
 
-// followEvery is how often an endpoint looks which system its line accepts.
+// followEvery is the interval at which an endpoint reads which system its line accepts.
 const followEvery = 2 * time.Second
 
-// switched says that an endpoint answers with another system, or why it cannot.
+// switched reports that an endpoint serves another system, or why it cannot.
 func (a *app) switched(sys infer.System, err error) {
 	if err != nil {
 		say(a.err, "the system that the line accepts cannot be served yet; the one before answers: %v", err)

@@ -37,7 +37,7 @@ func lineShowCmd(a *app) *cobra.Command {
 	}
 }
 
-// runLineShow prints the entry that accepts the current system of every line, or all entries of one.
+// runLineShow prints, for every line, the entry that accepts the current system, or all entries of one line.
 func (a *app) runLineShow(ctx context.Context, of []string) error {
 	b, _, err := a.bucket()
 	if err != nil {
@@ -113,7 +113,7 @@ ended, otherwise the newest. 0 is the base policy.`,
 	return c
 }
 
-// promotion returns the entry that accepts a system, and how many entries the line has.
+// promotion returns the entry that accepts a system, and the number of entries in the line.
 func promotion(ctx context.Context, b store.Bucket, line, system string) (e lines.Entry, after int, err error) {
 	run, epoch, err := systemArg(system)
 	if err != nil {
@@ -153,13 +153,13 @@ func lineRollbackCmd(a *app) *cobra.Command {
 	return c
 }
 
-// addReason adds a flag that must be given: a line is shared by people.
+// addReason adds a required flag for a reason, because a line is shared by people.
 func addReason(c *cobra.Command, why *string) {
 	c.Flags().StringVar(why, "why", "", "the reason, which is recorded")
 	_ = c.MarkFlagRequired("why") // the flag exists
 }
 
-// addEntry writes the next entry of a line, which decide returns with the number of those that it has seen.
+// addEntry writes the next entry of a line. decide returns it together with the number of entries that it has seen.
 func (a *app) addEntry(
 	ctx context.Context, line, why string, decide func(context.Context, store.Bucket) (lines.Entry, int, error),
 ) error {

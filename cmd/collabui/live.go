@@ -18,17 +18,17 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// live is what a run does now.
+// live describes what a run is doing now.
 type live struct {
 	workflows.Progress
-	Level     string        `json:"level,omitempty"`      // what the phase is a part of
-	PerMinute float64       `json:"per_minute,omitempty"` // what the phase counts
+	Level     string        `json:"level,omitempty"`      // what the phase belongs to
+	PerMinute float64       `json:"per_minute,omitempty"` // units that the phase counts
 	LeftS     float64       `json:"left_s,omitempty"`     // seconds until the phase ends, at that rate
 	Around    *surroundings `json:"around,omitempty"`
 	pending
 }
 
-// surroundings are the workers, and the servers that they see. Without Redis there are none.
+// surroundings are the workers, and the servers that they see. They are unknown without Redis.
 type surroundings struct {
 	Workers      int                  `json:"workers"`
 	Environments []envadapters.Server `json:"environment_servers,omitempty"`
@@ -40,7 +40,7 @@ func (st *status) open() bool {
 	return st.Status == stateRunning || st.Status == statePaused || st.Status == stateStopping
 }
 
-// readLive asks the open workflows of a run what they do, and the workers how they are.
+// readLive queries the open workflows of a run for their progress, and the workers for their state.
 func (st *status) readLive(ctx context.Context, e config.Endpoints) {
 	if !st.open() {
 		return
@@ -62,7 +62,7 @@ func (st *status) readLive(ctx context.Context, e config.Endpoints) {
 	st.Live = l
 }
 
-// read asks a run for its progress. It is false if nobody answers.
+// read queries a run for its progress. It returns false if no workflow answers.
 func (l *live) read(ctx context.Context, t client.Client, st workflows.Status) (ok bool) {
 	l.Progress, l.Level, ok = progressOf(ctx, t, st)
 	done, all := l.counted()
@@ -74,7 +74,7 @@ func (l *live) read(ctx context.Context, t client.Client, st workflows.Status) (
 	return ok
 }
 
-// counted returns how much of the phase is done, and what it has in all.
+// counted returns how much of the phase is done, and the total.
 func (l *live) counted() (done, all int) {
 	if l.Phase == workflows.PhaseUpdates {
 		return l.Updates, l.Agents
@@ -83,7 +83,8 @@ func (l *live) counted() (done, all int) {
 	return l.Done, l.Slots
 }
 
-// readSurroundings reads what the workers say of themselves and of the servers that the run's specification names.
+// readSurroundings reads the workers' reports about themselves and about the servers that the run's specification
+// names.
 func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *surroundings {
 	client, err := e.OpenRedis()
 	if err != nil {
@@ -121,7 +122,7 @@ func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *sur
 	return &out
 }
 
-// worst adds the state of a server to others. One that some worker cannot reach is dead.
+// worst adds the state of a server to a list. If any worker reports a problem with the server, the problem counts.
 func worst(all []envadapters.Server, x envadapters.Server) []envadapters.Server {
 	for i, a := range all {
 		if a.Address == x.Address {
@@ -136,7 +137,7 @@ func worst(all []envadapters.Server, x envadapters.Server) []envadapters.Server 
 	return append(all, x)
 }
 
-// text prints what a run does now.
+// text prints what a run is doing now.
 func (l *live) text(w io.Writer) {
 	if l == nil {
 		return
@@ -156,7 +157,7 @@ func (l *live) text(w io.Writer) {
 	l.Around.text(w)
 }
 
-// units are what phases count if not episodes.
+// units are the things that phases count, if not episodes.
 var units = map[string]string{
 	workflows.PhaseDemonstrations: "demonstrations",
 	workflows.PhaseExploration:    "tasks explored",
@@ -164,7 +165,7 @@ var units = map[string]string{
 	workflows.PhaseUpdates:        "agents",
 }
 
-// line describes the phase, with a bar if that is asked for.
+// line describes the phase, with a bar if bar is set.
 func (l *live) line(bar bool) string {
 	out := l.Phase
 	if l.Level != "" {
@@ -208,7 +209,7 @@ func others(n int) string {
 	return fmt.Sprintf(" (and %d others)", n)
 }
 
-// text prints the workers, and the servers that do not answer.
+// text prints the number of workers, and the servers that do not respond.
 func (s *surroundings) text(w io.Writer) {
 	if s == nil {
 		return
@@ -220,7 +221,7 @@ func (s *surroundings) text(w io.Writer) {
 	}
 }
 
-// broken returns the servers on which nothing can be done.
+// broken returns the servers that are neither ready nor busy.
 func (s *surroundings) broken() (out []envadapters.Server) {
 	if s == nil {
 		return nil
@@ -234,7 +235,7 @@ func (s *surroundings) broken() (out []envadapters.Server) {
 	return out
 }
 
-// counted says how many servers answer.
+// counted returns how many servers respond.
 func counted(all []envadapters.Server) string {
 	if len(all) == 0 {
 		return "none"

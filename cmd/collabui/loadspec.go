@@ -24,7 +24,8 @@ func loadSpec(path string) (spec.Spec, error) {
 	return spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs), Read: readFile}, raw, catalog.All{})
 }
 
-// readFile returns the bytes of a file that a person wrote, and of a larger one no more than are needed to refuse it.
+// readFile returns the bytes of a file that a person wrote. It reads only as much of a larger file as is needed to
+// reject it.
 func readFile(path string) ([]byte, error) {
 	in, err := os.Open(path)
 	if err != nil {

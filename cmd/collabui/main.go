@@ -23,7 +23,7 @@ const (
 	exitOK       = 0
 	exitFatal    = 1
 	exitInvalid  = 2 // usage or specification
-	exitService  = 3 // a service does not answer; a retry may succeed
+	exitService  = 3 // a service does not respond; a retry may succeed
 	exitNotFound = 4
 	exitCorrupt  = 5 // stored bytes are not what they must be
 	exitStopped  = 6
@@ -33,12 +33,13 @@ const (
 const exitHelp = `Exit codes: 0 success · 1 internal error · 2 wrong usage or specification · 3 no service answers
 4 no such run or object · 5 corrupt data · 6 the run was stopped · 7 a check failed`
 
-// errStopped and errFailed have their own exit codes.
+// errStopped and errFailed have exit codes of their own.
 var (
 	errStopped = errors.New("the run was stopped")
 	errFailed  = errors.New("a check failed")
 
-	// errDetached ends a command that ctrl-C left; what it started continues. It is no failure.
+	// errDetached ends a command that the user left by ctrl-C; what the command started continues. It does not count as
+	// a failure.
 	errDetached = errors.New("detached")
 )
 
@@ -138,8 +139,8 @@ func exitCode(err error) int {
 	return exitService
 }
 
-// onStart calls f when a command, or one below it, begins its work: its arguments and flags are valid by then. A group
-// of commands begins with its help, and takes no arguments.
+// onStart calls f when a command, or one below it, begins its work, once its arguments and flags are known to be valid.
+// A group of commands begins with its help, and takes no arguments.
 func onStart(c *cobra.Command, f func()) {
 	for _, below := range c.Commands() {
 		onStart(below, f)

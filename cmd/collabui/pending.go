@@ -19,30 +19,31 @@ import (
 	"github.com/collabui/collabui/internal/process/payloads"
 )
 
-// pending is what the open workflows of a run wait for.
+// pending lists what the open workflows of a run wait for.
 type pending struct {
 	Again   []triedAgain   `json:"tried_again,omitempty"`
 	Jobs    []trainingJob  `json:"training,omitempty"`
-	Running map[string]int `json:"running,omitempty"` // activities that a worker does now, by name
+	Running map[string]int `json:"running,omitempty"` // activities being executed by workers, by name
 	Stuck   []stuck        `json:"stuck,omitempty"`
 }
 
-// triedAgain are activities that fail in the same way and are tried again.
+// triedAgain describes activities that fail in the same way and are tried again.
 type triedAgain struct {
 	Activity string `json:"activity"`
-	Of       string `json:"of"` // the workflow of the first
+	Of       string `json:"of"` // the workflow of the first activity
 	Number   int    `json:"number"`
-	Tries    int    `json:"tries"` // most of any
+	Tries    int    `json:"tries"` // the most tries of any activity
 	Why      string `json:"why"`
 }
 
-// stuck is a workflow that stands still, because its workflow tasks fail. Temporal tries them again for ever.
+// stuck is a workflow that makes no progress because its workflow tasks fail. Temporal tries them again forever.
 type stuck struct {
 	Workflow string `json:"workflow"`
 	Tries    int    `json:"tries"`
 }
 
-// stuckTries is the number of tries of a workflow task that may fail: a worker that ends, or is slow, costs some.
+// stuckTries is the number of tries of a workflow task that may fail, because a worker that ends, or is slow, costs
+// some.
 const stuckTries = 3
 
 func (x stuck) String() string {
@@ -59,7 +60,7 @@ func addStuck(all []stuck, id string, t *workflowpb.PendingWorkflowTaskInfo) []s
 	return append(all, stuck{Workflow: id, Tries: int(t.GetAttempt())})
 }
 
-// maxOpen is the number of open workflows that are looked at.
+// maxOpen is the number of open workflows that are examined.
 const maxOpen = 200
 
 // describeOpen calls add with every open workflow that a query finds, one after the other.
@@ -99,7 +100,7 @@ func describeOpen(
 func readPending(ctx context.Context, t client.Client, run string) (p pending) {
 	codec, keys := payloads.New()
 	if keys != nil {
-		return p // connecting said so
+		return p // connecting has reported the error
 	}
 	reads := codec.Converter()
 	query := fmt.Sprintf(" AND WorkflowId STARTS_WITH '%s/'", run)
@@ -129,7 +130,7 @@ func readPending(ctx context.Context, t client.Client, run string) (p pending) {
 	return p
 }
 
-// runningText says what workers still do, or that they do nothing.
+// runningText reports which activities workers are still executing, if any.
 func (p pending) runningText(w io.Writer) {
 	var all []string
 	for _, name := range sortedKeys(p.Running) {
@@ -157,7 +158,7 @@ func together(all []triedAgain, x triedAgain) []triedAgain {
 	return append(all, x)
 }
 
-// whyOf returns what an activity's failure says.
+// whyOf returns the message of an activity's failure.
 func whyOf(f *failure.Failure) string {
 	why := f.GetMessage()
 	if x := f.GetTimeoutFailureInfo(); x != nil && x.TimeoutType == enums.TIMEOUT_TYPE_HEARTBEAT {

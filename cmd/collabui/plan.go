@@ -42,7 +42,7 @@ The pilot of an unchanged specification runs once. The run itself is not started
 	return c
 }
 
-// planned is the answer of plan.
+// planned is the output of plan.
 type planned struct {
 	Pilot    string       `json:"pilot"`
 	Spent    runs.Spent   `json:"pilot_spent"`
@@ -89,8 +89,8 @@ func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
 	return a.print(out, func(w io.Writer) { out.text(w, s.Name, o.episodes) })
 }
 
-// countEpisodes puts into a specification the numbers of episodes that follow from its environments: the split
-// test-apps may not exist, and elsewhere 0 is every template once.
+// countEpisodes fills in the numbers of episodes that a specification leaves to its environments: the split test-apps
+// may not exist, and in the other splits 0 means every template once.
 func countEpisodes(s *spec.Spec) {
 	if templates(s.Where(s.Environment), domain.SplitTestApps) == 0 {
 		s.Evaluation.TestApps = 0
@@ -103,8 +103,8 @@ func countEpisodes(s *spec.Spec) {
 	}
 }
 
-// templates returns the number of templates of a split. It is 0 if this process cannot open the environment: the pilot
-// has played in it.
+// templates returns the number of templates of a split. It returns 0 if this process cannot open the environment, in
+// which the pilot has played.
 func templates(o envadapters.Options, split string) int {
 	suite, err := catalog.OpenEnvironment(o, catalog.Places{Browsers: 1, Tabs: 1})
 	if err != nil {
@@ -119,7 +119,7 @@ func templates(o envadapters.Options, split string) int {
 	return len(all)
 }
 
-// took returns what the run of a specification took, if it has ended.
+// took returns the time that the run of a specification took, if it has ended.
 func (s *session) took(ctx context.Context, of spec.Spec) ([]pilot.Line, error) {
 	run := runs.Run(of.Name)
 	if ended, err := run.End().Exists(ctx, s.bucket); err != nil || !ended {

@@ -29,14 +29,14 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// addNoProbe adds the flag with which no model is tried beforehand.
+// addNoProbe adds the flag that skips the trial of models.
 func addNoProbe(f *pflag.FlagSet, to *bool) {
 	f.BoolVar(to, "no-probe", false, "try no model before the start; its key must be there all the same")
 }
 
-// admit records the specification of a run that is new, after the workers have checked that it can be run to its end.
-// A run of the same specification is left as it is, and one of another is refused. Whatever is refused leaves nothing
-// behind.
+// admit records the specification of a new run, after the workers have checked that it can be run to its end. A run
+// with the same specification stays as it is, and a different specification under the same name is an error. A
+// specification that is not admitted leaves nothing behind.
 func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo string) error {
 	name := runs.Run(x.Name)
 	_, known, err := name.Spec().Sure(ctx, s.bucket)
@@ -81,8 +81,8 @@ func (s *session) admitSchedule(ctx context.Context, x retrain.Schedule, noProbe
 	return s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, continued(of))
 }
 
-// trainedNext returns the specification with which a schedule trains further the system that its line accepts. While
-// there is none, it is one that asks of the environment no more than any other does.
+// trainedNext returns the specification with which a schedule trains the accepted system of its line further. If there
+// is no such system yet, it returns a specification with the fewest requirements of the environment.
 func (s *session) trainedNext(ctx context.Context, x retrain.Schedule) (spec.Spec, error) {
 	accepted, _, accepts, err := lines.Line(x.Line).Standing(ctx, s.bucket)
 	if err != nil {
@@ -146,10 +146,11 @@ func (s *session) admitExperiment(ctx context.Context, x design.Experiment, noPr
 	return s.preflight(ctx, x.Name, id, all...)
 }
 
-// preflightLimit limits all checks of a start. A model that thinks may take two minutes for its trial.
+// preflightLimit limits the time of all checks before a start. A model that thinks may take two minutes for its trial.
 const preflightLimit = 5 * time.Minute
 
-// preflight lets the workers check specifications, and is an invalid fault if one of them could not be run to its end.
+// preflight lets the workers check specifications, and returns an invalid fault if one of them could not be run to its
+// end.
 func (s *session) preflight(ctx context.Context, name string, id activities.PreflightID, all ...spec.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
 	defer cancel()
@@ -188,8 +189,8 @@ func (s *session) preflight(ctx context.Context, name string, id activities.Pref
 		name, text)
 }
 
-// promised tries what the store must promise. What cannot be tried is not in the way: the store may have a bad moment,
-// or people's keys may be narrow.
+// promised tries what the store must promise. Promises that cannot be tried do not prevent a start: the store may have
+// a bad moment, or people's keys may be narrow.
 func (s *session) promised(ctx context.Context) []activities.Obstacle {
 	ctx, cancel := context.WithTimeout(ctx, trialLimit)
 	defer cancel()
@@ -217,7 +218,7 @@ func (s *session) examine(
 		if err != nil {
 			return nil, err
 		}
-		defer func() { // gc would remove it, too
+		defer func() { // otherwise gc would remove it
 			brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			_ = s.bucket.Delete(brief, ref.Key)
@@ -239,7 +240,7 @@ func (s *session) examine(
 	return found, nil
 }
 
-// absent returns the roles for which no worker asks for work. Workers that have just started get a moment.
+// absent returns the roles whose task queues no worker polls. It gives workers that have just started a moment.
 func (s *session) absent(ctx context.Context) []activities.Obstacle {
 	var out []activities.Obstacle
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {

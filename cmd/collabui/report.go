@@ -69,7 +69,7 @@ func (a *app) runReport(ctx context.Context, out string, args []string) error {
 	})
 }
 
-// contents sorts names into runs, experiments and lines. A name may be several of them.
+// contents sorts names into runs, experiments and lines. One name may be several of these.
 func contents(ctx context.Context, b store.Bucket, names []string) (c view.Contents, err error) {
 	for _, name := range names {
 		run, err := runs.Run(name).Spec().Exists(ctx, b)
@@ -101,8 +101,8 @@ func contents(ctx context.Context, b store.Bucket, names []string) (c view.Conte
 	return c, nil
 }
 
-// library returns what makes pages of the store: of the files of this data folder, whether its services run or not, or
-// of the store at an address.
+// library returns the maker of pages for the store: for the files of this data folder, whether its services run or not,
+// or for the store at an address.
 func (a *app) library() (*view.Library, error) {
 	b, err := a.objects()
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *app) library() (*view.Library, error) {
 	return a.libraryOf(b), nil
 }
 
-// libraryOf returns what makes pages of a store.
+// libraryOf returns the maker of pages for a store.
 func (a *app) libraryOf(b store.Bucket) *view.Library {
 	return &view.Library{
 		Bucket: b, Catalog: catalog.All{},
@@ -128,7 +128,7 @@ func (a *app) libraryOf(b store.Bucket) *view.Library {
 	}
 }
 
-// addresses returns the addresses of the services that run, none if none do.
+// addresses returns the addresses of the running services, or no addresses if none run.
 func (a *app) addresses() config.Endpoints {
 	if _, alive := supervisor.Read(a.data); !alive && !a.cluster {
 		return config.Endpoints{}

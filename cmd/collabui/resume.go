@@ -65,7 +65,7 @@ func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error 
 		return err
 	}
 	defer s.Close()
-	if o.retry || o.accept { // what else the run does would depend on when it finds the decision
+	if o.retry || o.accept { // the run's further course would depend on when it finds the decision
 		if err := s.mustBePaused(ctx, run); err != nil {
 			return err
 		}
@@ -77,13 +77,13 @@ func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error 
 	}
 	err = s.control(ctx, workflows.UpdateResume, run, workflows.Command{Who: userName(), Why: o.why})
 	if skips && err != nil && strings.Contains(err.Error(), workflows.NotPaused) {
-		return nil // the activity that tries finds the decision
+		return nil // the activity that is tried again finds the decision
 	}
 
 	return err
 }
 
-// mustBePaused returns an error unless a run waits.
+// mustBePaused returns an error unless a run is paused.
 func (s *session) mustBePaused(ctx context.Context, run string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -129,7 +129,7 @@ func (a *app) decide(ctx context.Context, b store.Bucket, o resumeOptions, run r
 		return nil
 	}
 
-	// Before the first epoch has slots, what failed are tasks of val that the base systems play.
+	// Before the first epoch has slots, only tasks of val that the base systems play can have failed.
 	epoch := committed + 1
 	_, begun, err := run.Slots(epoch).Sure(ctx, b)
 	if err != nil {
@@ -198,7 +198,7 @@ func skipRow(ctx context.Context, b store.Bucket, run runs.Run, s string, d runs
 	return run.SkipRow(ctx, b, epoch, agent, row, d)
 }
 
-// placeOf reads EPOCH/NUMBER of a flag; numbers begin with first.
+// placeOf reads EPOCH/NUMBER from a flag; numbers begin with first.
 func placeOf(flag, s string, first int) (epoch, number int, err error) {
 	e, n, _ := strings.Cut(s, "/")
 	epoch, bad := strconv.Atoi(e)

@@ -40,7 +40,7 @@ specification.`,
 	return c
 }
 
-// runRow is a run as runs prints it.
+// runRow is a line in the output of runs.
 type runRow struct {
 	status
 	Began  time.Time         `json:"began"`
@@ -64,7 +64,7 @@ func (a *app) listRuns(ctx context.Context, b store.Keeper, e config.Endpoints, 
 	defer live.Close()
 	read := func(ctx context.Context, i int) (*runRow, error) {
 		x, err := readRow(ctx, b, &live, names[i])
-		if errors.Is(err, store.ErrNotFound) { // somebody has just deleted it
+		if errors.Is(err, store.ErrNotFound) { // someone has deleted it meanwhile
 			return nil, nil
 		}
 		if err == nil && usage {
@@ -94,7 +94,7 @@ func blobSizes(ctx context.Context, b store.Bucket) (map[string]int64, error) {
 	return sizes, err
 }
 
-// readRow reads what is known of a run without a list of its objects.
+// readRow reads what is known about a run without a list of its objects.
 func readRow(ctx context.Context, b store.Keeper, live *liveReader, name string) (x runRow, err error) {
 	if x.status, err = readStored(ctx, b, name); err != nil {
 		return x, err

@@ -104,7 +104,7 @@ func loadSchedule(path string) (retrain.Schedule, error) {
 	return retrain.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs)}, raw, catalog.All{})
 }
 
-// createSchedule records a version of a schedule, and lets Temporal fire by it.
+// createSchedule records a version of a schedule, and registers it with Temporal.
 func (s *session) createSchedule(ctx context.Context, x retrain.Schedule, noProbe bool) error {
 	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
 		return err
@@ -159,7 +159,7 @@ func scheduleShowCmd(a *app) *cobra.Command {
 	}
 }
 
-// scheduleInfo is a schedule as commands print it.
+// scheduleInfo is a schedule in the form in which commands print it.
 type scheduleInfo struct {
 	Name    string `json:"name"`
 	Line    string `json:"line"`
@@ -169,7 +169,7 @@ type scheduleInfo struct {
 	Outcomes []schedules.Outcome `json:"outcomes"` // of all firings, oldest first
 }
 
-// schedule reads what the store and Temporal know of a schedule.
+// schedule reads what the store and Temporal know about a schedule.
 func (s *session) schedule(ctx context.Context, name string) (scheduleInfo, error) {
 	x := scheduleInfo{Name: name}
 	v, err := schedules.Schedule(name).Newest(ctx, s.bucket)
@@ -189,7 +189,7 @@ func (s *session) schedule(ctx context.Context, name string) (scheduleInfo, erro
 	return x, err
 }
 
-// state says in a word whether the schedule fires.
+// state describes in a word whether the schedule fires.
 func (x scheduleInfo) state() string {
 	switch {
 	case x.Deleted:
@@ -240,7 +240,7 @@ func (s *session) showSchedule(ctx context.Context, name string) error {
 	})
 }
 
-// rulingCmd is a command with which a person decides about a re-trained system.
+// rulingCmd returns a command with which a person decides about a re-trained system.
 func rulingCmd(a *app, verb, short string) *cobra.Command {
 	var why string
 	c := &cobra.Command{
@@ -269,7 +269,7 @@ func (a *app) runRuling(ctx context.Context, verb, name string, asked workflows.
 		return fault.New(fault.Invalid, "%s: no firing of schedule %s runs, so nothing waits for approval", verb, name)
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // without a worker, no update is answered
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // no update completes without a worker
 	defer cancel()
 	var status workflows.FiringStatus
 	h, err := session.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{

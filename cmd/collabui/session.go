@@ -31,7 +31,7 @@ type session struct {
 	unguard  func()
 }
 
-// connect opens a session. The caller closes it. Until then, the command's context ends when the services do.
+// connect opens a session, which the caller closes. Until then, the command's context ends when the services do.
 func (a *app) connect(ctx context.Context) (*session, error) {
 	b, e, err := a.bucket()
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 	return &session{app: a, bucket: b, temporal: t, ends: e, unguard: unguard}, nil
 }
 
-// connectUp is connect after the local services have been started, if need be.
+// connectUp is like connect, but first starts the local services if necessary.
 func (a *app) connectUp(ctx context.Context, o upOptions) (*session, error) {
 	if err := a.ensureUp(ctx, o); err != nil {
 		return nil, err
@@ -62,12 +62,12 @@ func (s *session) Close() {
 	s.temporal.Close()
 }
 
-// dial connects to Temporal, without logs of the SDK.
+// dial connects to Temporal, without logs from the SDK.
 func dial(ctx context.Context, e config.Endpoints) (client.Client, error) {
 	return workers.Dial(ctx, e, logging.Silent())
 }
 
-// startOptions are those of a workflow that is started at most once at a time.
+// startOptions are the options of a workflow that runs at most once at a time.
 func startOptions(id, summary string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID: id, TaskQueue: workflows.QueueControl, StaticSummary: summary,
@@ -76,7 +76,7 @@ func startOptions(id, summary string) client.StartWorkflowOptions {
 	}
 }
 
-// start starts the workflow of a run. It succeeds if the workflow is running already.
+// start starts the workflow of a run. It succeeds if the workflow is already running.
 func (s *session) start(ctx context.Context, in workflows.RunInput) error {
 	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
 		return err
@@ -96,7 +96,8 @@ func (s *session) start(ctx context.Context, in workflows.RunInput) error {
 	return nil
 }
 
-// awaitStop waits until a run that somebody stopped has ended. Starting it meanwhile would join the workflow that ends.
+// awaitStop waits until a run that someone stopped has ended. A start in the meantime would join the workflow that is
+// ending.
 func (s *session) awaitStop(ctx context.Context, run string) error {
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -104,12 +105,12 @@ func (s *session) awaitStop(ctx context.Context, run string) error {
 	if !query(asked, s.temporal, run, workflows.QueryStatus, &st) || !st.Stopping {
 		return nil
 	}
-	_ = s.temporal.GetWorkflow(ctx, run, "").Get(ctx, nil) // its error says that it was stopped
+	_ = s.temporal.GetWorkflow(ctx, run, "").Get(ctx, nil) // its error only reports the stop
 
 	return context.Cause(ctx)
 }
 
-// query asks a workflow and reports whether it answered.
+// query queries a workflow and reports whether it answered.
 func query(ctx context.Context, t client.Client, id, name string, out any) bool {
 	r, err := t.QueryWorkflow(ctx, id, "", name)
 
@@ -122,7 +123,8 @@ type awaited interface {
 	Get(ctx context.Context, out any) error
 }
 
-// attend waits for a workflow and calls look every second. It is errDetached, and has said so, if the context ends.
+// attend waits for a workflow and calls look every second. If the context ends, it prints how to continue and returns
+// errDetached.
 func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) error {
 	v := s.viewer(w.GetID())
 	end := make(chan error, 1)
@@ -149,7 +151,8 @@ func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) err
 	}
 }
 
-// endedWith says how a workflow ended that did not complete: a person stopped it, it failed, or nobody knows.
+// endedWith describes how a workflow ended that did not complete: a person stopped it, it failed, or the reason is
+// unknown.
 func endedWith(err error) error {
 	var app *temporal.ApplicationError
 	var ended *temporal.WorkflowExecutionError
@@ -165,10 +168,11 @@ func endedWith(err error) error {
 	return fault.New(fault.Transient, "%w", err)
 }
 
-// maxSilence is the number of times, a second apart, that wait finds no Temporal before it gives up.
+// maxSilence is the number of times, a second apart, that wait tries to reach Temporal before it gives up.
 const maxSilence = 60
 
-// wait waits until a workflow has ended. If Temporal gives no answer, as after a laptop's sleep, it asks again.
+// wait waits until a workflow has ended. If Temporal does not respond, for example after a laptop's sleep, it tries
+// again.
 func wait(ctx context.Context, w awaited) (err error) {
 	for range maxSilence {
 		err = w.Get(ctx, nil)
@@ -194,8 +198,8 @@ func (s *session) showStatus(ctx context.Context, v *viewer, run string) {
 	}
 }
 
-// finish admits a specification, and runs and shows its run until that ends. It returns immediately if the run is
-// finished.
+// finish admits a specification, starts its run and shows it until it ends. If the run has ended already, finish
+// returns immediately.
 func (s *session) finish(ctx context.Context, x spec.Spec) error {
 	if err := x.Validate(catalog.All{}); err != nil {
 		return err
@@ -219,8 +223,8 @@ func (s *session) finish(ctx context.Context, x spec.Spec) error {
 	return nil
 }
 
-// recordSpec records the specification of a run. It refuses a name that another specification has, with the difference
-// and with what to do.
+// recordSpec records the specification of a run. If the name belongs to a different specification, it returns an error
+// with the difference and what to do.
 func recordSpec(ctx context.Context, b store.Bucket, s spec.Spec, todo string) error {
 	recorded, _, err := runs.Run(s.Name).Spec().Record(ctx, b, func() (spec.Spec, error) { return s, nil })
 	if err != nil {
@@ -236,7 +240,7 @@ func recordSpec(ctx context.Context, b store.Bucket, s spec.Spec, todo string) e
 	return nil
 }
 
-// anotherName says how to start a new run of a specification whose name is taken.
+// anotherName explains how to start a new run of a specification whose name is taken.
 func anotherName(file string) string {
 	return fmt.Sprintf("choose another name for the run (in %s, or with --name) to start a new one", file)
 }

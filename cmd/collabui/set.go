@@ -39,7 +39,7 @@ why, and is part of the run from there on.`,
 	return c
 }
 
-// runSet changes values of a run: its workflow does, or, if none runs, the next one finds the change.
+// runSet changes values of a run. Its workflow applies the change; if no workflow runs, the next one finds it.
 func (a *app) runSet(ctx context.Context, why, run string, pairs []string) error {
 	typed, err := assignments(pairs)
 	if err != nil {
@@ -102,7 +102,7 @@ func assignments(pairs []string) (map[string]string, error) {
 	return out, nil
 }
 
-// here is where values that a person types come from: files that they name are relative to the working directory.
+// here is the origin of values that a person types: files that they name are relative to the working directory.
 func here() spec.Source {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -112,7 +112,7 @@ func here() spec.Source {
 	return spec.Source{Dir: dir, Read: readFile}
 }
 
-// setStored records a change of a run that no workflow runs.
+// setStored records a change for a run that no workflow runs.
 func setStored(ctx context.Context, b store.Bucket, run string, c workflows.SetCommand) (runs.Change, error) {
 	change := runs.Change{Who: c.Who, Why: c.Why, At: time.Now().UTC()}
 	change, _, err := runs.Run(run).Set(ctx, b, change, c.Values, spec.Source{}, catalog.All{})

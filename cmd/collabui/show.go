@@ -42,7 +42,7 @@ knows the solution. It compares the labels of executed actions with how the epis
 	}
 }
 
-// runShow prints a run, or the part of it that is named.
+// runShow prints a run, or the named part of it.
 func (a *app) runShow(ctx context.Context, run, part string) error {
 	b, e, err := a.bucket()
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *app) runShow(ctx context.Context, run, part string) error {
 	return a.show(ctx, b, e, run)
 }
 
-// observe reads the status of a run while it asks every service whether it works: one that hangs must not hide what the
+// observe reads the status of a run while it checks every service, because a service that hangs must not hide what the
 // others know.
 func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// stage1 is what stage 1 of a run has made so far.
+// stage1 describes what stage 1 of a run has made so far.
 type stage1 struct {
 	Run   string       `json:"run"`
 	Base  *runs.Base   `json:"base,omitempty"`
@@ -45,7 +45,7 @@ func (a *app) showStage1(ctx context.Context, b store.Bucket, name string) error
 	return a.print(x, x.text)
 }
 
-// text prints the data cards, or why there are none, and the base policy.
+// text prints the data cards, or the reason why they are missing, and the base policy.
 func (x stage1) text(w io.Writer) {
 	switch {
 	case len(x.Cards) > 0:

@@ -21,21 +21,21 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// state is what a run does now.
+// state describes what a run is doing now.
 type state string
 
 const (
-	stateAbsent    state = "absent"  // the run is in the store only: Temporal has no workflow of it
-	stateUnknown   state = "unknown" // Temporal does not answer
+	stateAbsent    state = "absent"  // the run is only in the store: Temporal has no workflow of it
+	stateUnknown   state = "unknown" // Temporal does not respond
 	stateRunning   state = "running"
 	statePaused    state = "paused"
 	stateStopping  state = "stopping"
 	stateStopped   state = "stopped"
-	stateFineTuned state = "fine-tuned" // only stage 1 was run
+	stateFineTuned state = "fine-tuned" // only stage 1 has been run
 	stateFinished  state = "finished"
 )
 
-// status is the answer of `show --json`.
+// status is the output of `show --json`.
 type status struct {
 	Name        string           `json:"name"`
 	Status      state            `json:"status"`
@@ -53,22 +53,21 @@ type status struct {
 	Results     []runs.Result    `json:"results"`
 	Critic      string           `json:"critic"`
 	Changes     []runs.Change    `json:"changes,omitempty"`  // by people
-	Spent       *runs.Spent      `json:"spent,omitempty"`    // what chat endpoints have cost
+	Spent       *runs.Spent      `json:"spent,omitempty"`    // cost of calls to chat endpoints
 	Spending    []runs.Spending  `json:"spending,omitempty"` // the same by role, model and epoch
-	Forecast    float64          `json:"forecast,omitempty"` // money at the end, if the epochs to come cost as much
-	LeftOut     []failedSlots    `json:"left_out,omitempty"` // by epoch, if there is anything
-	Problems    []finding        `json:"problems,omitempty"` // services that do not answer
+	Forecast    float64          `json:"forecast,omitempty"` // cost at the end, if the remaining epochs cost as much
+	LeftOut     []failedSlots    `json:"left_out,omitempty"` // by epoch, if anything was left out
+	Problems    []finding        `json:"problems,omitempty"` // services that do not respond
 	Live        *live            `json:"live,omitempty"`     // while the run is open
 	View        string           `json:"view,omitempty"`     // address of its pages
 	spec        spec.Spec
-	told        workflows.Status // by its workflow
+	told        workflows.Status // reported by its workflow
 	committed   int              // epochs
 	pairs       int              // of all epochs
 	made        map[string]bool  // digests of the policies of its epochs, and of its base
 }
 
-// failedSlots is how many slots of an epoch failed, and what a person accepted, if that was more than failed_share
-// allows.
+// failedSlots are the number of failed slots in an epoch and, if that exceeds failed_share, who accepted them.
 type failedSlots struct {
 	Epoch    int    `json:"epoch"`
 	Slots    int    `json:"slots"`
@@ -96,7 +95,7 @@ func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run str
 	return st, st.readSpent(ctx, b)
 }
 
-// readStored reads what the store knows of a run.
+// readStored reads what the store knows about a run.
 func readStored(ctx context.Context, b store.Bucket, run string) (status, error) {
 	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
@@ -104,24 +103,24 @@ func readStored(ctx context.Context, b store.Bucket, run string) (status, error)
 	}
 	st := status{
 		Name: run, Status: stateAbsent, Stage: "planned", Epochs: s.Epochs,
-		Curve: []runs.EvalPoint{}, Results: []runs.Result{}, // not null as JSON
+		Curve: []runs.EvalPoint{}, Results: []runs.Result{}, // in JSON [], not null
 		Critic: rules.CriticName(s, catalog.All{}), spec: s, made: map[string]bool{},
 	}
 
 	return st, st.read(ctx, b)
 }
 
-// liveReader reads from Temporal what it knows of runs. After a request that it does not answer, no other is sent. Its
+// liveReader reads from Temporal what it knows about runs. After a request without a response, it sends no other. Its
 // methods may be called concurrently.
 type liveReader struct {
 	ends config.Endpoints
 
 	mu       sync.Mutex
 	dialled  bool
-	temporal client.Client // nil if it does not answer
+	temporal client.Client // nil if Temporal does not respond
 }
 
-// read fills in what Temporal knows of a run that has not finished. Without Temporal, its state is unknown.
+// read fills in what Temporal knows about a run that has not finished. Without Temporal, its state is unknown.
 func (x *liveReader) read(ctx context.Context, st *status) {
 	if st.Status == stateFinished {
 		return
@@ -197,7 +196,7 @@ func (st *status) read(ctx context.Context, b store.Bucket) error {
 	return err
 }
 
-// readSpent fills in what calls to chat endpoints took, if the run makes any.
+// readSpent fills in the cost of calls to chat endpoints, if the run makes any.
 func (st *status) readSpent(ctx context.Context, b store.Bucket) error {
 	if len(st.spec.Models) == 0 {
 		return nil
@@ -257,7 +256,7 @@ func (st *status) readUpdates(ctx context.Context, b store.Bucket, epoch runs.Ep
 	return nil
 }
 
-// ask fills in what Temporal knows of a run that has not finished.
+// ask fills in what Temporal knows about a run that has not finished.
 func (st *status) ask(ctx context.Context, t client.Client) {
 	d, err := t.DescribeWorkflowExecution(ctx, st.Name, "")
 	var missing *serviceerror.NotFound
@@ -272,7 +271,7 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		st.Status = stateRunning
 		if st.stoppedSince(d.WorkflowExecutionInfo.StartTime.AsTime()) {
-			st.Status = stateStopping // even if the workflow is too busy to say so
+			st.Status = stateStopping // even if the workflow is too busy to report it
 		}
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by train --until
 		st.Status, st.Stage = stateFineTuned, workflows.StageFineTuned
@@ -289,7 +288,7 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 	}
 }
 
-// stoppedSince reports whether the newest change by a person, notes aside, is a stop after a time.
+// stoppedSince reports whether the newest change by a person, ignoring notes, is a stop after the given time.
 func (st *status) stoppedSince(begin time.Time) bool {
 	for _, c := range slices.Backward(st.Changes) {
 		if c.Verb != runs.VerbNote {

@@ -76,7 +76,7 @@ func perSuccess(r runs.Result) string {
 	return fmt.Sprintf("%.0f", tokens)
 }
 
-// missing says what the rate would be with the episodes that are missing.
+// missing returns the range of the rate if the missing episodes had been played.
 func missing(r runs.Result) string {
 	if r.Missing == 0 {
 		return ""
@@ -87,8 +87,8 @@ func missing(r runs.Result) string {
 	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", r.Missing, worst, best)
 }
 
-// cut returns how many cells had a prompt that lacked a part of what the agent saw, or that the model refused, and how
-// many were read although they lack the form in the prompt.
+// cut returns how many cells had a prompt that lacked a part of the agent's view or that the model refused, and how
+// many answers were read although they do not have the form that the prompt requires.
 func cut(r runs.Result) string {
 	said := ""
 	if r.Cut > 0 {
@@ -105,7 +105,7 @@ func cut(r runs.Result) string {
 }
 
 // printRecorded prints the step rates on recorded tasks. They are not success rates, and never share a column with
-// those.
+// them.
 func printRecorded(w io.Writer, results []runs.Result) {
 	say(w, "\n%s: recorded tasks, protocol %s", heading(results[0]), results[0].Protocol)
 	say(w, "%-15s %-15s %-16s %7s %7s   %-24s %12s",
@@ -126,7 +126,7 @@ func printRecorded(w io.Writer, results []runs.Result) {
 	}
 }
 
-// metrics returns the names of the metrics of a result, the one to compare by first.
+// metrics returns the names of the metrics of a result, beginning with the one to compare by.
 func metrics(r runs.Result) []string {
 	names := sortedKeys(r.Metrics)
 	if i := slices.Index(names, envadapters.StepSR); i > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// tlsFlags adds the flags of a server that may speak TLS.
+// tlsFlags adds the flags of a server that may use TLS.
 func tlsFlags(f *pflag.FlagSet, t *serving.TLS) {
 	f.StringVar(&t.Cert, "cert", "", "speak TLS with the certificate in `FILE`; renewed files need no restart")
 	f.StringVar(&t.Key, "key", "", "the `FILE` with the private key of --cert")

@@ -103,8 +103,8 @@ func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 	return s.goOn(ctx, in, o.detach)
 }
 
-// goOn starts the workflow of a run that is recorded, or attaches to it, and shows it until it ends. A run that has
-// ended is only shown.
+// goOn starts the workflow of a recorded run, or attaches to it, and shows the run until it ends. If the run has ended,
+// goOn only shows it.
 func (s *session) goOn(ctx context.Context, in workflows.RunInput, detach bool) error {
 	run := runs.Run(in.Name)
 	if in.FineTune {

@@ -8,10 +8,10 @@ import (
 	"go.temporal.io/sdk/converter"
 )
 
-// trainingJob is a training job that runs.
+// trainingJob is a training job in progress.
 type trainingJob struct {
 	Of  string `json:"of"`  // its workflow
-	Now string `json:"now"` // what its last heartbeat said: agent, step, loss
+	Now string `json:"now"` // text of its last heartbeat: agent, step, loss
 }
 
 // training are the activities that train policies.
@@ -33,7 +33,7 @@ func addJob(
 	return append(jobs, trainingJob{Of: of, Now: now})
 }
 
-// sortJobs orders jobs by what they say, which begins with the agent.
+// sortJobs orders jobs by their text, which begins with the agent.
 func sortJobs(jobs []trainingJob) {
 	slices.SortFunc(jobs, func(a, b trainingJob) int {
 		return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.Now, b.Now))

@@ -11,16 +11,16 @@ import (
 	"github.com/collabui/collabui/internal/process/config"
 )
 
-// troublesEvery is the time between two looks at what is wrong around a run.
+// troublesEvery is the interval between checks for problems around a run.
 const troublesEvery = 5 * time.Second
 
-// troubles are what a viewer has said to be wrong around a run.
+// troubles are the problems around a run that a viewer has reported.
 type troubles struct {
 	next  time.Time
-	known map[string]bool // by what was said
+	known map[string]bool // the reported texts
 }
 
-// look says what is wrong since the last look, and what no longer is.
+// look reports problems that are new since the last check, and problems that have ended.
 func (x *troubles) look(ctx context.Context, v *viewer, t client.Client, e config.Endpoints, s spec.Spec) {
 	if time.Now().Before(x.next) {
 		return

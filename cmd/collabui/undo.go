@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
-// runUndo takes back a deleted run, or what is missing of a run or of the store.
+// runUndo takes back a deleted run, or what a run or the store lacks.
 func (a *app) runUndo(ctx context.Context, run string, missing bool) error {
 	b, _, err := a.bucket()
 	if err != nil {
@@ -38,7 +38,7 @@ func (a *app) runUndo(ctx context.Context, run string, missing bool) error {
 	})
 }
 
-// takeBack takes back a deleted run, or what is missing of a run or of the store.
+// takeBack takes back a deleted run, or what a run or the store lacks.
 func takeBack(ctx context.Context, b store.Keeper, run runs.Run, missing bool) (collect.Recovery, error) {
 	if !missing {
 		return collect.Undelete(ctx, b, run, runs.Decision{

@@ -61,7 +61,7 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	return a.showServices()
 }
 
-// runForeground is the supervisor of the data folder.
+// runForeground runs the supervisor of the data folder.
 func (a *app) runForeground(ctx context.Context, o upOptions) error {
 	if err := a.local(); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// printUpdates prints what was measured of updates: a line per agent, with changes against the parent policy.
+// printUpdates prints measurements of updates: one line per agent, with changes against the parent policy.
 func printUpdates(w io.Writer, updates []runs.Update) {
 	say(w, "%5s %7s %16s %17s %8s %10s %8s %7s %11s", "agent", "loss", "log π(chosen)", "log π(rejected)", "margin",
 		"displaced", "entropy", "KL", "preference")
@@ -28,7 +28,7 @@ func loss(curve []domain.TrainPoint) string {
 	return fmt.Sprintf("%.3f", curve[len(curve)-1].Loss)
 }
 
-// figures returns the log-probabilities of a probe, or why there are none.
+// figures returns the log-probabilities of a probe, or the reason why they are missing.
 func figures(p domain.Probe) string {
 	switch {
 	case p.Unknown != "":
@@ -55,7 +55,7 @@ func againstParent(l domain.LogProbs) string {
 	return fmt.Sprintf("%.2f (%+.2f)", l.Policy, l.Change())
 }
 
-// leftOut says how many pairs the trainer left out, and in which parts it had to process them.
+// leftOut reports how many pairs the trainer left out, and in how many parts it had to process the others.
 func leftOut(u runs.Update) string {
 	said := ""
 	if len(u.Without) > 0 {
@@ -71,7 +71,7 @@ func leftOut(u runs.Update) string {
 	return said
 }
 
-// kept says why an update was not taken.
+// kept returns the reason why an update was not used.
 func kept(why string) string {
 	if why == "" {
 		return ""

@@ -14,16 +14,16 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// next is the release that this tree becomes.
+// next is the next release, which this tree becomes.
 const next = "0.1.0"
 
-// released is the version of a release. scripts/release.sh sets it when it builds one.
+// released is the version of a release. scripts/release.sh sets it when it builds a release.
 var released string
 
-// tag matches a version that a tag of the module gives, and no pseudo-version of a commit.
+// tag matches a version from a tag of the module, but not a pseudo-version of a commit.
 var tag = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[a-z][a-z0-9.]*)?$`)
 
-// version says what this program was built from, and what its results depend on.
+// version describes what this program was built from, and what its results depend on.
 type version struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`   // empty if the build does not record it
@@ -70,8 +70,8 @@ func buildVersion() version {
 	return v
 }
 
-// versionOf returns the version of a release, which scripts/release.sh or a tag of the module gives. Any other build
-// has that of the next release with -dev and the beginning of its commit.
+// versionOf returns the version of a release, which comes from scripts/release.sh or a tag of the module. For any other
+// build it returns the next release's version with -dev and the beginning of the commit.
 func versionOf(released, module, commit string) string {
 	switch {
 	case released != "":

@@ -30,7 +30,7 @@ type viewOptions struct {
 	tls    serving.TLS
 }
 
-// listenDefault is where the viewer listens if nothing is said.
+// listenDefault is the default address of the viewer.
 const listenDefault = "127.0.0.1:8085"
 
 func viewCmd(a *app) *cobra.Command {
@@ -98,7 +98,7 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	mux.Handle("/", serving.Locked(s.Handler(ctx), config.Live(envViewKey, key)))
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 
-	return serving.Serve(ctx, l, mux, time.Second, originOf(e.UI)) // its pages link to pages of the viewer
+	return serving.Serve(ctx, l, mux, time.Second, originOf(e.UI)) // its pages link to the viewer's pages
 }
 
 // originOf returns the origin of an address, as browsers write it, or "".
@@ -111,7 +111,7 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// runPage returns the address of a page of the viewer about a run, or "" if no viewer is known.
+// runPage returns the address of the viewer's page about a run, or "" if no viewer is known.
 func runPage(e config.Endpoints, run string) string {
 	if e.View == "" {
 		return ""
@@ -129,8 +129,8 @@ func temporalPages(e config.Endpoints) string {
 	return e.UI + "/namespaces/" + e.Namespace
 }
 
-// indexKept is how long the viewer lists what there is before it looks again: at least this, and as long as looking
-// takes no more than a twentieth of the time.
+// indexKept is how long the viewer keeps its list: at least this long, and long enough that making the list takes at
+// most a twentieth of the time.
 const indexKept = 10 * time.Second
 
 // index returns a function that lists runs, experiments and lines.

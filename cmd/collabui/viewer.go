@@ -44,11 +44,11 @@ func (v *viewer) status(ctx context.Context, t client.Client, status workflows.S
 	v.progress(ctx, t, where, status)
 }
 
-// progress shows the progress of the workflow that a run waits for, or of the one that this waits for.
+// progress shows the progress of the workflow that a run waits for, or of the one that this workflow waits for in turn.
 func (v *viewer) progress(ctx context.Context, t client.Client, where string, status workflows.Status) {
 	var now live
 	if !now.read(ctx, t, status) {
-		if ctx.Err() != context.Canceled { // ctrl-C
+		if ctx.Err() != context.Canceled { // the context ends by ctrl-C
 			v.bar("%s", where)
 		}
 
@@ -61,8 +61,8 @@ func (v *viewer) progress(ctx context.Context, t client.Client, where string, st
 	}
 }
 
-// progressOf asks the child of a run, and the child of that, for their progress, and the epoch that began beside them
-// for its own. of is what the phase is a part of. It is false if nobody answers.
+// progressOf queries the child of a run, and that workflow's own child, for their progress, and the epoch that began
+// beside them for its own. of names what the phase belongs to. It returns false if no workflow answers.
 func progressOf(ctx context.Context, t client.Client, st workflows.Status) (p workflows.Progress, of string, ok bool) {
 	if st.Child == "" || !query(ctx, t, st.Child, workflows.QueryProgress, &p) {
 		return p, "", false
@@ -79,7 +79,7 @@ func progressOf(ctx context.Context, t client.Client, st workflows.Status) (p wo
 	return p, of, true
 }
 
-// objects returns a function that shows how many objects of all are copied, once a second.
+// objects returns a function that shows, once a second, how many of all objects are copied.
 func (v *viewer) objects() func(done, all int) {
 	shown := time.Now()
 
@@ -113,7 +113,7 @@ func (v *viewer) bar(format string, args ...any) {
 			v.emit(events.Progress{Run: v.run, Text: text})
 		}
 	case v.terminal:
-		const cut, wrap = "\x1b[?7l", "\x1b[?7h" // what is wider than the terminal would leave rows behind
+		const cut, wrap = "\x1b[?7l", "\x1b[?7h" // a line wider than the terminal would leave rows behind
 		_, _ = fmt.Fprintf(v.out, "\r\x1b[K%s%s%s", cut, printable(text), wrap)
 		v.line = text
 	default:
@@ -124,7 +124,7 @@ func (v *viewer) bar(format string, args ...any) {
 	}
 }
 
-// coarse returns the part of a text that a pipe shows again when it changes: the text before the bar, and the bar in
+// coarse returns the part of a text whose change makes a pipe print it again: the text before the bar, and the bar in
 // sixths.
 func coarse(text string) string {
 	n := strings.Count(text, "█")
@@ -153,14 +153,14 @@ func (v *viewer) say(format string, args ...any) {
 	say(v.out, format, args...)
 }
 
-// emit prints an event that the command line makes itself.
+// emit prints an event of the command line itself.
 func (v *viewer) emit(e events.Event) {
 	if raw, err := events.Encode(e); err == nil {
 		say(v.out, "%s", raw)
 	}
 }
 
-// event shows an event of the live stream: every event with --json, otherwise milestones as lines.
+// event shows an event of the live stream: with --json every event, otherwise milestones as lines.
 func (v *viewer) event(raw json.RawMessage) {
 	if v.json {
 		say(v.out, "%s", raw)

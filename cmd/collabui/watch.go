@@ -46,7 +46,7 @@ func (a *app) runWatch(ctx context.Context, run string) error {
 	return s.watch(ctx, workflows.RunInput{Name: run})
 }
 
-// watch shows what changes until the run, or its stage 1 where no more was asked for, ends or ctx is done.
+// watch shows changes until the run ends (or its stage 1, if no more was requested) or ctx is done.
 func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
 	run := in.Name
 	v := s.viewer(run)
@@ -71,7 +71,7 @@ func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
 		done, err := s.poll(ctx, v, stream)
 		if !done && err == nil {
 			wrong.look(ctx, v, s.temporal, s.ends, of)
-			// A run that was started without --until goes on. If the store does not answer, it is asked again.
+			// A run that was started without --until continues. If the store does not respond, it is read again.
 			tuned, asked := runs.Run(run).Base().Exists(ctx, s.bucket)
 			done = in.FineTune && asked == nil && tuned
 		}
@@ -111,7 +111,7 @@ func (s *session) detached(run string) {
 		run, s.typed("watch %s", run), s.typed("stop %s", run), s.typed("down"))
 }
 
-// poll looks once. It shows the errors of services and waits: the run continues without its viewer.
+// poll looks for changes once. It shows the errors of services and waits: the run continues without its viewer.
 func (s *session) poll(all context.Context, v *viewer, stream *events.Stream) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(all, 5*time.Second)
 	defer cancel()
@@ -122,7 +122,7 @@ func (s *session) poll(all context.Context, v *viewer, stream *events.Stream) (d
 	}
 
 	d, err := s.temporal.DescribeWorkflowExecution(ctx, v.run, "")
-	if all.Err() != nil { // ctrl-C
+	if all.Err() != nil { // the user pressed ctrl-C
 		return false, nil
 	}
 	var missing *serviceerror.NotFound
@@ -147,5 +147,5 @@ func (s *session) poll(all context.Context, v *viewer, stream *events.Stream) (d
 	}
 }
 
-// shorten returns an error for a line of a terminal.
+// shorten returns an error in a form that fits a line of a terminal.
 func shorten(err error) string { return agents.Line(oneLine(err), 80) }

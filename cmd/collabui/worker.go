@@ -24,7 +24,7 @@ const (
 	envLlamaFactory = "COLLABUI_LLAMAFACTORY" // path of llamafactory-cli
 	envPython       = "COLLABUI_PYTHON"       // interpreter with the packages of training programs
 	envServerKey    = "COLLABUI_SERVER_KEY"   // API key of the server next to a gateway
-	envCallLog      = "COLLABUI_CALL_LOG"     // file of policy-server, with a line per answered request: for tests
+	envCallLog      = "COLLABUI_CALL_LOG"     // file of policy-server, one line per answered request: for tests
 )
 
 // workerOptions are the flags of worker.
@@ -145,7 +145,7 @@ func (a *app) runWorker(ctx context.Context, o workerOptions) error {
 	return workers.Run(o.child.lifetime(ctx), o.Options)
 }
 
-// check refuses impossible numbers. 0 means that a number is derived from the machine, and cannot be set.
+// check rejects impossible numbers. 0 means that a number is derived from the machine; a user cannot set it.
 func (o *workerOptions) check() error {
 	for _, x := range []struct {
 		flag string

@@ -1,6 +1,6 @@
 // Package scaffold writes the beginnings of an environment. In Go it is an adapter: a package that compiles, its
 // acceptance test, its entry in the catalog and a specification that trains on it. In Python it is a folder with the
-// environment, its test and such a specification.
+// environment, its test and a specification of the same kind.
 package scaffold
 
 import (
@@ -42,12 +42,12 @@ var served = []target{
 }
 
 // New writes the files of an adapter into a checkout and returns their paths. It overwrites nothing: if one of the
-// files exists, it writes none. taken are the names of the existing adapters.
+// files exists, it writes no file. taken are the names of the existing adapters.
 func New(root, name string, taken []string) ([]string, error) {
 	return create(root, name, taken, adapter, false)
 }
 
-// NewPython writes the files of an environment in Python into a folder of its name below dir, as New does.
+// NewPython writes the files of an environment in Python into a folder of its name below dir, in the same way as New.
 func NewPython(dir, name string, taken []string) ([]string, error) {
 	return create(dir, name, taken, served, true)
 }
