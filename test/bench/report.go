@@ -14,7 +14,7 @@ import (
 // pairs is the number of alternating runs.
 const pairs = 5
 
-// sideBySide runs a and b in turn and returns the medians of their figures and of the ratio a/b pair by pair.
+// sideBySide runs a and b in turn and returns the medians of their figures and of the ratio a/b of each pair.
 func sideBySide(a, b func() float64) (ma, mb, ratio float64) {
 	var xs, ys, rs []float64
 	for range pairs {
@@ -39,7 +39,7 @@ func seconds(f func()) float64 {
 	return time.Since(t).Seconds()
 }
 
-// line prints one figure next to what is asked of it.
+// line prints a figure beside its target.
 func line(b testing.TB, what string, value float64, asked string, ok bool) {
 	b.Helper()
 	verdict := "holds"
@@ -49,7 +49,7 @@ func line(b testing.TB, what string, value float64, asked string, ok bool) {
 	fmt.Printf("%-86s %8.3f   asked: %-14s %s\n", what, value, asked, verdict)
 }
 
-// note prints a figure of which nothing is asked.
+// note prints a figure that has no target.
 func note(what, format string, args ...any) {
 	fmt.Printf("%-86s %s\n", what, fmt.Sprintf(format, args...))
 }

@@ -24,11 +24,11 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// Cell is one set of processes, on which runs are played one after the other.
+// Cell is a set of processes, on which runs are played one after the other.
 type Cell struct {
 	Places []string      // failpoints that an undisturbed run passes
-	Took   time.Duration // how long it takes
-	Digest string        // with which it ends
+	Took   time.Duration // duration of an undisturbed run
+	Digest string        // final digest of an undisturbed run
 
 	pipeline *pipeline.Pipeline
 	temporal *tcpProxy
@@ -37,7 +37,7 @@ type Cell struct {
 	client   client.Client
 	bucket   store.Bucket
 	frozen   map[string]time.Time
-	env      []string // of the worker
+	env      []string // of the workers
 }
 
 // NewCell starts a cell in a folder, and plays an undisturbed run. local is the program collabui-local.
@@ -71,7 +71,7 @@ func NewCell(ctx context.Context, dir, local string) (*Cell, error) {
 	return c, c.undisturbed(ctx)
 }
 
-// undisturbed plays a run without faults, and notes what it passes.
+// undisturbed plays a run without faults, and records the failpoints that it passes.
 func (c *Cell) undisturbed(ctx context.Context) error {
 	list := filepath.Join(c.pipeline.Dir, "places")
 	got, err := c.play(ctx, "undisturbed", []string{"list:" + list}, nil)
@@ -84,7 +84,7 @@ func (c *Cell) undisturbed(ctx context.Context) error {
 	raw, err := os.ReadFile(list)
 	c.Places, c.Took, c.Digest = strings.Fields(string(raw)), got.Took, got.Digest
 	slices.Sort(c.Places)
-	c.Places = slices.Compact(c.Places) // of several processes
+	c.Places = slices.Compact(c.Places) // the same of several processes
 
 	return err
 }
@@ -132,8 +132,8 @@ func (c *Cell) Play(ctx context.Context, seed uint64) (Played, error) {
 	return got, err
 }
 
-// limit is the time in which a run must end. Undisturbed it takes seconds; Temporal waits 10 s for a lost worker, and
-// longer and longer after errors.
+// limit is the time in which a run must end. An undisturbed run takes seconds; Temporal waits 10 s for a lost worker,
+// and longer and longer after errors.
 const (
 	limit = 5 * time.Minute
 	slow  = time.Minute
@@ -199,7 +199,7 @@ func (c *Cell) play(ctx context.Context, name string, failpoints []string, event
 	})
 }
 
-// ended returns the final digest of a run, or "". It does not wait for an S3 server that is frozen.
+// ended returns the final digest of a run, or "". It does not wait for a frozen S3 server.
 func (c *Cell) ended(ctx context.Context, name string) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -213,7 +213,7 @@ func (c *Cell) ended(ctx context.Context, name string) string {
 
 func given[T any](v T) func() (T, error) { return func() (T, error) { return v, nil } }
 
-// begin starts the workflow of a run, unless it runs.
+// begin starts the workflow of a run, unless it is running.
 func (c *Cell) begin(ctx context.Context, name string) error {
 	o := client.StartWorkflowOptions{ID: name, TaskQueue: workflows.QueueControl}
 	_, err := c.client.ExecuteWorkflow(ctx, o, workflows.Run, workflows.RunInput{Name: name})
@@ -238,7 +238,7 @@ func (c *Cell) audit(ctx context.Context, name string) (out []string, err error)
 	return out, nil
 }
 
-// status says what a run waits for: the pending activities of all open workflows.
+// status describes what a run waits for: the pending activities of all open workflows.
 func (c *Cell) status(ctx context.Context, name string) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -268,7 +268,7 @@ func (c *Cell) status(ctx context.Context, name string) string {
 	return name + ": " + strings.Join(out, "; ")
 }
 
-// eventually tries something until it succeeds, for half a minute.
+// eventually tries something for half a minute, until it succeeds.
 func eventually(try func() error) error {
 	var err error
 	for range 100 {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// tcpProxy forwards connections to a service, unless it is told to refuse, to cut or to hold them.
+// tcpProxy forwards connections to a service, unless a fault makes it refuse, cut or hold them.
 type tcpProxy struct {
 	listener net.Listener
 	to       string
 
 	mu      sync.Mutex
 	open    map[net.Conn]bool
-	refuse  time.Time // until then connections are closed at once
+	refuse  time.Time // until then connections are closed immediately
 	hold    time.Time // until then nothing is forwarded
 	stopped bool
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/test/kit/pipeline"
 )
 
-// Kind is a kind of fault, as the table names it.
+// Kind is a kind of fault, as named in the table.
 type Kind string
 
 // perRun is the number of faults of a run.
@@ -22,10 +22,10 @@ const perRun = 3
 type point struct {
 	kind    Kind
 	setting string
-	file    string // exists once it has struck
+	file    string // exists once the failpoint has struck
 }
 
-// event is a fault that strikes a while after the run has begun.
+// event is a fault that strikes at a given time after the beginning of the run.
 type event struct {
 	kind   Kind
 	at     time.Duration
@@ -70,13 +70,13 @@ func (c *Cell) schedule(seed uint64) (points []point, events []*event) {
 	return points, events
 }
 
-// The times for which connections are refused or held.
+// How long connections are refused or held.
 const (
 	refused = 3 * time.Second
 	onHold  = 4 * time.Second
 )
 
-// faults returns one of each kind, failpoints apart.
+// faults returns one fault of each kind, except failpoints.
 func (c *Cell) faults() []*event {
 	var out []*event
 	add := func(kind string, do func()) {

@@ -14,7 +14,7 @@ import (
 // frozenFor is how long a process may be stopped before it is replaced.
 const frozenFor = 3 * time.Second
 
-// supervise starts what is dead, and replaces what is frozen.
+// supervise starts dead processes, and replaces frozen ones.
 func (c *Cell) supervise() error {
 	for _, name := range []string{pipeline.Temporal, pipeline.S3, pipeline.Redis, pipeline.Worker} {
 		if stopped(c.pipeline.PID(name)) {
@@ -55,7 +55,7 @@ func stopped(pid int) bool {
 	return pid > 0 && err == nil && ok && strings.HasPrefix(rest, "T")
 }
 
-// forget ends Temporal and deletes its data. The run is started again, as `collabui train` does.
+// forget ends Temporal and deletes its data. The run is started again, as by `collabui train`.
 func (c *Cell) forget(ctx context.Context, name string) error {
 	c.pipeline.End(pipeline.Temporal)
 	files, err := filepath.Glob(filepath.Join(c.pipeline.Dir, "temporal.db*"))

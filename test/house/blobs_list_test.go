@@ -1,7 +1,7 @@
 package house
 
-// blobs lists the functions that write blobs, by FOLDER.FUNCTION, and which manifest names the blob before anything
-// else knows of it. Of the putters, the callers are listed.
+// blobs lists the functions that write blobs, by FOLDER.FUNCTION, with the manifest that names the blob before anything
+// else knows about it. For putters, their callers are listed instead.
 var blobs = map[string]string{
 	"activities.Control.item":        "runs.Tasks, in whose Record it is written, before the evaluation is planned",
 	"activities.Models.fitValue":     "runs.Value: FitValue records what it returns",
@@ -25,5 +25,5 @@ var blobs = map[string]string{
 	"internal/store/transfer.transfer.blob": "a manifest that was copied before, or none in the source, either",
 }
 
-// putters are the names of the functions that write a blob for their callers, which are checked in their place.
+// putters are the names of functions that write a blob for their callers, which are checked in their place.
 var putters = []string{"PutBlob", "PutBlobFile", "PutPairs", "PutArtifact", "putFiles", "putFolder"}

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// TestEveryBlobIsNamedByAManifest checks that every function which writes blobs is listed in blobs, with the manifest
-// that names the blob before anything else knows of it: gc removes what no manifest names. The history of a workflow, a
-// cache or the memory of a process keeps nothing.
+// TestEveryBlobIsNamedByAManifest checks that every function that writes blobs is listed in blobs, with the manifest
+// that names the blob before anything else knows about it, because gc removes what no manifest names. References in the
+// history of a workflow, a cache or the memory of a process do not count.
 func TestEveryBlobIsNamedByAManifest(t *testing.T) {
 	report(t, checkBlobs(read(t), blobs))
 }
 
-// checkBlobs finds functions that write blobs and are not listed, and lists of functions that write none.
+// checkBlobs finds functions that write blobs and are not listed, and entries for functions that write no blobs.
 func checkBlobs(files []source, named map[string]string) []problem {
 	found := map[string]bool{}
 	var problems []problem
@@ -55,7 +55,7 @@ func checkBlobs(files []source, named map[string]string) []problem {
 	return problems
 }
 
-// isDeclared reports whether a name is that of the declared function.
+// isDeclared reports whether an identifier is the name of the declared function.
 func isDeclared(decl ast.Decl, name string) bool {
 	fn, ok := decl.(*ast.FuncDecl)
 

@@ -9,20 +9,20 @@ import (
 	"testing"
 )
 
-// A package comment may claim what its package never links. The claims are checked, so a comment is never a wish.
+// A package comment may claim what its package never links. The claims are checked, so that they stay true.
 
 func TestPackageCommentsKeepTheirClaims(t *testing.T) {
 	report(t, checkComments(listed(t), read(t)))
 }
 
-// claims are sentences of package comments, with what a package must not link to make them.
+// claims are sentences of package comments, with the packages that must not be linked for them to hold.
 var claims = map[string]func(p pkg, all map[string]pkg) []string{
 	"It does no I/O.":             doesIO,
 	"It links no browser driver.": func(p pkg, _ map[string]pkg) []string { return with(p.Deps, browserDriver) },
 	"It links no Temporal.":       func(p pkg, _ map[string]pkg) []string { return with(p.Deps, temporal) },
 }
 
-// effects are the packages that do I/O, each with everything below it. net/url and the like only compute.
+// effects are the packages that do I/O, each with everything below it. net/url and similar packages only compute.
 var effects = []string{
 	"os", "net/http", "net/rpc", "net/smtp", "database/sql", "io/ioutil", "syscall", "golang.org/x/sys",
 	"github.com/minio", "github.com/redis", "github.com/chromedp", "github.com/coder/websocket", "go.temporal.io",
@@ -49,7 +49,7 @@ func doesIO(p pkg, all map[string]pkg) []string {
 	return found
 }
 
-// with returns those of paths that are one of prefixes or lie below one.
+// with returns the paths that are one of prefixes or lie below one.
 func with(paths []string, prefixes ...string) []string {
 	var found []string
 	for _, p := range paths {
@@ -64,7 +64,7 @@ func with(paths []string, prefixes ...string) []string {
 	return found
 }
 
-// checkComments finds claims of package comments that do not hold. That there is a comment, revive checks.
+// checkComments finds claims of package comments that do not hold. revive checks that a comment exists.
 func checkComments(all []pkg, files []source) (problems []problem) {
 	byPath, byFolder := map[string]pkg{}, map[string]pkg{}
 	for _, p := range all {

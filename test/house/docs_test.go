@@ -49,7 +49,7 @@ func document(t *testing.T, name string) source {
 	return source{}
 }
 
-// fewestRows is how many questions the overview's table answers at least.
+// fewestRows is the least number of questions that the overview's table must answer.
 const fewestRows = 20
 
 var (
@@ -120,7 +120,7 @@ func checkSymbols(s source, known map[string]symbols) []problem {
 	return problems
 }
 
-// missing says why name is not a symbol of this module, or returns "".
+// missing explains why name is not a symbol of this module, or returns "".
 func missing(name string, known map[string]symbols) string {
 	m := symbol.FindStringSubmatch(name)
 	if m == nil {

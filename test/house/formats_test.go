@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestFormatsAreConstant checks that no text of a server, a file or a user becomes a format, whose verbs would then be
-// shown as %!v(MISSING), and that formats have as many verbs as arguments, also where vet does not look: in function
-// values.
+// TestFormatsAreConstant checks that no text of a server, a file or a user is used as a format, whose verbs would then
+// be shown as %!v(MISSING). It also checks that formats have as many verbs as arguments, even where vet does not look:
+// in function values.
 func TestFormatsAreConstant(t *testing.T) { report(t, checkFormats(read(t))) }
 
 func TestHouseFindsFormatsThatAreNotConstant(t *testing.T) {
@@ -34,7 +34,7 @@ func TestHouseFindsFormatsThatAreNotConstant(t *testing.T) {
 	}
 }
 
-// callee is how a function is called: by its name alone, or with a package or a receiver before it.
+// callee is the form in which a function is called: by its name alone, or after a package or a receiver.
 type callee struct {
 	folder   string // empty if the name is exported
 	name     string
@@ -55,7 +55,7 @@ func calleeOf(f source, call *ast.CallExpr) callee {
 	return newCallee(f, lastName(call.Fun), selected)
 }
 
-// noFormat is the place of the format of a function that has none, but the name of one that has.
+// noFormat is the place of the format for a function that has no format but shares its name with one that does.
 const noFormat = -1
 
 // formatters returns the places of the format among the arguments of functions and function values that end in
@@ -83,7 +83,7 @@ func formatters(files []source) map[callee][]int {
 		if n := len(params); n >= 2 && last != "" && params[n-2] == "format" {
 			place = n - 2
 		} else if ast.IsExported(name) {
-			return // the same name in other packages
+			return // other packages have functions of the same name
 		}
 		for _, selected := range []bool{false, true} {
 			if key := newCallee(file, name, selected); selected == method || ast.IsExported(name) {
@@ -166,7 +166,7 @@ func checkFormats(files []source) []problem {
 			}
 			key := calleeOf(f, call)
 			if call.Ellipsis.IsValid() || slices.Contains(places[key], noFormat) {
-				return true // it hands on a format of its own, or may have none
+				return true // it passes on a format of its own, or may lack one
 			}
 			why := ""
 			for _, place := range places[key] {

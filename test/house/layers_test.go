@@ -59,7 +59,8 @@ func checkLayers(all []pkg) []problem {
 	return problems
 }
 
-// at returns a problem with a package. The go command does not say where a package imports what, so there is no line.
+// at returns a problem with a package. The go command does not report where a package imports what, so there is no
+// line.
 func at(p pkg, format string, args ...any) problem {
 	return problem{file: path.Join(p.below(), p.GoFiles[0]), line: 1, text: "package " + p.below() + ": " +
 		fmt.Sprintf(format, args...)}
@@ -130,7 +131,7 @@ var bans = []ban{
 	},
 }
 
-// Only the catalog may know more than one adapter or trainer by name; the rest of the program asks it.
+// Only the catalog may know more than one adapter or trainer by name; the rest of the program goes through it.
 var catalogued = map[string][]string{
 	"adapters": {
 		"envadapters/androidworld", "envadapters/autowebbench", "envadapters/mind2web", "envadapters/miniwob",

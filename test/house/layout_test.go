@@ -11,13 +11,13 @@ import (
 	"github.com/collabui/collabui/test/kit/layout"
 )
 
-// TestEveryKindOfObjectIsInTheLayout checks that every function which names an object of the store, or writes one under
-// a key of its own, is in the layout: the layout says which roles may read and write the object.
+// TestEveryKindOfObjectIsInTheLayout checks that every function that names an object of the store, or writes one under
+// a key of its own, is in the layout, which lists the roles that may read and write the object.
 func TestEveryKindOfObjectIsInTheLayout(t *testing.T) {
 	report(t, checkLayout(read(t), inLayout(), keysOfOthers))
 }
 
-// keysOfOthers are the functions that write objects under keys which others name.
+// keysOfOthers are the functions that write objects under keys that other functions name.
 var keysOfOthers = map[string]string{
 	"internal/store.RecordOnce":                    "for its callers",
 	"internal/store.WriteOnce":                     "for its callers",
@@ -43,7 +43,7 @@ func inLayout() map[string]bool {
 	return out
 }
 
-// checkLayout finds functions that name or write objects and are in no list, and lists of functions that do neither.
+// checkLayout finds functions that name or write objects and are in no list, and entries for functions that do neither.
 func checkLayout(files []source, named map[string]bool, elsewhere map[string]string) []problem {
 	const file = "test/kit/layout/kinds.go"
 	const what = ": it names or writes an object of the store. Add the kind of object to " + file + " with the roles " +

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWhatIsInstalledHasAHash reads what the scripts and images install: packages of Python by lock files with hashes,
-// those of Node by package-lock, other downloads by their SHA-256.
+// TestWhatIsInstalledHasAHash reads what the scripts and images install: Python packages by lock files with hashes,
+// Node packages by package-lock, and other downloads by their SHA-256.
 func TestWhatIsInstalledHasAHash(t *testing.T) { report(t, checkInstalls(installers(t), locks(t))) }
 
 // installers returns the files that install something.
@@ -68,7 +68,7 @@ var (
 	hash       = regexp.MustCompile(`--hash=sha256:[0-9a-f]{64}\b`)
 )
 
-// checkInstalls reports installations without hashes, and lock files that do not have them.
+// checkInstalls reports installations without hashes, and lock files without hashes.
 func checkInstalls(files, locks []source) (problems []problem) {
 	for _, f := range files {
 		whole := strings.ReplaceAll(f.text, "\\\n", "\t") // of commands, with as many line ends as before below
@@ -86,7 +86,7 @@ func checkInstalls(files, locks []source) (problems []problem) {
 	return append(problems, checkLocks(locks)...)
 }
 
-// installs returns what is wrong with the installations of a line.
+// installs returns what is wrong with the installations in a line.
 func installs(f source, line string) (wrong []string) {
 	line = message.ReplaceAllStringFunc(line, func(said string) string {
 		if strings.Contains(said, "  /") { // sums for sha256sum
@@ -114,7 +114,7 @@ func installs(f source, line string) (wrong []string) {
 	return wrong
 }
 
-// commit reports whether a command installs a commit of git alone, whose name is a hash of its files.
+// commit reports whether a command installs only a git commit, whose name is a hash of its files.
 func commit(f source, c string) bool {
 	m := gitCommit.FindStringSubmatch(c)
 
@@ -122,7 +122,7 @@ func commit(f source, c string) bool {
 		regexp.MustCompile(`(?m)^ARG `+m[1]+`=[0-9a-f]{40}$`).MatchString(f.text)
 }
 
-// checkLocks reports what a lock file lacks: itself, a package that is asked for, or a hash.
+// checkLocks reports what is missing: a lock file, a required package in it, or a hash.
 func checkLocks(files []source) (problems []problem) {
 	plain := strings.NewReplacer("_", "-", ".", "-")
 	locked := map[string]map[string]bool{} // packages by the name of the lock

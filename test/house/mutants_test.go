@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/test/mutants"
 )
 
-// TestEveryMutantCanBePlanted also wants the tests to exist that find the mutants. That they find them is what
-// `make mutants` checks.
+// TestEveryMutantCanBePlanted also checks that the tests exist that find the mutants. `make mutants` checks that they
+// do find them.
 func TestEveryMutantCanBePlanted(t *testing.T) {
 	began, names := time.Now(), map[string]bool{}
 	for _, m := range mutants.All() {
@@ -38,7 +38,7 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 
 var namedTest = regexp.MustCompile(`Test\w+`)
 
-// missingTests returns the tests that the arguments of `go test` name and their package does not have.
+// missingTests returns the tests that the arguments of `go test` name but their package does not have.
 func missingTests(files []source, find []string) []string {
 	there := map[string]bool{}
 	for _, s := range files {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestCommandsThatAreShownCanBePasted checks that what is inserted into a command of an error or a page is quoted for a
-// shell: a folder with a blank in its name would be two arguments.
+// TestCommandsThatAreShownCanBePasted checks that values inserted into a command of an error or a page are quoted for a
+// shell: a folder with a blank in its name would otherwise be two arguments.
 func TestCommandsThatAreShownCanBePasted(t *testing.T) { report(t, checkPasted(read(t))) }
 
 func TestHouseFindsWhatCannotBePasted(t *testing.T) {
@@ -40,10 +40,10 @@ func inFunction(t *testing.T, body string) []source {
 	return []source{s}
 }
 
-// hole stands in a flattened text for a part that is no literal.
+// hole stands in a flattened text for a part that is not a literal.
 const hole = "\x00"
 
-// flatten returns a sum of texts as one, and the parts that are no literals.
+// flatten returns a sum of texts as one text, and the parts that are not literals.
 func flatten(e ast.Expr) (text string, holes []ast.Expr) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -70,10 +70,10 @@ var verb = regexp.MustCompile(`%[-+# 0]*(?:\[(\d+)\])?(?:\d+|\*)?(?:\.(?:\d+|\*)
 // shown matches a command of collabui from its name to its end.
 var shown = regexp.MustCompile("`(?:bin/)?collabui [^`\n]*|(?:^|[ :(])(?:bin/)?collabui [a-z][a-z-]*(?: [^\n`(),;:]*)?")
 
-// inserted is what a verb or a hole of a text stands for.
+// inserted is the value that a verb or a hole of a text stands for.
 type inserted struct {
 	at   int
-	what ast.Expr // nil if there is none
+	what ast.Expr // nil if there is no expression
 	kind string   // the letter of a verb; empty for a hole
 }
 
@@ -160,15 +160,15 @@ func isShipped(name string) bool {
 	return true
 }
 
-// isText reports whether an expression is text of which a part is a literal.
+// isText reports whether an expression is text that is in part a literal.
 func isText(e ast.Expr) bool {
 	text, holes := flatten(e)
 
 	return text != hole || len(holes) == 0
 }
 
-// names holds what names are called that have no character that a shell changes: spec refuses other names of runs, and
-// so do lines and schedules.
+// names holds the names of variables whose values have no character that a shell changes: spec refuses other names of
+// runs, and so do lines and schedules.
 var names = map[string]bool{
 	"run": true, "Run": true, "Name": true, "line": true, "digest": true, "role": true, "queue": true, "verb": true,
 }

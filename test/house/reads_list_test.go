@@ -1,10 +1,10 @@
 package house
 
-// reads lists the reads of the store that may find nothing, by FOLDER.FUNCTION KIND, or FOLDER KIND for all functions
-// of a folder. The reason of a May says why the end is the same if the store is late. The reason of a Sure says what
-// absence decides.
+// reads lists the reads of the store that may find nothing, by FOLDER.FUNCTION KIND, or by FOLDER KIND for all
+// functions of a folder. The reason for a May explains why the outcome is the same if the store is late. The reason for
+// a Sure states what absence decides.
 var reads = map[string]string{
-	// People look, and look again.
+	// Reads for people, who look again.
 	"cmd/collabui Exists":     "a person sees the answer and asks again; training goes on from what is recorded",
 	"cmd/collabui May":        "a person sees the answer and asks again",
 	"cmd/collabui MayBlob":    "a person named the policy, and sees the answer",
@@ -27,7 +27,7 @@ var reads = map[string]string{
 	"internal/policy/infer.System.choose Sure":             "the newest epoch instead of the best",
 	"internal/policy/infer.System.readEpoch Sure":          "whether a person asked for an epoch that is not committed",
 
-	// Where a run continues. Whatever is begun again finds what is recorded, and records it once.
+	// Reads at which a run continues. Anything that is begun again finds what is recorded, and records it once.
 	"activities.Control.PlanRun Exists":    "stage 1, or the end, is done again, and adopts what is recorded",
 	"activities.Control.PlanRun Sure":      "whether a person deleted the run",
 	"activities.Control.tellPast May":      "a page",
@@ -41,7 +41,7 @@ var reads = map[string]string{
 	"activities.versions.look Next":        "limits that a person changed count from a later look on",
 	"activities.Common.open Sure":          "whether a person evaluates a run that goes on",
 
-	// What an epoch is made of. The first record stands.
+	// Reads of what an epoch is made from. The first record stands.
 	"activities.attempt.play May":             "the attempt is played again, and the first record of each step stands",
 	"activities.attempt.begin Exists":         "recorded steps are found one by one, and must show the same screens",
 	"activities.GPU.dataset Exists":           "the data sets are gathered again, and the first record stands",
@@ -57,7 +57,7 @@ var reads = map[string]string{
 	"internal/store/runs.Run.IsAccepted Sure": "that no person let the epoch go on",
 	"internal/store/runs.Run.RowsOut After":   "which rows are trained on",
 
-	// What is decided for good.
+	// Decisions made for good.
 	"activities.Control.assemble Sure":         "who let the epoch go on",
 	"activities.Control.judge Sure":            "that an epoch was not evaluated by an earlier workflow, either",
 	"activities.Control.PlanFinal Sure":        "that the epoch which the workflow names is the last",
@@ -69,7 +69,7 @@ var reads = map[string]string{
 	"internal/store/lines.Find Sure":           "whether a run has committed the epoch",
 	"internal/store/lines.Entry.Measured Sure": "which results an entry shows",
 
-	// What runs are.
+	// Reads of what runs are.
 	"internal/store/runs.Names Exists":        "a run that was deleted counts as one that is needed; people look again",
 	"internal/store/runs.Names Sure":          "that a run is not finished",
 	"internal/store/runs.Run.Attempts May":    "for people",
@@ -104,7 +104,7 @@ var reads = map[string]string{
 	"internal/store/fork.Fork.relabelCell Sure": "that a slot has no labels",
 	"internal/store/fork.takeIf Sure":           "that the original has no such object",
 
-	// The care of the store.
+	// Maintenance of the store.
 	"internal/store/collect.collector.recollect May": "the manifests are read",
 	"internal/store/collect.collector.still Exists":  "what two collections found dead is looked for once more",
 	"internal/store/collect.rescue.undelete Exists":  "the run is looked for again when its mark is written",

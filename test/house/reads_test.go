@@ -8,20 +8,20 @@ import (
 	"testing"
 )
 
-// TestReadsAbsenceIsNotEvidence checks that every read of the store which may find nothing is listed in reads, with the
+// TestReadsAbsenceIsNotEvidence checks that every read of the store that may find nothing is listed in reads, with the
 // reason why that is right. A store may be late, so nothing may be removed, skipped or decided because one request
-// found nothing. The name of the method says what absence means:
+// found nothing. The name of the method shows what absence means:
 //
 //   - Must reads what exists: absence is a fault. It needs no reason.
-//   - May, Exists and MayBlob read what may exist: the end is the same if the store shows it only later.
+//   - May, Exists and MayBlob read what may exist: the outcome is the same if the store shows it only later.
 //   - Sure reads what a decision depends on: two requests must agree that it is absent.
-//   - After, End and Next read logs. After and End are Sure of the end; Next is asked again.
+//   - After, End and Next read logs. After and End are Sure of the end; Next is called again.
 func TestReadsAbsenceIsNotEvidence(t *testing.T) {
 	report(t, checkReads(read(t), reads))
 }
 
-// checkReads finds reads that are not listed, and lists of reads that are gone. A site is FOLDER.FUNCTION KIND; FOLDER
-// KIND stands for all functions of a folder.
+// checkReads finds reads that are not listed, and entries for reads that are gone. A site is FOLDER.FUNCTION KIND;
+// FOLDER KIND stands for all functions of a folder.
 func checkReads(files []source, why map[string]string) []problem {
 	var problems []problem
 	found := map[string]bool{}
@@ -67,8 +67,8 @@ func checkReads(files []source, why map[string]string) []problem {
 	return problems
 }
 
-// readsAreListed reports whether the reads of a file must be listed: those of package store and of the types through
-// which it is read are the rule itself.
+// readsAreListed reports whether the reads of a file must be listed. Package store and the types through which it is
+// read implement the rule themselves, so their reads need not be.
 func readsAreListed(name string) bool {
 	switch folder := path.Dir(name); {
 	case strings.HasSuffix(name, "_test.go"), folder == "internal/store",
@@ -89,8 +89,8 @@ func funcName(fn *ast.FuncDecl) string {
 	return strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*") + "." + fn.Name.Name
 }
 
-// kindOfRead returns the kind of a read that may find nothing, or "" for any other call. A test of store.ErrNotFound is
-// one, too.
+// kindOfRead returns the kind of a read that may find nothing, or "" for any other call. A test for store.ErrNotFound
+// counts as one.
 func kindOfRead(call *ast.CallExpr) string {
 	fun := call.Fun
 	if generic, ok := fun.(*ast.IndexExpr); ok {

@@ -24,7 +24,7 @@ const (
 	module = "github.com/collabui/collabui"
 )
 
-// A problem is one violation of a rule. Its text says what to do about it.
+// A problem is one violation of a rule. Its text includes the remedy.
 type problem struct {
 	file string // relative to the root of the repository
 	line int
@@ -50,7 +50,7 @@ func report(t *testing.T, problems []problem) {
 	t.Errorf("got %d violations (at most %d are printed), want none:%s", len(problems), mostReported, lines.String())
 }
 
-// A pkg is what the go command says about a package. Test files are left out of it.
+// A pkg is the go command's description of a package, without test files.
 type pkg struct {
 	Dir        string
 	ImportPath string
@@ -78,7 +78,7 @@ func inner(paths []string) []string {
 	return found
 }
 
-// ownPackages lists the module's packages that have files other than tests. It asks the go command once.
+// ownPackages lists the module's packages that have files other than tests. It runs the go command once.
 var ownPackages = sync.OnceValues(func() ([]pkg, error) {
 	cmd := exec.Command("go", "list", "-json=Dir,ImportPath,GoFiles,Imports,Deps", "./...")
 	cmd.Dir = root
@@ -138,8 +138,8 @@ func parsed(name, text string) (source, error) {
 	return s, err
 }
 
-// sources reads all Go and Markdown files of the repository, testdata and hidden folders aside. It walks the tree
-// instead of asking git, so it works on an unpacked archive and the go command knows what the result depends on.
+// sources reads all Go and Markdown files of the repository, except testdata and hidden folders. It walks the tree
+// instead of running git, so that it works on an unpacked archive and the go command knows what the result depends on.
 var sources = sync.OnceValues(func() ([]source, error) {
 	var all []source
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -195,7 +195,7 @@ func read(t *testing.T) []source {
 	return all
 }
 
-// texts returns what problems say, for tests of the checks themselves.
+// texts returns the texts of problems, for tests of the checks themselves.
 func texts(problems []problem) []string {
 	var all []string
 	for _, p := range problems {
@@ -220,7 +220,7 @@ func mustFind(t *testing.T, problems []problem, wants ...string) {
 	}
 }
 
-// lastName returns c for a.b.c, and "" for what is not a name.
+// lastName returns c for a.b.c, and "" for anything that is not a name.
 func lastName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

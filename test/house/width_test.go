@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestNoLineOfADocumentIsLongerThan120Columns leaves tables, addresses and Go aside, which golangci-lint checks.
+// TestNoLineOfADocumentIsLongerThan120Columns skips tables and addresses, and Go, which golangci-lint checks.
 func TestNoLineOfADocumentIsLongerThan120Columns(t *testing.T) {
 	var problems []problem
 	for _, s := range read(t) {

@@ -14,7 +14,7 @@ func TestYAMLIsReadInOnePlace(t *testing.T) {
 	report(t, checkYAML(read(t)))
 }
 
-// checkYAML finds readers of YAML that know none of the bounds of internal/method/yamldoc.
+// checkYAML finds readers of YAML that do not use the bounds of internal/method/yamldoc.
 func checkYAML(all []source) []problem {
 	var problems []problem
 	for _, s := range all {

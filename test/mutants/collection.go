@@ -1,12 +1,12 @@
 package mutants
 
-// collecting finds a bug by tests of collections, and of copies beside them.
+// collecting are tests that find bugs of collections, and of copies beside them.
 func collecting(tests ...string) []string { return by("internal/store/collect", tests...) }
 
 // collected are all of them.
 var collected = []string{"./internal/store/collect"}
 
-// collection are bugs of what removes objects, of what takes them back, and of what copies them elsewhere.
+// collection are bugs in removing objects, in taking them back, and in copying them elsewhere.
 var collection = []Mutant{
 	{
 		Name:   "gc deletes an object instead of putting it into the trash",

@@ -1,6 +1,6 @@
 package mutants
 
-// effects are bugs of activities: what they adopt, compare, refuse and try again.
+// effects are bugs in what activities adopt, compare, refuse and try again.
 var effects = []Mutant{
 	{
 		Name: "a worker of another version grades", Symbol: "activities.Models.credits",

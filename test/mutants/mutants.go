@@ -1,5 +1,5 @@
-// Package mutants has bugs that are planted into the source, one after the other, to check that tests find them:
-// `make mutants`. A bug is a change of the syntax of one function, wherever the package declares it, so that moves,
+// Package mutants contains bugs that are planted into the source, one after the other, to check that tests find them:
+// `make mutants`. A bug is a change to the syntax of one function, wherever the package declares it, so that moves,
 // comments and formatting leave it as it is. test/house checks that every bug can still be planted.
 package mutants
 
@@ -11,8 +11,8 @@ import (
 // A Mutant is a bug that can be planted.
 type Mutant struct {
 	Name string // the bug in words
-	// Symbol is what is changed: a package below the root of the module, and a function of it, or a method with its
-	// type, as "internal/store.S3.Get".
+	// Symbol is what the bug changes: a package below the root of the module, and a function of it, or a method with
+	// its type, as in "internal/store.S3.Get".
 	Symbol string
 	Change Change
 	Find   []string // the arguments of `go test` that must fail
@@ -25,12 +25,13 @@ func All() []Mutant {
 
 // A Change replaces one place of a symbol.
 type Change struct {
-	// was is an expression, or statements in succession, that the symbol has in exactly one place. If it is empty, now
-	// is put in front of the body.
+	// was is an expression, or consecutive statements, that the symbol contains in exactly one place. If it is empty,
+	// now is put in front of the body.
 	was, now string
 }
 
-// replace puts other source in the place of an expression or of statements. Without any, the statements are dropped.
+// replace puts other source in the place of an expression or of statements. If the other source is empty, the
+// statements are dropped.
 func replace(was, now string) Change { return Change{was: was, now: now} }
 
 // never makes a condition false.
@@ -50,8 +51,8 @@ func by(pkg string, tests ...string) []string {
 // simulated plays whole runs under faults.
 var simulated = append(by("test/simulation", "TestSchedules"), "-args", "-schedules", "400", "-stop", "1")
 
-// Rotation returns some of n mutants, by their indices, in a turn: successive turns play all of them.
-// Each round begins one place later, so that a budget of time does not always leave out the same.
+// Rotation returns some of n mutants, by their indices, for a turn: successive turns play all of them. Each round
+// begins one place later, so that a limited time does not always leave out the same mutants.
 func Rotation(n, some int, turn uint64) []int {
 	some = min(some, n)
 	if some <= 0 {

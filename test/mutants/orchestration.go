@@ -1,6 +1,6 @@
 package mutants
 
-// orchestration are bugs of workflows: order, pauses, stops, windows, firings.
+// orchestration are bugs in workflows: order, pauses, stops, windows, firings.
 var orchestration = []Mutant{
 	{
 		Name: "what a person accepted is forgotten", Symbol: "workflows.askAPerson", Change: never(`plan.Accepted`),

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Plant returns the file that declares the mutant's symbol, below root, and its text with the bug. An error says why
-// the bug cannot be planted any more, and what to do about it. Plant writes nothing.
+// Plant returns the file, below root, that declares the mutant's symbol, and its text with the bug. An error explains
+// why the bug can no longer be planted, and what to do about it. Plant writes nothing.
 func (m Mutant) Plant(root string) (file, text string, err error) {
 	dir, name := m.split()
 	short := " " + name[strings.LastIndex(name, ".")+1:]
@@ -51,8 +51,8 @@ func (m Mutant) split() (dir, name string) {
 	return m.Symbol[:slash] + last, name
 }
 
-// apply returns a file's text with the change in its declaration of the name, and whether it has one. The function's
-// body loses its comments and line breaks.
+// apply returns a file's text with the change to its declaration of the name, and reports whether the file has one. The
+// function's body loses its comments and line breaks.
 func (c Change) apply(name, text string) (string, bool, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
@@ -82,7 +82,7 @@ func (c Change) apply(name, text string) (string, bool, error) {
 	return changed, true, nil
 }
 
-// declared returns the function or method of a name, such as "Get" or "S3.Get", nil if the file has none.
+// declared returns the function or method of a name, such as "Get" or "S3.Get", or nil if the file does not declare it.
 func declared(f *ast.File, name string) *ast.FuncDecl {
 	for _, d := range f.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil && receiver(d)+d.Name.Name == name {
@@ -114,8 +114,8 @@ func receiver(d *ast.FuncDecl) string {
 	}
 }
 
-// tokens returns the tokens of a text, each between blanks, without comments and without the commas and semicolons that
-// formatting adds or takes away.
+// tokens returns the tokens of a text, separated by blanks, without comments and without the commas and semicolons that
+// formatting adds or removes.
 func tokens(text string) string {
 	var s scanner.Scanner
 	fset := token.NewFileSet()

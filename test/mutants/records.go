@@ -1,6 +1,6 @@
 package mutants
 
-// records are bugs of what records mean.
+// records are bugs in the meaning of records.
 var records = []Mutant{
 	{
 		Name: "a void attempt is the episode of its slot", Symbol: "internal/store/runs.Run.ends",

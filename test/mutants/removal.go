@@ -1,6 +1,6 @@
 package mutants
 
-// removal are bugs that take away one condition each of the proof in decision record 45.
+// removal are bugs that each remove one condition of the proof in decision record 45.
 var removal = []Mutant{
 	{
 		Name: "a deletion counts at once", Symbol: "internal/store/collect.collector.judgeRun",

@@ -1,6 +1,6 @@
 package mutants
 
-// storage are bugs of the store's client: writing once, reading back, what absence means, and requests that fail.
+// storage are bugs in the store's client: writing once, reading back, the meaning of absence, and failing requests.
 var storage = []Mutant{
 	{
 		Name: "half a blob stays", Symbol: "internal/store.PutBlob",

@@ -21,7 +21,7 @@ import (
 // grace is the grace period of all collections.
 const grace = 6 * time.Hour
 
-// acts reports whether others act beside the run, who need other runs in the store.
+// acts reports whether actors that need other runs in the store take part.
 func acts(faults []Fault) bool {
 	for _, f := range faults {
 		switch f.Kind {
@@ -33,7 +33,7 @@ func acts(faults []Fault) bool {
 	return false
 }
 
-// arrange lets an event take place, unless it cannot now.
+// arrange lets an event take place, unless it is impossible now.
 func (w *world) arrange(k Kind) bool {
 	switch k {
 	case S3Behind:
@@ -56,11 +56,11 @@ func (w *world) arrange(k Kind) bool {
 	return true
 }
 
-// tries is how often an actor tries again that fails, or whose process dies: until a store that is away or full is so
-// no more. cleanings is how many collections remove what is left of a deleted run at most.
+// tries is how often an actor tries again when it fails or its process dies: long enough for a store that is away or
+// full to recover. cleanings is the largest number of collections that remove what is left of a deleted run.
 const tries, cleanings = 1000, 20
 
-// actor lets somebody act beside the run: again after a fault that passes, or when the process has died.
+// actor lets someone act beside the run, who tries again after a temporary fault, or when the process has died.
 func (w *world) actor(k Kind) {
 	number := w.struck[k]
 	random := domain.Rand(w.seed, string(k), number)
@@ -79,7 +79,7 @@ func (w *world) actor(k Kind) {
 	w.people.Go(func() { w.insist(fmt.Sprintf("%s %d", k, number), do) })
 }
 
-// insist lets an actor do something until it has done it, or cannot.
+// insist lets an actor try something until it succeeds or proves impossible.
 func (w *world) insist(name string, do func(context.Context) error) {
 	for try := range tries {
 		ctx, e := w.process(fmt.Sprintf("%s#%d", name, try))
@@ -117,7 +117,7 @@ func (w *world) process(name string) (context.Context, *execution) {
 
 func quiet(int, int) {}
 
-// nights collects garbage some times, one grace period after the other.
+// nights collects garbage the given number of times, one grace period after the other.
 func (w *world) nights(ctx context.Context, s *s3, n int) error {
 	b, err := s.open()
 	if err != nil {
@@ -125,7 +125,7 @@ func (w *world) nights(ctx context.Context, s *s3, n int) error {
 	}
 	for range n {
 		report, err := collect.Collect(ctx, b, collect.Policy{Grace: grace, Who: who}, false, quiet)
-		if err != nil && fault.KindOf(err) != fault.Invalid { // another one collects
+		if err != nil && fault.KindOf(err) != fault.Invalid { // another collection is at work
 			return err
 		}
 		for what, tally := range map[string]collect.Tally{
@@ -168,7 +168,7 @@ func (w *world) copies(ctx context.Context) error {
 	}
 	w.make(w.second.disk, name, false)
 	w.effect("a run was copied")
-	if w.s3.until.After(began) { // a copy of what a replica has is one of an earlier state
+	if w.s3.until.After(began) { // a replica has an earlier state, and so has a copy of it
 		before = nil
 	}
 	w.checkCopy(ctx, before)
@@ -181,8 +181,8 @@ func (w *world) copies(ctx context.Context) error {
 	return err
 }
 
-// checkCopy checks that a copy has all objects of the original that were there when it began, without those that
-// copies leave out.
+// checkCopy checks that a copy has all objects that the original had when the copy began, except those that copies
+// leave out.
 func (w *world) checkCopy(ctx context.Context, before []entry) {
 	for _, o := range before {
 		if runs.IsLocal(o.key) {
@@ -197,14 +197,15 @@ func (w *world) checkCopy(ctx context.Context, before []entry) {
 	}
 }
 
-// make notes that somebody begins, or has ended, to make a run of objects in a store.
+// make records that someone begins, or has stopped, to make a run of objects in a store.
 func (w *world) make(d *disk, run string, begins bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.making[fmt.Sprintf("%p %s", d, run)] = begins
 }
 
-// givenUp notes that nobody makes a run any more whose making ended with an error, unless the error passes.
+// givenUp records that a run is no longer being made after its making ended with an error, unless the error is
+// temporary.
 func (w *world) givenUp(d *disk, run string, err error) {
 	if fault.KindOf(err) != fault.Transient || errors.Is(err, store.ErrNotFound) {
 		w.make(d, run, false)
@@ -236,7 +237,7 @@ func (w *world) fork(ctx context.Context, name string) error {
 	return nil
 }
 
-// deleteOther deletes another run, whose policies are those of the run, and collects garbage.
+// deleteOther deletes another run, whose policies are the run's, and collects garbage.
 func (w *world) deleteOther(ctx context.Context) error {
 	return w.deleted(ctx, spare, func() (bool, error) { return false, nil })
 }
@@ -334,7 +335,7 @@ func (w *world) stopFor(ctx context.Context, days int) error {
 	return nil
 }
 
-// train continues the run, unless it goes on.
+// train continues the run, unless it is running.
 func (w *world) train() {
 	if w.stageNow() == running {
 		return
@@ -345,11 +346,11 @@ func (w *world) train() {
 	}
 }
 
-// removable matches manifests of a run that nobody deleted which may be removed: checkpoints, calls and marks.
+// removable matches manifests that may be removed although their run was not deleted: checkpoints, calls and marks.
 var removable = regexp.MustCompile(`-checkpoint-|/marks/|/calls/|/deleted\.json$`)
 
-// guard returns a function that notes the removal of a manifest that nobody may remove: of a run that nobody deleted,
-// or that is being made.
+// guard returns a function that records the removal of a manifest that must stay, because its run was not deleted or is
+// being made.
 func (w *world) guard(d *disk) func(string) {
 	return func(key string) {
 		name := runs.Run(runs.NameOf(key))

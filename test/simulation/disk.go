@@ -12,21 +12,21 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// disk holds the objects of a simulated S3 server, with all versions that they ever had.
+// disk holds the objects of a simulated S3 server, with all versions that ever existed.
 type disk struct {
 	mu        sync.Mutex
 	objects   map[string][]version // oldest first
 	writes    int
-	ahead     time.Duration    // the server's clock, compared with the workers'
+	ahead     time.Duration    // difference between the server's clock and the workers'
 	versioned bool             // lists show versions
-	removing  func(key string) // called before an object is removed; nil: never
+	removing  func(key string) // called before an object is removed; may be nil
 }
 
 // version is a version of an object.
 type version struct {
 	number int // counts all writes of the disk
 	at     time.Time
-	body   []byte // nil: it was removed
+	body   []byte // nil if it was removed
 }
 
 // put writes an object; nil removes it.
@@ -36,7 +36,7 @@ func (d *disk) put(key string, body []byte) {
 	d.write(key, body)
 }
 
-// write is put. The lock is held.
+// write is put for callers that hold the lock.
 func (d *disk) write(key string, body []byte) {
 	if d.objects == nil {
 		d.objects = map[string][]version{}
@@ -69,7 +69,7 @@ func (d *disk) remove(key string) {
 	}
 }
 
-// newest returns the last of some versions, or one without a body.
+// newest returns the last of some versions, or a version without a body.
 func newest(all []version) version {
 	if len(all) == 0 {
 		return version{}
@@ -78,7 +78,7 @@ func newest(all []version) version {
 	return all[len(all)-1]
 }
 
-// get returns the version that an object had some time ago. It has no body if there was no such object.
+// get returns the version that an object had the given time ago. It has no body if there was no such object.
 func (d *disk) get(key string, ago time.Duration) version {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,7 +86,7 @@ func (d *disk) get(key string, ago time.Duration) version {
 	return d.asOf(key, ago)
 }
 
-// asOf is get. The lock is held.
+// asOf is get for callers that hold the lock.
 func (d *disk) asOf(key string, ago time.Duration) version {
 	all := d.objects[key]
 	if ago > 0 {
@@ -145,7 +145,7 @@ func (d *disk) history(prefix string) (out []entry) {
 	return out
 }
 
-// list returns the objects under a prefix as they were some time ago, in lexical order.
+// list returns the objects under a prefix as they were the given time ago, in lexical order.
 func (d *disk) list(prefix string, ago time.Duration) []entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -171,7 +171,7 @@ func (d *disk) written(v version) time.Time {
 	return v.at.Add(d.ahead)
 }
 
-// setBack sets all objects back to what they were after a number of writes, on all replicas. It counts as one write.
+// setBack resets all objects to their state after a number of writes, on all replicas. It counts as one write.
 func (d *disk) setBack(writes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -188,7 +188,7 @@ func (d *disk) setBack(writes int) {
 func (d *disk) copied(ctx context.Context) *store.Memory {
 	m := &store.Memory{}
 	for _, o := range d.list("", 0) {
-		_, _ = m.PutOnce(ctx, o.key, o.body) // to memory
+		_, _ = m.PutOnce(ctx, o.key, o.body) // cannot fail in memory
 	}
 
 	return m

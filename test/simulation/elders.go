@@ -8,10 +8,11 @@ import (
 	"github.com/collabui/collabui/internal/store/lines"
 )
 
-// elder and spare are runs that ended long ago, whose policies are those of the run. A line accepts a system of elder.
+// elder and spare are runs that ended long ago, and that have the policies of the run. A line accepts a system of
+// elder.
 const elder, spare = "elder", "spare"
 
-// ancient are the objects of these runs, by whether policies lag.
+// ancient holds the objects of these runs, by whether policies lag.
 var ancient [2]struct {
 	once    sync.Once
 	objects []entry

@@ -22,7 +22,7 @@ import (
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 )
 
-// policies answer for all policies, unless the scheduler strikes.
+// policies answers for all policies, unless the scheduler strikes.
 type policies struct {
 	*scheduler
 	version string
@@ -42,10 +42,11 @@ func (p policies) Complete(ctx context.Context, q chat.Request) (chat.Response, 
 	return res, err
 }
 
-// salt changes what another version of the workers does.
+// salt changes the results of another version of the workers.
 func salt(version string) uint64 { return domain.Seed(0, version) }
 
-// odd makes one of eight answers one that models give, but should not. The same request always gets the same answer.
+// odd turns one of eight answers into one that models give, but should not. The same request always gets the same
+// answer.
 func odd(answer string, seed uint64) string {
 	switch seed % 64 {
 	case 0:
@@ -78,7 +79,7 @@ func (p policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score,
 	return fakepolicy.Policies{}.Score(ctx, q)
 }
 
-// critic is a chat endpoint that grades cells, as a function of what they say.
+// critic is a chat endpoint that grades cells, as a function of their text.
 type critic struct {
 	*scheduler
 	version string
@@ -123,8 +124,8 @@ func (c critic) Complete(ctx context.Context, q chat.Request) (chat.Response, er
 	return chat.Response{Texts: []string{text}, Usage: domain.Usage{Prompt: 1, Answer: 1}}, ctx.Err()
 }
 
-// turns are the limits of the chat endpoint. Calls that waited for the same reading of the budget go on at once, so the
-// scheduler decides which of them gets the next turn of a worker that does not reach Redis.
+// turns are the limits of the chat endpoint. Calls that waited for the same reading of the budget continue at the same
+// time, so the scheduler decides which of them gets the next turn of a worker that does not reach Redis.
 type turns struct {
 	*scheduler
 	endpoints.Limiter
@@ -181,7 +182,7 @@ func (h *redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ask is one request to a policy server.
+// ask makes one request to a policy server.
 func (p policies) ask(ctx context.Context, name string) error {
 	k, after, err := p.at(ctx, name, policyFaults...)
 	if err != nil {
@@ -198,7 +199,7 @@ func (p policies) ask(ctx context.Context, name string) error {
 	return ctx.Err()
 }
 
-// suite is the scripted suite, whose environments die or show odd things when the scheduler says so.
+// suite is the scripted suite, whose environments die or show odd things when the scheduler decides it.
 type suite struct {
 	*scripted.Suite
 	*scheduler
@@ -214,7 +215,7 @@ func (x suite) Open(ctx context.Context) (envadapters.Environment, error) {
 	return &environment{scriptable: e.(scriptable), scheduler: x.scheduler, version: x.version}, nil
 }
 
-// scriptable is all that an environment of the scripted suite can do.
+// scriptable contains all methods of an environment of the scripted suite.
 type scriptable interface {
 	envadapters.Environment
 	envadapters.Judge
@@ -247,7 +248,7 @@ func (e *environment) Score(ctx context.Context) (envadapters.Score, error) {
 
 var errDeadEnvironment = fault.New(fault.Void, "simulation: the environment is dead")
 
-// strike does something in the environment. An odd environment shows something that it will not show again, and dies.
+// strike makes the environment act. An odd environment shows something that it will not show again, and dies.
 func (e *environment) strike(
 	ctx context.Context, name string, do func() (envadapters.Transition, error),
 ) (envadapters.Transition, error) {
@@ -273,7 +274,7 @@ func (e *environment) strike(
 	return tr, err
 }
 
-// changed returns an observation whose first element says more.
+// changed returns an observation with a longer text in its first element.
 func changed(o domain.Observation, more string) domain.Observation {
 	o.Elements = slices.Clone(o.Elements)
 	if len(o.Elements) > 0 {

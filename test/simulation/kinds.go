@@ -9,82 +9,82 @@ import (
 )
 
 // Kind is a kind of fault. A fault of a request strikes at a point: a request, a step of a trainer or an environment,
-// or the begin or end of an activity. An event takes place between two points.
+// or the beginning or end of an activity. An event takes place between two points.
 type Kind string
 
 // The kinds of faults.
 const (
 	none Kind = ""
 
-	// What can strike every point of an activity.
+	// Faults that can strike every point of an activity.
 	Kill      Kind = "kill"       // the worker dies before the request
-	KillAfter Kind = "kill after" // the worker dies when the request has taken effect
-	Late      Kind = "late"       // Temporal gives the activity up, which runs on while another worker repeats it
+	KillAfter Kind = "kill after" // the worker dies after the request has taken effect
+	Late      Kind = "late"       // Temporal gives up the activity, which continues while another worker repeats it
 	Slow      Kind = "slow"       // the request takes ten seconds
 	Jump      Kind = "jump"       // the clock jumps 20 minutes ahead, as on a machine that slept
-	Restart   Kind = "restart"    // Temporal's data are lost; the run is started again while the old activities run on
-	Silent    Kind = "silent"     // its heartbeats are lost: it times out, runs on for a while, and is cancelled then
+	Restart   Kind = "restart"    // Temporal's data are lost; the run is started again beside the old activities
+	Silent    Kind = "silent"     // its heartbeats are lost: it times out, runs for a while, and is then cancelled
 
-	// What can strike the begin of an activity.
-	NoWorker Kind = "no worker" // none takes it for one to sixty days
+	// Faults that can strike the beginning of an activity.
+	NoWorker Kind = "no worker" // no worker takes it for one to sixty days
 
-	// What can strike the begin of an activity that is not the control worker's.
-	OtherVersion Kind = "other version" // a worker of another version takes it, which would do it in another way
-	TwoResults   Kind = "two results"   // two workers do it at once, with different answers and policies
+	// Faults that can strike the beginning of an activity that is not the control worker's.
+	OtherVersion Kind = "other version" // a worker of another version takes it, which would do it differently
+	TwoResults   Kind = "two results"   // two workers do it concurrently, with different answers and policies
 
-	// What can strike the end of an activity.
-	Unacknowledged Kind = "unacknowledged" // it ends, and Temporal does not hear of it
+	// Faults that can strike the end of an activity.
+	Unacknowledged Kind = "unacknowledged" // it ends, and Temporal does not learn of it
 
-	// What can strike a request to S3.
+	// Faults that can strike a request to S3.
 	S3Down      Kind = "s3 down"      // no connection
 	S3Error     Kind = "s3 500"       // internal error, without effect
 	S3Busy      Kind = "s3 503"       // slow down
 	S3Conflict  Kind = "s3 409"       // another write of the key is under way
-	S3Proxy     Kind = "s3 404"       // a proxy answers instead of the server
-	S3Lost      Kind = "s3 lost"      // the request takes effect, and the answer is lost
+	S3Proxy     Kind = "s3 404"       // a proxy responds instead of the server
+	S3Lost      Kind = "s3 lost"      // the request takes effect, and the response is lost
 	S3Truncated Kind = "s3 truncated" // the body ends in the middle
 	S3Stalled   Kind = "s3 stalled"   // the body stops in the middle, and the connection stays
 	S3Away      Kind = "s3 away"      // no connection for the next requests: more than an activity tries
-	S3Full      Kind = "s3 full"      // no space for what the next requests write
-	S3Lies      Kind = "s3 lies"      // the server says that it wrote a blob, and did not
+	S3Full      Kind = "s3 full"      // no space for the data of the next requests
+	S3Lies      Kind = "s3 lies"      // the server confirms a blob that it did not write
 	S3Torn      Kind = "s3 torn"      // the server writes half of a blob, and fails
-	S3Stale     Kind = "s3 stale"     // an existing object does not exist, by an error document of S3
+	S3Stale     Kind = "s3 stale"     // an existing object is reported missing, by an error document of S3
 	S3Omits     Kind = "s3 omits"     // a list leaves one key out
-	S3Cut       Kind = "s3 cut"       // a list ends in the middle, and says that it is whole
+	S3Cut       Kind = "s3 cut"       // a list ends in the middle, and claims to be whole
 
-	// What can strike a request to Redis.
+	// Faults that can strike a request to Redis.
 	RedisDown  Kind = "redis down"  // no connection
 	RedisFlush Kind = "redis flush" // all its keys are lost
 
-	// What can strike a call to a policy server.
+	// Faults that can strike a call to a policy server.
 	PolicyDown Kind = "policy down"
 	PolicyBusy Kind = "policy 429"
 
-	// What can strike a call to a chat endpoint.
+	// Faults that can strike a call to a chat endpoint.
 	ModelDown  Kind = "model down"
 	ModelBusy  Kind = "model 429"
 	ModelHangs Kind = "model hangs" // for two minutes
 
-	// What can strike a step of an environment.
+	// Faults that can strike a step of an environment.
 	EnvironmentDies Kind = "environment dies"
-	EnvironmentOdd  Kind = "environment odd" // its screens are not the same after a replay
+	EnvironmentOdd  Kind = "environment odd" // its screens differ after a replay
 
-	// What can strike a request of an actor.
+	// Faults that can strike a request of an actor.
 	Freeze Kind = "freeze" // its process is stopped for longer than the grace period
 
 	// Events of S3.
-	S3Behind      Kind = "s3 behind"       // for a minute, a replica answers that is seconds behind
-	S3HoursBehind Kind = "s3 hours behind" // for an hour, a replica answers that is hours behind
-	S3Older       Kind = "s3 older"        // it is set back to an earlier state, for which the workers are stopped
-	ClockOff      Kind = "clock off"       // the workers' clock jumps by up to 30 hours, the server's does not
+	S3Behind      Kind = "s3 behind"       // for a minute, a replica responds that is seconds behind
+	S3HoursBehind Kind = "s3 hours behind" // for an hour, a replica responds that is hours behind
+	S3Older       Kind = "s3 older"        // it is reset to an earlier state, for which the workers are stopped
+	ClockOff      Kind = "clock off"       // the workers' clock jumps by up to 30 hours, but not the server's
 
 	// Events of Temporal.
-	TemporalOlder  Kind = "temporal older"   // it is set back to an earlier state, while the old activities run on
-	ChildCancelled Kind = "child cancelled"  // somebody cancels an open child workflow
-	ChildEnds      Kind = "child terminated" // somebody terminates an open child workflow
+	TemporalOlder  Kind = "temporal older"   // it is reset to an earlier state, while the old activities continue
+	ChildCancelled Kind = "child cancelled"  // someone cancels an open child workflow
+	ChildEnds      Kind = "child terminated" // someone terminates an open child workflow
 )
 
-// Kinds of events by which others act beside the run: see actors.
+// Kinds of events in which others act beside the run: see actors.
 const (
 	GC          Kind = "gc"           // three nightly collections
 	Copy        Kind = "copy"         // to a second store whose garbage is collected meanwhile, and back
@@ -137,7 +137,7 @@ func alone() []Kind {
 	})
 }
 
-// brings are the effects that kinds have, at least sometimes.
+// brings lists the effects that kinds have, at least sometimes.
 var brings = map[Kind][]string{
 	TwoResults: {varied},
 	GC: {
@@ -168,11 +168,11 @@ func (f Fault) String() string { return fmt.Sprintf("%d:%s", f.At, f.Kind) }
 // that one of the kind S3Full strikes.
 const awayFor, fullFor = 400, 40
 
-// actorEvery is the number of schedules of which one has actors, and variedEvery the number of those of which one may
-// have two results, because its digest is not compared then.
+// One schedule in actorEvery has actors. One in variedEvery may have two results, because its digest is then not
+// compared.
 const actorEvery, variedEvery = 3, 5
 
-// Draw returns the faults of a seed: up to twenty among the first points. Every third schedule has an actor, too, and
+// Draw returns the faults of a seed: up to twenty among the first points. Every third schedule also has an actor, and
 // all kinds of actors take turns.
 func Draw(seed uint64, points int) []Fault {
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -31,10 +31,10 @@ func (s *s3) copy(req *http.Request, key string) (*http.Response, error) {
 	return respond(req, http.StatusOK, []byte(`<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>`)), nil
 }
 
-// stamp writes a time as lists of S3 do.
+// stamp writes a time in the format of S3's lists.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// list lists objects. With a delimiter, those below a folder are one common prefix.
+// list lists objects. With a delimiter, all objects below a folder are one common prefix.
 func (s *s3) list(req *http.Request, k Kind) (*http.Response, error) {
 	query := req.URL.Query()
 	prefix, delimiter := query.Get("prefix"), query.Get("delimiter")
@@ -75,7 +75,7 @@ func (s *s3) list(req *http.Request, k Kind) (*http.Response, error) {
 	return respond(req, http.StatusOK, raw), err
 }
 
-// versions lists the versions of objects, the newest of a key first. Half of the buckets keep none.
+// versions lists the versions of objects, the newest of a key first. Half of the buckets keep no versions.
 func (s *s3) versions(req *http.Request) (*http.Response, error) {
 	type item struct {
 		XMLName      xml.Name

@@ -17,10 +17,10 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// who is the person who pauses and stops runs, and helper the person who looks after those that wait for one.
+// who is the person who pauses and stops runs, and helper the person who looks after runs that wait for someone.
 const who, helper = "ann", "ben"
 
-// asks is how often a run may ask a person until it has ended.
+// asks is how often a run may wait for a person before it has ended.
 const asks = 30
 
 // watch looks after the run every few hours, until ctx ends.
@@ -50,8 +50,8 @@ func (w *world) watch(ctx context.Context) {
 	}
 }
 
-// look looks at the run. If it is held, and not by a person, look does what the reason asks for, resumes the run, and
-// returns the reason.
+// look looks at the run. If a fault holds it, and not a person, look does what the reason requires, resumes the run,
+// and returns the reason.
 func (w *world) look(ctx context.Context) string {
 	if _, _, err := w.at(ctx, "look"); err != nil || w.isLost() || w.env.IsWorkflowCompleted() {
 		return ""
@@ -78,10 +78,10 @@ func (w *world) look(ctx context.Context) string {
 	return st.Reason
 }
 
-// unclear matches reasons that are only the words of a program.
+// unclear matches reasons that only repeat an error of a program.
 var unclear = regexp.MustCompile(`^(canceled|context canceled|terminated|no such object|\w+Error.*)?$`)
 
-// sleep waits for a time and reports whether ctx goes on.
+// sleep waits for a time and reports whether ctx is still active.
 func (w *world) sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -129,7 +129,7 @@ func (w *world) tells(ctx context.Context, update string, command any) (any, err
 	}
 }
 
-// commands gives the run a command of a person who gives no other argument.
+// commands gives the run a command of a person that has no other argument.
 func (w *world) commands(ctx context.Context, update string) (any, error) {
 	by := who
 	if update == workflows.UpdateResume {
@@ -139,7 +139,8 @@ func (w *world) commands(ctx context.Context, update string) (any, error) {
 	return w.tells(ctx, update, workflows.Command{Who: by, Why: "a simulation"})
 }
 
-// reported looks at the error of an activity. One that a person is asked about must not advise to delete what is whole.
+// reported examines the error of an activity. An error that holds the run for a person must not advise to delete what
+// is whole.
 func (w *world) reported(err error) error {
 	var failed *temporal.ApplicationError
 	if err == nil || !errors.As(err, &failed) || !failed.NonRetryable() {
@@ -156,7 +157,7 @@ func (w *world) reported(err error) error {
 
 var keys = regexp.MustCompile(`(blobs/[0-9a-f]{64}|(runs|lines)/[\w./-]+\.json)`)
 
-// advised returns the objects that a reason advises to delete. Not to delete something is no such advice.
+// advised returns the objects that a reason advises to delete. It ignores advice not to delete something.
 func advised(reason string) []string {
 	if !strings.Contains(reason, "delete") || strings.Contains(reason, "Delete nothing") {
 		return nil
@@ -190,7 +191,7 @@ func (w *world) pause(ctx context.Context, days int) error {
 		return nil
 	}
 	if _, err := w.commands(ctx, workflows.UpdatePause); err != nil {
-		if st, unknown := w.ask(); unknown != nil || !st.Paused { // it may have taken effect, and not be recorded
+		if st, unknown := w.ask(); unknown != nil || !st.Paused { // it may have taken effect without being recorded
 			return fault.As(fault.Transient, err)
 		}
 	}
@@ -201,15 +202,15 @@ func (w *world) pause(ctx context.Context, days int) error {
 	for {
 		_, err := w.commands(ctx, workflows.UpdateResume)
 		if err == nil || err.Error() == workflows.NotPaused || w.stageNow() != running {
-			return nil // it may have been forgotten with Temporal's data, or the run has ended
+			return nil // it may have been lost with Temporal's data, or the run has ended
 		}
-		if !w.sleep(ctx, time.Hour) { // the resume could not be recorded, for example
+		if !w.sleep(ctx, time.Hour) { // for example, the resume could not be recorded
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// halt stops the run, unless it has ended, and returns when it is stopped. It commands so again, ever more rarely:
+// halt stops the run, unless it has ended, and returns when it is stopped. It repeats the command at growing intervals:
 // without a worker, a run may take weeks to stop.
 func (w *world) halt(ctx context.Context) (ok bool, err error) {
 	for again := time.Minute; ; again = min(2*again, 12*time.Hour) {
@@ -225,7 +226,7 @@ func (w *world) halt(ctx context.Context) (ok bool, err error) {
 	}
 }
 
-// set changes a value that no digest depends on.
+// set changes a value on which no digest depends.
 func (w *world) set(ctx context.Context) error {
 	if w.stageNow() != running {
 		return nil

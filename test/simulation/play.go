@@ -22,14 +22,14 @@ import (
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 )
 
-// Played is a run that was simulated.
+// Played is the outcome of a simulated run.
 type Played struct {
 	Digest   string // of the run's end
 	Points   int
 	Struck   map[Kind]int
-	Effects  map[string]int // what faults and actors brought about
+	Effects  map[string]int // effects of faults and actors
 	Took     time.Duration  // on the simulated clock
-	Trace    string         // if it was kept
+	Trace    string         // empty if it was not kept
 	Problems []string       // violations: the run did not end, or its store is not sound
 
 	objects []entry // of its store, at its end
@@ -38,10 +38,10 @@ type Played struct {
 // limit is the simulated time in which a run must end: faults stop after a while.
 const limit = 2 * 365 * 24 * time.Hour
 
-// Run is what is simulated.
+// Run describes what is simulated.
 type Run struct {
 	Spec spec.Spec
-	Step time.Duration // what an optimiser step takes
+	Step time.Duration // duration of an optimiser step
 }
 
 // short is a run with all parts and hardly any work. Its critic is a chat model. Its policies lag if the seed is odd.
@@ -59,7 +59,7 @@ func short(seed uint64, name string) Run {
 	return Run{Spec: s}
 }
 
-// Play simulates a short run under faults. The order of everything that happens follows from the seed.
+// Play simulates a short run under faults. The seed determines the order of everything that happens.
 func Play(t *testing.T, seed uint64, faults []Fault, keep bool) Played {
 	return short(seed, "sim").Play(t, seed, faults, keep)
 }
@@ -70,7 +70,7 @@ func (r Run) Play(t *testing.T, seed uint64, faults []Fault, keep bool) (out Pla
 	if acts(faults) {
 		others = elders(t, seed)
 	}
-	server := miniredis.RunT(t) // outside of the simulated clock
+	server := miniredis.RunT(t) // outside the simulated clock
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, r, server, seed, faults, keep, others)
 		defer w.stop()
@@ -90,8 +90,8 @@ func (r Run) Play(t *testing.T, seed uint64, faults []Fault, keep bool) (out Pla
 	return out
 }
 
-// bubble plays something on a simulated clock. The test environment leaves an activity waiting for its next try, and
-// child workflows, if the workflow has ended meanwhile.
+// bubble plays something on a simulated clock. If the workflow has ended meanwhile, the test environment leaves behind
+// child workflows, and activities that wait for their next try.
 func bubble(t *testing.T, play func(t *testing.T)) {
 	defer func() {
 		if p := recover(); p != nil && !strings.Contains(fmt.Sprint(p), "blocked goroutines remain") {
@@ -108,31 +108,31 @@ type world struct {
 	seed    uint64
 	first   int // writes of the store before the run
 	s3      *s3
-	second  *s3 // that copies go to
+	second  *s3 // to which copies are made
 	bucket  *store.S3
 	redis   *redis.Client
 	crew    map[string]methods // by version of the workers
 	bodies  sync.WaitGroup
-	people  sync.WaitGroup // and other actors
-	failed  int            // activities
+	people  sync.WaitGroup // running people and other actors
+	failed  int            // failed activities
 	begun   int            // a run that begins more often than that, or
 	failure int            // of which more activities fail, is not expected to end
 
-	env      *testsuite.TestWorkflowEnvironment // of the present beginning
+	env      *testsuite.TestWorkflowEnvironment // of the current beginning
 	playing  string                             // the name of the run
 	present  *beginning
 	past     []*beginning
-	restored *beginning // that Temporal is set back to; nil: it has lost everything
+	restored *beginning // to which Temporal is reset; nil if it has lost everything
 	clock    chan struct{}
-	lost     bool // Temporal's data
+	lost     bool // whether Temporal's data are lost
 	live     map[*execution]bool
-	begins   int               // of the run
+	begins   int               // how often the run began
 	open     []string          // child workflows
-	parents  map[string]string // of these
+	parents  map[string]string // of the child workflows
 	stage    stage             // of the run
-	trained  chan struct{}     // somebody continues a run that was stopped
-	making   map[string]bool   // runs that forks and copies make
-	forks    []string          // that exist
+	trained  chan struct{}     // receives when someone continues a stopped run
+	making   map[string]bool   // runs being made by forks and copies
+	forks    []string          // existing forks
 	problems []string
 }
 
@@ -167,7 +167,7 @@ func newWorld(
 	return w
 }
 
-// record records the specification of the run, as `collabui train` does.
+// record records the specification of the run, as by `collabui train`.
 func (w *world) record() {
 	raw, err := store.Seal(w.Spec)
 	if err != nil {
@@ -176,14 +176,15 @@ func (w *world) record() {
 	w.s3.disk.putOnce(runs.Run(w.Spec.Name).Spec().Key, raw)
 }
 
-// violated notes a violation.
+// violated records a violation.
 func (w *world) violated(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
-// all plays the run until it has ended and nobody acts any more, and then its forks. It returns the end of the run.
+// all plays the run until it has ended and no actor is active any more, and then its forks. It returns the end of the
+// run.
 func (w *world) all(ctx context.Context) runs.End {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
@@ -194,7 +195,7 @@ func (w *world) all(ctx context.Context) runs.End {
 	for err == nil && w.continued() {
 		end, err = w.play(w.Spec.Name)
 	}
-	w.bodies.Wait() // activities that nobody waits for run on
+	w.bodies.Wait() // activities that no workflow waits for continue
 	if err != nil {
 		w.violated("the run ended with %v", err)
 	}
@@ -214,15 +215,15 @@ func (w *world) all(ctx context.Context) runs.End {
 	return end
 }
 
-// presentForks returns the names of the forks that the store holds. A store that was set back to an earlier state may
-// have lost some.
+// presentForks returns the names of the forks in the store. A store that was reset to an earlier state may have lost
+// some.
 func (w *world) presentForks() []string {
 	return slices.DeleteFunc(slices.Clone(w.forks), func(name string) bool {
 		return w.s3.disk.get(runs.Run(name).Spec().Key, 0).body == nil
 	})
 }
 
-// continued waits until somebody continues the run, and reports false if nobody acts any more.
+// continued waits until someone continues the run, and returns false if no actor is active any more.
 func (w *world) continued() bool {
 	quiet := make(chan struct{})
 	go func() { w.people.Wait(); close(quiet) }()
@@ -281,7 +282,7 @@ func (w *world) execution(i activity.Info, args []any, cancel context.CancelCaus
 	return e
 }
 
-// over notes how an activity ended. A run whose activities fail forever ends.
+// over records how an activity ended. It ends a run whose activities fail forever.
 func (w *world) over(e *execution, err error) {
 	w.mu.Lock()
 	delete(w.live, e)

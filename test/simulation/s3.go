@@ -19,8 +19,8 @@ import (
 type s3 struct {
 	*scheduler
 	disk  *disk
-	lag   time.Duration // of the replica that answers
-	until time.Time     // which answers until then
+	lag   time.Duration // of the replica that responds
+	until time.Time     // time until which the replica responds
 }
 
 const bucketName = "sim"
@@ -33,10 +33,10 @@ func (s *s3) open() (*store.S3, error) {
 	})
 }
 
-// behind lets a replica answer for a time that has what the server had some time ago. Writes are decided by the server.
+// behind lets a replica respond for a time, with the server's state of some time ago. Writes are decided by the server.
 func (s *s3) behind(lag, last time.Duration) { s.lag, s.until = lag, time.Now().Add(last) }
 
-// ago returns of what time ago reads and lists are.
+// ago returns the age of the state that reads and lists see.
 func (s *s3) ago() time.Duration {
 	if time.Now().Before(s.until) {
 		return s.lag
@@ -88,7 +88,7 @@ func (s *s3) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// What can strike a request, by its kind.
+// Faults that can strike a request, by the kind of request.
 var (
 	s3Writes     = s3Faults
 	s3BlobWrites = slices.Concat(s3Faults, s3BlobFaults)
@@ -112,7 +112,7 @@ func (s *s3) can(req *http.Request, key string) []Kind {
 	return s3Writes
 }
 
-// instead returns what a fault answers to a request that has no effect, or nil.
+// instead returns a fault's response to a request that has no effect, or nil.
 func (s *s3) instead(req *http.Request, k Kind, key string, body []byte) (*http.Response, error) {
 	switch k {
 	case S3Down, S3Away:
@@ -155,7 +155,7 @@ type failing func() error
 
 func (f failing) Read([]byte) (int, error) { return 0, f() }
 
-// answer does what a request asks for.
+// answer executes a request.
 func (s *s3) answer(req *http.Request, key string, body []byte, k Kind) (*http.Response, error) {
 	switch {
 	case req.Method == http.MethodPut && req.Header.Get("X-Amz-Copy-Source") != "":

@@ -1,5 +1,5 @@
 // Package simulation plays whole runs in one process, on a clock that only waiting moves, and lets one scheduler decide
-// what happens next: which of the waiting requests goes on, and which fault strikes it. The workflows, the activities
+// what happens next: which of the waiting requests continues, and which fault strikes it. The workflows, the activities
 // and the S3 client are the real ones. Equal seeds give equal traces, byte for byte. Only tests import it.
 package simulation
 
@@ -22,7 +22,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// scheduler decides which point goes on.
+// scheduler decides which point continues.
 type scheduler struct {
 	order *rand.Rand
 	end   chan struct{}
@@ -31,15 +31,15 @@ type scheduler struct {
 	waiting []*point
 	arrived chan struct{}
 	points  int
-	faults  []Fault           // those that have not struck
-	away    int               // requests to S3 that find no connection
-	full    int               // writes to S3 that find no space
+	faults  []Fault           // faults that have not struck yet
+	away    int               // remaining requests to S3 that find no connection
+	full    int               // remaining writes to S3 that find no space
 	struck  map[Kind]int      // by kind
-	effects map[string]int    // what faults and actors brought about, in words
+	effects map[string]int    // effects of faults and actors, in words
 	restart func()            // loses Temporal's data
-	happen  func(k Kind) bool // lets an event take place, unless it cannot now
+	happen  func(k Kind) bool // lets an event take place, unless it is impossible now
 
-	trace   *strings.Builder // nil: it is not kept
+	trace   *strings.Builder // nil if no trace is kept
 	failing []string         // lines of activities that failed since the last line of the trace
 	began   time.Time
 }
@@ -47,8 +47,8 @@ type scheduler struct {
 // point is where an activity or an actor waits for the scheduler.
 type point struct {
 	name string
-	all  []Kind // that can strike every point of its execution
-	can  []Kind // that can strike it besides
+	all  []Kind // faults that can strike every point of its execution
+	can  []Kind // further faults that can strike it
 	goOn chan Kind
 }
 
@@ -67,7 +67,7 @@ func newScheduler(seed uint64, faults []Fault, keep bool) *scheduler {
 	return s
 }
 
-// effect notes that a fault or an actor brought something about.
+// effect records an effect of a fault or an actor.
 func (s *scheduler) effect(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,20 +84,21 @@ type execution struct {
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex
-	dead  bool  // its worker died: it has no further effect
-	lost  error // what Temporal makes of it when it gives it up
-	until int   // points after which it is cancelled; 0: never
+	dead  bool  // its worker died, so it has no further effect
+	lost  error // the error that Temporal records when it gives up the activity
+	until int   // points after which it is cancelled; 0 means never
 
-	frozen time.Time // until then its process is stopped
+	frozen time.Time // time until which its process is stopped
 }
 
-// errDead ends what an activity of a dead worker does, and errSilent an activity that Temporal heard nothing of.
+// errDead ends the actions of an activity whose worker is dead, and errSilent ends an activity that lost contact with
+// Temporal.
 var (
 	errDead   = errors.New("simulation: the worker is dead")
 	errSilent = temporal.NewTimeoutError(enums.TIMEOUT_TYPE_HEARTBEAT, nil)
 )
 
-// abandon makes Temporal give the activity up; if die is true, its worker is dead, too.
+// abandon makes Temporal give up the activity; if die is true, its worker is dead, too.
 func (e *execution) abandon(die bool) {
 	e.mu.Lock()
 	e.dead = e.dead || die
@@ -108,7 +109,7 @@ func (e *execution) abandon(die bool) {
 	e.once.Do(func() { close(e.giveUp) })
 }
 
-// silence makes Temporal give the activity up by a timeout. It is cancelled after some more points.
+// silence makes Temporal give up the activity by a timeout. It is cancelled after some more points.
 func (e *execution) silence(points int) {
 	e.mu.Lock()
 	e.lost, e.until = errSilent, points
@@ -127,7 +128,7 @@ func (e *execution) passes() {
 	}
 }
 
-// freeze stops everything that the process of an actor asks for.
+// freeze stops all requests of an actor's process.
 func (e *execution) freeze(d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -179,9 +180,9 @@ const silentFor = 40
 // frozenFor is how long a frozen actor is stopped: longer than the grace period.
 const frozenFor = grace + 2*time.Hour
 
-// at waits until the scheduler lets the point go on. It returns the fault that strikes the point, which the caller
-// carries out; faults of the execution itself are carried out here, and after is to be called when the request has
-// taken effect. What neither an activity nor an actor asks for goes on at once.
+// at waits until the scheduler lets the point continue. It returns the fault that strikes the point, which the caller
+// carries out; faults of the execution itself are carried out here. The caller must call after once the request has
+// taken effect. Requests that belong to neither an activity nor an actor continue immediately.
 func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, after func(), err error) {
 	e := executionOf(ctx)
 	if e == nil {
@@ -196,7 +197,7 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 	if e.actor {
 		p.all, p.name = everyActor, randomName.ReplaceAllString(p.name, "random")
 		if e.thaw() {
-			hurry = nil // what a process waited for while it was frozen fails one by one
+			hurry = nil // requests that waited in a frozen process fail one by one
 		}
 	}
 	s.add(p)
@@ -258,7 +259,7 @@ func (s *scheduler) remove(p *point) {
 	s.waiting = slices.DeleteFunc(s.waiting, func(x *point) bool { return x == p })
 }
 
-// run lets one point go on after the other, each when everything else waits, until stop.
+// run lets one point continue after the other, each when everything else waits, until stop.
 func (s *scheduler) run() {
 	for {
 		synctest.Wait()
@@ -275,7 +276,7 @@ func (s *scheduler) run() {
 
 func (s *scheduler) stop() { close(s.end) }
 
-// next lets a point go on, or an event take place, and reports whether a point waited.
+// next lets a point continue, or an event take place, and reports whether a point waited.
 func (s *scheduler) next() bool {
 	s.mu.Lock()
 	waits := len(s.waiting) > 0
@@ -289,7 +290,7 @@ func (s *scheduler) next() bool {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// They arrived in any order.
+	// The points arrived in any order.
 	slices.SortFunc(s.waiting, func(a, b *point) int { return strings.Compare(a.name, b.name) })
 	i := s.order.IntN(len(s.waiting))
 	p := s.waiting[i]
@@ -316,7 +317,7 @@ func (s *scheduler) next() bool {
 	return true
 }
 
-// takesPlace lets an event take place that is due and can, and reports whether there was one.
+// takesPlace lets an event take place that is due and possible, and reports whether there was one.
 func (s *scheduler) takesPlace() bool {
 	for i, f := range s.faults {
 		if f.At > s.points+1 {
@@ -354,8 +355,8 @@ func (s *scheduler) due(p *point) Kind {
 	return none
 }
 
-// note adds a line to the trace, after those of the activities that failed at one moment. Which of them failed first is
-// not determined, so they are sorted.
+// note adds a line to the trace, after the lines of activities that failed at one moment. Which of these failed first
+// is not determined, so their lines are sorted.
 func (s *scheduler) note(format string, args ...any) {
 	if s.trace == nil {
 		return

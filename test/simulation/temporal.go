@@ -19,7 +19,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// stage is what a run does as people see it.
+// stage is the state of a run as people see it.
 type stage int
 
 // The stages.
@@ -32,7 +32,7 @@ const (
 // beginning is one execution of the workflow of a run.
 type beginning struct {
 	in      workflows.RunInput
-	results []result       // of activities, in the order in which Temporal heard of them
+	results []result       // of activities, in the order in which Temporal received them
 	known   map[string]any // results that are in the history already
 	counted map[string]int // activities by name and arguments
 }
@@ -74,18 +74,18 @@ func (w *world) environment() *testsuite.TestWorkflowEnvironment {
 	return env
 }
 
-// Clock is an activity that goes on as long as its workflow. While there is one, the clock of the test environment does
-// not skip ahead of that of everything else.
+// Clock is an activity that continues as long as its workflow. Meanwhile, the clock of the test environment does not
+// skip ahead of the simulated clock.
 func (w *world) Clock() error {
 	<-w.clock
 
 	return nil
 }
 
-// lose loses Temporal's data. Activities that run do not hear of it.
+// lose loses Temporal's data. Running activities do not learn of it.
 func (w *world) lose() { w.setBack(nil) }
 
-// setBack sets Temporal back. Activities that run do not hear of it.
+// setBack resets Temporal. Running activities do not learn of it.
 func (w *world) setBack(to *beginning) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +105,7 @@ func (w *world) isLost() bool {
 	return w.lost
 }
 
-// setTemporalBack sets Temporal back to an earlier moment of the run.
+// setTemporalBack resets Temporal to an earlier moment of the run.
 func (w *world) setTemporalBack() bool {
 	w.mu.Lock()
 	n := 0
@@ -206,7 +206,7 @@ func (w *world) stageNow() stage {
 	return w.stage
 }
 
-// status says why a run waits.
+// status describes why a run waits.
 func (w *world) status() string {
 	st, err := w.ask()
 
@@ -237,7 +237,7 @@ func (w *world) endChild(terminate bool) bool {
 	w.mu.Unlock()
 	ends := slices.DeleteFunc(open, func(x string) bool { return x != id && !(terminate && w.isBelow(x, id)) })
 	for _, x := range slices.Backward(ends) {
-		_ = w.env.SignalWorkflowByID(x, signalEnd, terminate) // one that has just ended needs none
+		_ = w.env.SignalWorkflowByID(x, signalEnd, terminate) // a child that has ended meanwhile needs no signal
 	}
 
 	return true
@@ -254,7 +254,7 @@ func (w *world) isBelow(id, above string) bool {
 	return id != ""
 }
 
-// signalEnd cancels a workflow, or ends it as if somebody had terminated it.
+// signalEnd cancels a workflow, or ends it as if someone had terminated it.
 const signalEnd = "simulation: end"
 
 func (x *workers) InterceptWorkflow(
@@ -276,7 +276,7 @@ func (x *inboundWorkflow) Init(outbound interceptor.WorkflowOutboundInterceptor)
 	return x.Next.Init(&outboundWorkflow{base})
 }
 
-// ExecuteWorkflow keeps the clock of the run's workflow, and knows which child workflows are open.
+// ExecuteWorkflow keeps the clock of the run's workflow, and records which child workflows are open.
 func (x *inboundWorkflow) ExecuteWorkflow(
 	ctx workflow.Context, in *interceptor.ExecuteWorkflowInput,
 ) (any, error) {
@@ -313,7 +313,7 @@ func (x *inboundWorkflow) ExecuteWorkflow(
 	return v, errors.Join(waited, err)
 }
 
-// opened notes that a child workflow begins.
+// opened records that a child workflow begins.
 func (w *world) opened(id, parent string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -321,7 +321,7 @@ func (w *world) opened(id, parent string) {
 	w.parents[id] = parent
 }
 
-// closed notes that a child workflow ends.
+// closed records that a child workflow ends.
 func (w *world) closed(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -333,16 +333,17 @@ type outboundWorkflow struct {
 	interceptor.WorkflowOutboundInterceptorBase
 }
 
-// ExecuteActivity leaves out the timeouts of one try, because the test environment does not tell tries apart.
+// ExecuteActivity leaves out the timeouts of one try, because the test environment does not distinguish tries.
 func (x *outboundWorkflow) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	ctx = workflow.WithHeartbeatTimeout(ctx, 0)
 
 	return x.Next.ExecuteActivity(workflow.WithStartToCloseTimeout(ctx, math.MaxInt64), name, args...)
 }
 
-// key returns the key of an activity's result. The first try of every activity asks for it, and then the others.
+// key returns the key of an activity's result. It is called for the first try of every activity, and then for the
+// others.
 func (b *beginning) key(workflow, name string, args []any, first bool) string {
-	raw, _ := json.Marshal(args) // references and numbers
+	raw, _ := json.Marshal(args) // references and numbers can always be encoded
 	key := fmt.Sprintf("%s %s %s", workflow, name, raw)
 	if first {
 		b.counted[key]++

@@ -26,20 +26,21 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// Versions of workers. The usual ones begin every epoch. The varying ones have their version, and other answers.
+// Versions of workers. The usual ones begin every epoch. The varying ones report the same version, but give other
+// answers.
 const usual, other, varying = "usual", "other", "varying"
 
-// varied is the effect of a record by a varying worker: the run's digest is another one then.
+// varied is the effect of a record by a varying worker, after which the run's digest differs.
 const varied = "a result of the second of two workers was recorded"
 
 func (w *world) common(version string) activities.Common {
 	if version == varying {
-		version = usual // nobody can tell
+		version = usual // the records do not show the difference
 	}
 	return activities.Common{Bucket: w.bucket, Catalog: catalog.All{}, Kernel: version}
 }
 
-// suites are the environments of a version of the workers.
+// suites are the environments of one version of the workers.
 func (w *world) suites(version string) *activities.Suites {
 	if version == varying {
 		version = usual
@@ -50,8 +51,8 @@ func (w *world) suites(version string) *activities.Suites {
 	})
 }
 
-// activities returns all activities, as a version of the workers does them. Its policies, critic, environment and
-// trainer are not like another version's.
+// activities returns all activities of one version of the workers. Its policies, critic, environment and trainer differ
+// from the other versions'.
 func (w *world) activities(version string) []any {
 	wording := activities.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
@@ -87,11 +88,11 @@ type methods map[string]method
 
 type method struct {
 	call    reflect.Value
-	control bool // the control worker does it, of which there is one version
+	control bool // done by the control worker, which exists in one version only
 }
 
-// method returns an activity as the workers of a version do it. They keep what they have read until all of them are
-// started again.
+// method returns an activity of one version of the workers. They keep what they have read until all of them are started
+// again.
 func (w *world) method(version, name string) method {
 	w.mu.Lock()
 	crew := w.crew[version]
@@ -116,7 +117,7 @@ func (w *world) method(version, name string) method {
 	return crew[name]
 }
 
-// startAgain ends all workers and actors, and lets others take their place.
+// startAgain ends all workers and actors, and starts others in their place.
 func (w *world) startAgain() {
 	w.mu.Lock()
 	live := slices.SortedFunc(maps.Keys(w.live), func(a, b *execution) int { return strings.Compare(a.name, b.name) })
@@ -138,7 +139,7 @@ func (w *world) step(ctx context.Context, name string) error {
 	return err
 }
 
-// workers runs activities so that the scheduler can kill them or let them run on alone.
+// workers runs activities so that the scheduler can kill them or let them continue alone.
 type workers struct {
 	interceptor.WorkerInterceptorBase
 	world *world
@@ -157,8 +158,8 @@ type inbound struct {
 	world *world
 }
 
-// What Temporal gets of an activity whose worker is dead, or that it gave up, and of all activities after its data
-// were lost.
+// Results that Temporal receives: from an activity whose worker is dead, from one that it gave up, and from all
+// activities after its data were lost.
 var (
 	errGivenUp = temporal.NewApplicationError("simulation: the activity was lost", "lost")
 	errOver    = temporal.NewNonRetryableApplicationError("simulation: Temporal's data were lost", "lost", nil)
@@ -244,7 +245,7 @@ func (w *world) heard(key string, v any, err error) {
 }
 
 // do executes an activity on a worker of the usual version or of another one. Activities that are scheduled together
-// begin in any order, but not here.
+// may begin in any order elsewhere, but not here.
 func (w *world) do(ctx context.Context, e *execution, name string, args []any) (any, error) {
 	m := w.method(usual, name)
 	can := workerFaults

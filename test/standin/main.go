@@ -1,4 +1,4 @@
-// Command standin is what integration tests run in place of llamafactory-cli (train FILE) and of a server of language
+// Command standin is run by integration tests in place of llamafactory-cli (train FILE) and of a server of language
 // models (serve ADDR MODEL).
 package main
 

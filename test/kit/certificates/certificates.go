@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Issue makes a certificate for a name and for 127.0.0.1, signed by ca or, without one, by itself. It writes it and its
-// private key to the files NAME.pem and NAME.key of a folder.
+// Issue makes a certificate for a name and for 127.0.0.1, signed by ca or, if ca is nil, by itself. It writes the
+// certificate and its private key to the files NAME.pem and NAME.key in a folder.
 func Issue(t testing.TB, dir, name string, ca *tls.Certificate) (pair tls.Certificate, cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -6,11 +6,12 @@ import "regexp"
 var (
 	setting = regexp.MustCompile(`(?m)^([A-Z][A-Z0-9_]*)=(.*)$`)
 
-	// Variable is a variable in compose.yaml: its name, and what follows ":" if it is missing, - or ?, with a text.
+	// Variable is a variable in compose.yaml: its name and, if it has one, what follows ":", which is - or ? with a
+	// text.
 	Variable = regexp.MustCompile(`\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^}]*))?\}`)
 )
 
-// Variables returns those of an environment file, such as .env.example.
+// Variables returns the variables of an environment file, such as .env.example.
 func Variables(env string) map[string]string {
 	all := map[string]string{}
 	for _, m := range setting.FindAllStringSubmatch(env, -1) {

@@ -14,7 +14,7 @@ type adapter struct {
 	Path string `json:"lora_path"`
 }
 
-// refused returns how an engine refuses a load or an unload.
+// refused returns the response with which an engine refuses a load or an unload.
 func (e *Engine) refused(status int, kind, text string) (int, []byte) {
 	if e.SGLang {
 		return http.StatusBadRequest, encode(map[string]any{

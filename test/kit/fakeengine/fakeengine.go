@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// Answer returns what a model answers to a chat's request. dir is the adapter's folder, empty for the engine's own
-// model.
+// Answer returns a model's answer to a chat request. dir is the adapter's folder, empty for the engine's own model.
 type Answer func(dir string, body []byte) (status int, response []byte)
 
 // Echo answers with the bytes of adapter_model.safetensors, or with "base".
@@ -43,7 +42,7 @@ func Echo(dir string, _ []byte) (int, []byte) {
 	})
 }
 
-// encode returns plain values, which always marshal, as JSON.
+// encode returns plain values, which can always be encoded, as JSON.
 func encode(v any) []byte {
 	out, err := json.Marshal(v)
 	if err != nil {
@@ -53,20 +52,20 @@ func encode(v any) []byte {
 	return out
 }
 
-// Window is the most tokens of a prompt with its answer, as an engine lists it.
+// Window is the largest number of tokens in a prompt and its answer together, as an engine lists it.
 const Window = 4096
 
 // Engine is an http.Handler. Set its fields before it serves. Its methods may be called at any time.
 type Engine struct {
 	SGLang   bool
 	Models   []string // served names of the model; nil means "base"
-	Key      string   // bearer key that it wants; empty means none
+	Key      string   // required bearer key; if empty, no key is required
 	Limit    int      // adapters at the same time; 0 means any number
-	NoSleep  bool     // started without what sleeping needs
+	NoSleep  bool     // started without the option that sleeping needs
 	NoBackup bool     // an SGLang whose weights are undefined after a sleep
-	Unlisted bool     // /v1/models leaves out adapters, as older SGLang does
+	Unlisted bool     // /v1/models leaves out adapters, as in older SGLang
 	Answer   Answer   // nil means Echo
-	LogProb  LogProb  // nil means that the engine cannot score answers, and shows no tokens
+	LogProb  LogProb  // if nil, the engine cannot score answers, and shows no tokens
 
 	PlainTurns bool // the chat template marks turns with ordinary words
 
@@ -81,7 +80,7 @@ type Engine struct {
 	bodies   [][]byte
 }
 
-// failure is an answer that a test asks for.
+// failure is a response that a test has ordered.
 type failure struct {
 	status int
 	text   string
@@ -95,7 +94,7 @@ func (e *Engine) models() []string {
 	return e.Models
 }
 
-// fail returns an error in the form that both engines have for chats.
+// fail returns an error in the form that both engines use for chats.
 func fail(status int, kind, text string) (int, []byte) {
 	return status, encode(map[string]any{"error": map[string]any{
 		"message": text,
@@ -260,7 +259,8 @@ func (e *Engine) chat(body []byte) (int, []byte) {
 	return answer(dir, body)
 }
 
-// folder returns the folder of a model, which is empty for the engine's own, or how the engine refuses the model.
+// folder returns the folder of a model, which is empty for the engine's own model, or the engine's reason to refuse the
+// model.
 func (e *Engine) folder(model string) (dir string, status int, refusal []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 // for the engine's own model.
 type LogProb func(dir, system, user, answer string) float64
 
-// A token is a byte of the text. The stand-in begins texts with a special token unless it is told not to, and gives
-// tokens of prompts an absurd probability, so whoever takes a token too many notices.
+// A token is a byte of the text. The stand-in begins texts with a special token unless a request turns that off, and
+// gives tokens of prompts an absurd probability, so that a caller that counts a token too many notices.
 const (
 	beginning     = 1000
 	promptLogProb = -1e6
@@ -25,7 +25,7 @@ const (
 	generate  = turnStart + "assistant\n"
 )
 
-// scoring answers the requests that scoring needs; ok is false for other requests.
+// scoring responds to the requests that scoring needs; ok is false for other requests.
 func (e *Engine) scoring(request string, body []byte) (status int, answer []byte, ok bool) {
 	if e.LogProb == nil {
 		return 0, nil, false
@@ -131,7 +131,7 @@ func detokenize(body []byte) (int, []byte) {
 	return http.StatusOK, encode(map[string]any{"prompt": string(text)})
 }
 
-// promptTokens answers a chat that asks for the tokens of its prompt.
+// promptTokens responds to a chat request for the tokens of its prompt.
 func (e *Engine) promptTokens(body []byte) (int, []byte) {
 	var q struct {
 		Messages []turn `json:"messages"`
@@ -145,8 +145,8 @@ func (e *Engine) promptTokens(body []byte) (int, []byte) {
 	})
 }
 
-// logProbs returns the log-probability of every token of a prompt that ends with an answer. Those of the answer's
-// tokens add up to that of the answer.
+// logProbs returns the log-probability of every token of a prompt that ends with an answer. The log-probabilities of
+// the answer's tokens add up to the answer's.
 func (e *Engine) logProbs(dir string, tokens []int) ([]float64, error) {
 	var text []byte
 	for _, t := range tokens {

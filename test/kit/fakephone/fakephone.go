@@ -1,6 +1,6 @@
 // Package fakephone is a faithful fake of the AndroidWorld companion with switchable faults: the same frames, leases,
-// health levels and restarts, over a phone that is a panel of buttons. It keeps the truth about every episode, so
-// tests can recognize a contaminated one. Only tests import it.
+// health levels and restarts, over a phone that is a panel of buttons. It records the truth about every episode, so
+// that tests can recognize a contaminated one. Only tests import it.
 //
 // It links no browser driver. It links no Temporal.
 package fakephone
@@ -28,7 +28,7 @@ type Task struct {
 	Taps  int
 }
 
-// Faults say how often and how the phone misbehaves. The shares of calls are from 0 to 1.
+// Faults specify how often and how the phone misbehaves. The shares of calls are from 0 to 1.
 type Faults struct {
 	Offline float64            // The share of calls at which the process ends for a while, and its episode with it.
 	Dirty   float64            // The share of resets after which no state can be restored, until a restart.
@@ -38,8 +38,8 @@ type Faults struct {
 	Init    map[string]float64 // By task: the share of resets at which it cannot be set up.
 	Never   map[string]bool    // Tasks that can never be set up.
 
-	// Hang is the share of steps that run for Hung, even if nothing waits for them any more. Such a step is executed
-	// afterwards: it is the late answer of an expired lease.
+	// Hang is the share of steps that run for Hung, even if no caller waits for them any more. Such a step is executed
+	// afterwards, as the late response under an expired lease.
 	Hang float64
 	Hung time.Duration
 
@@ -60,7 +60,7 @@ type Truth struct {
 
 // Counts are what a phone has counted.
 type Counts struct {
-	Asked    int // looks at its health
+	Asked    int // checks of its health
 	Restarts int
 	Stale    int // refused frames of expired leases
 }
@@ -88,7 +88,7 @@ type Phone struct {
 	episode *Truth // The current episode.
 	buttons []string
 	want    []string
-	at      int // The taps done.
+	at      int // The number of taps done.
 	steps   int
 	budget  int
 }
@@ -153,7 +153,7 @@ func (p *Phone) drop() {
 	p.conns = map[*websocket.Conn]bool{}
 }
 
-// Screen returns the buttons of an episode from the top, and those that the goal names, in order.
+// Screen returns the buttons of an episode from the top, and the buttons that the goal names, in order.
 func Screen(t Task, seed uint64) (buttons, want []string) {
 	r := rand.New(rand.NewPCG(seed, uint64(len(t.Name))))
 	for i := range 6 {

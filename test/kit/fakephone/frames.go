@@ -141,7 +141,7 @@ func (p *Phone) step(data json.RawMessage, own *int) (any, *openenv.Error) {
 	if wait := p.duration(); wait > 0 {
 		p.busySince, p.owner = time.Now(), lease
 		p.mu.Unlock()
-		time.Sleep(wait) // The device acts afterwards, even if nothing waits any more.
+		time.Sleep(wait) // The device acts afterwards, even if no caller waits any more.
 		p.mu.Lock()
 		if p.owner == lease {
 			p.busySince = time.Time{}
@@ -194,8 +194,8 @@ func (p *Phone) duration() time.Duration {
 	return wait
 }
 
-// execute executes an action. said reports whether the agent said that it was done, bad why the action is impossible.
-// Callers hold mu.
+// execute executes an action. said reports whether the agent declared that it was done, and bad is the reason why the
+// action is impossible. Callers hold mu.
 func (p *Phone) execute(a action, lease int) (said bool, bad string) {
 	switch {
 	case p.episode.Generation != lease:

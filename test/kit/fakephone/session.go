@@ -88,7 +88,7 @@ func (p *Phone) answer(raw []byte, lease *int) (answer []byte, ok bool) {
 	return answer, true
 }
 
-// end ends a lease and tears its episode down. A call that still runs ends first and changes nothing then.
+// end ends a lease and tears its episode down. A call that is still running ends first, and changes nothing after that.
 func (p *Phone) end(lease *int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ func (p *Phone) end(lease *int) {
 
 	p.tearDown()
 	p.leased = false
-	p.generation++ // It fences off what still runs.
+	p.generation++ // It fences off calls that are still running.
 }
 
 // tearDown ends the current episode. Callers hold mu.

@@ -1,5 +1,5 @@
-// Package fakepolicy answers for policies and trains them at once, as a function of the request alone, for tests of
-// what is around policies. They operate the scripted environment at random.
+// Package fakepolicy answers for policies and trains them immediately, as a function of the request alone, for tests of
+// everything around policies. They operate the scripted environment at random.
 package fakepolicy
 
 import (
@@ -39,7 +39,7 @@ func (Policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score, e
 	return out, ctx.Err()
 }
 
-// Render writes an action as the policies say it.
+// Render writes an action in the policies' format.
 func Render(a domain.Action) (string, error) {
 	raw, err := json.Marshal(a)
 

@@ -10,7 +10,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// Graduate answers for some policies as if they had learned the scripted environment, and asks Model for all others.
+// Graduate answers for some policies as if they had learned the scripted environment, and delegates to Model for all
+// others.
 type Graduate struct {
 	chat.Model
 	Learned func(policy string) bool

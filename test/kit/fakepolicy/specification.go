@@ -2,7 +2,7 @@ package fakepolicy
 
 import "github.com/collabui/collabui/internal/method/spec"
 
-// Specification has all parts of a run, and hardly any work: stage 1, two epochs, evaluation.
+// Specification returns a specification with all parts of a run and hardly any work: stage 1, two epochs, evaluation.
 func Specification(name string) spec.Spec {
 	s := spec.Default()
 	s.Name, s.Epochs, s.Slots, s.Rounds, s.Agents = name, 2, 3, 1, 2

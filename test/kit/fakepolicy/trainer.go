@@ -13,11 +13,11 @@ import (
 // Steps is the number of optimiser steps of every job of Trainer.
 const Steps = 2
 
-// Trainer makes policies that are named by the digests of their jobs, the names of the jobs apart. It stores a
-// checkpoint at every step.
+// Trainer makes policies that are named by the digests of their jobs, ignoring the jobs' names. It stores a checkpoint
+// at every step.
 type Trainer struct {
 	Bucket store.Bucket
-	Step   func(ctx context.Context, name string) error // called before every step, unless it is nil
+	Step   func(ctx context.Context, name string) error // called before every step; may be nil
 
 	Version string // trainers of different versions train different policies
 }
@@ -56,7 +56,7 @@ func (t Trainer) Train(ctx context.Context, j trainer.Job, say trainer.Progress)
 	return out, err
 }
 
-// Adopt takes any policy of the store.
+// Adopt accepts any policy of the store.
 func (t Trainer) Adopt(ctx context.Context, digest string, _ json.RawMessage) (trainer.Result, error) {
 	_, err := store.GetBlob(ctx, t.Bucket, digest)
 

@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// actions are what an injection asks for.
+// actions are the goals of injections.
 var actions = []string{
 	`{"action_type":"click","index":9}`,
 	`{"action_type":"status","goal_status":"complete"}`,

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/store/schedules"
 )
 
-// Who reads what.
+// Readers of the kinds.
 var (
 	workers = []string{Control, Rollout, Model, GPU}
 	all     = append(slices.Clone(workers), View)
@@ -22,7 +22,7 @@ var (
 // by returns the roles that write a kind.
 func by(roles ...string) []string { return roles }
 
-// nobody writes what people alone write.
+// nobody is for kinds that only people write.
 var nobody []string
 
 const run = runs.Run("a-run")
@@ -36,7 +36,7 @@ var Kinds = slices.Concat(ofStore, ofRuns, ofStage1, ofEpochs, ofEvaluations)
 
 var ofStore = []Kind{
 	{"store.json", []string{"store.json"}, by(Control), all, "internal/store.Identify"},
-	// Blobs are named by their content, whatever that is. Who reads one finds out if it has other bytes than its name.
+	// Blobs are named by their content, so a reader detects bytes that do not match the name.
 	{store.BlobPrefix + "*", []string{store.BlobPrefix + store.Sum(nil)},
 		by(Control, Rollout, Model, GPU), append(slices.Clone(all), Serve), "internal/store.PutBlob"},
 	{"trash/blobs/*", []string{store.TrashKey(store.BlobPrefix+store.Sum(nil), 1)}, nobody, workers, ""},
@@ -136,11 +136,11 @@ var ofEvaluations = []Kind{
 		"internal/store/runs.Run.Result"},
 }
 
-// ofJob are the functions that write what training leaves beside a job.
+// ofJob are the functions that write what training leaves with a job.
 const ofJob = "trainer/tiny.Trainer.save trainer/external.watch.storeOne trainer/external.Trainer.Train " +
 	"trainer/external.Trainer.retryInLessMemory"
 
-// besideJob returns examples of what training leaves beside a job.
+// besideJob returns examples of what training leaves with a job.
 func besideJob(id string) (keys []string) {
 	for _, name := range []string{"000020", "memory-01", "result", "result-000020"} {
 		keys = append(keys, strings.TrimSuffix(id, ".json")+"-checkpoint-"+name+".json")

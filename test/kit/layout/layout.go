@@ -1,5 +1,5 @@
 // Package layout lists the kinds of objects that a store has, and what each role may do with them. The policies in
-// deploy/policies follow from it. Only tests import it.
+// deploy/policies are derived from it. Only tests import it.
 package layout
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Roles with a policy of their own. People type commands and do on pages of the viewer what it lets them do.
+// Roles with a policy of their own. People type commands, and use the pages of the viewer within its permissions.
 const (
 	Control = "control"
 	Rollout = "rollout"
@@ -24,11 +24,11 @@ var Roles = []string{Control, Rollout, Model, GPU, Serve, View, People}
 
 // Kind is a kind of objects.
 type Kind struct {
-	Pattern string   // of their keys, as policies have it: * is any text, with slashes, ? any character
+	Pattern string   // of their keys, as in policies: * is any text, with slashes, and ? is any character
 	Keys    []string // examples
-	Writes  []string // the roles that may write them, but for People, who may do everything
+	Writes  []string // the roles that may write them, besides People, who may do everything
 	Reads   []string // the same for reading
-	Named   string   // the functions that name them, or write them under keys of their own: FOLDER.FUNCTION, by spaces
+	Named   string   // FOLDER.FUNCTION of those that name or write them, separated by spaces
 }
 
 // May reports whether a role may write objects of this kind, or read them.
@@ -41,7 +41,8 @@ func (k Kind) May(role string, write bool) bool {
 	return role == People || slices.Contains(all, role)
 }
 
-// Of returns the kinds that have a key. It is one, unless somebody has written an object that the layout lacks.
+// Of returns the kinds that have a key. There is exactly one, unless someone has written an object that the layout
+// lacks.
 func Of(key string) (all []Kind) {
 	for _, k := range Kinds {
 		if Matches(k.Pattern, key) {
@@ -52,7 +53,7 @@ func Of(key string) (all []Kind) {
 	return all
 }
 
-// Matches reports whether a pattern of a policy matches a text, as in S3.
+// Matches reports whether a pattern of a policy matches a text, by the rules of S3.
 func Matches(pattern, text string) bool {
 	before, after, star := strings.Cut(pattern, "*")
 	if !alike(before, text[:min(len(before), len(text))]) {
@@ -71,7 +72,7 @@ func Matches(pattern, text string) bool {
 	return false
 }
 
-// alike reports whether a text is that of a pattern in which ? is any character.
+// alike reports whether a text matches a pattern in which ? is any character.
 func alike(pattern, text string) bool {
 	if len(pattern) != len(text) {
 		return false
@@ -93,13 +94,13 @@ type statement struct {
 	Resource []string
 }
 
-// policy is what deploy/policies has of a role.
+// policy is the content of a file in deploy/policies.
 type policy struct {
 	Version   string
 	Statement []statement
 }
 
-// bucket is the bucket in a policy, by a name that whoever uses the policy replaces.
+// bucket stands for the bucket in a policy. Users of the policy replace it.
 const bucket = "arn:aws:s3:::BUCKET"
 
 // Policy returns the policy of a role, in the form of AWS and MinIO.
@@ -119,13 +120,13 @@ func Policy(role string) []byte {
 	}
 	raw, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
-		panic(err) // it has texts only
+		panic(err) // it consists of texts only
 	}
 
 	return append(raw, '\n')
 }
 
-// patterns returns the resources that a role may write, or read: a folder if it may do so with all kinds in it.
+// patterns returns the resources that a role may write, or read: a whole folder if it may do so with all kinds in it.
 func patterns(role string, write bool) (out []string) {
 	for _, k := range Kinds {
 		if !k.May(role, write) {

@@ -1,4 +1,4 @@
-// Package nameserver is a name server for tests that look at what names resolve to.
+// Package nameserver is a name server for tests of code that resolves names.
 //
 // It links no browser driver. It links no Temporal.
 package nameserver

@@ -1,5 +1,5 @@
 // Package pipeline runs Temporal, S3, Redis and a worker as real processes for tests of whole runs. The environment is
-// the scripted one, and policies and trainer are fakes that answer at once, so that what is tested is the pipeline.
+// the scripted one, and policies and trainer are fakes that answer immediately, so that only the pipeline is tested.
 package pipeline
 
 import (
@@ -43,7 +43,7 @@ type Pipeline struct {
 	local string // collabui-local
 	mu    sync.Mutex
 	run   map[string]*process
-	known map[string]bool // services that others may know by their addresses
+	known map[string]bool // services whose addresses other processes may know
 }
 
 // process is a process that runs.
@@ -71,7 +71,7 @@ func New(dir, local string) (*Pipeline, error) {
 const keyAccess, keySecret = "pipeline", "pipeline-secret"
 
 // Start starts a service and waits until it is ready. At its first start it moves to another port if a connection of
-// somebody else has taken its own meanwhile.
+// another program has taken its own port meanwhile.
 func (p *Pipeline) Start(name string) error {
 	addr := map[string]*string{
 		Temporal: &p.Services.Temporal, S3: &p.Services.S3, Redis: &p.Services.Redis,
@@ -106,13 +106,13 @@ func (p *Pipeline) start(name string) error {
 
 const namespace, bucket = "collabui", "collabui"
 
-// StartWorker starts this program as a worker, which reaches the services at other addresses than theirs, such as those
-// of proxies. Main must be called by TestMain.
+// StartWorker starts this program as a worker that reaches the services at the given addresses, which may belong to
+// proxies. TestMain must call Main.
 func (p *Pipeline) StartWorker(at Services, env ...string) error {
 	return p.StartWorkerAs(Worker, at, env...)
 }
 
-// StartWorkerAs is StartWorker for one of several workers, under a name of its own.
+// StartWorkerAs is StartWorker for one of several workers, under its own name.
 func (p *Pipeline) StartWorkerAs(name string, at Services, env ...string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -161,17 +161,17 @@ func (p *Pipeline) spawn(name, program string, args, env []string) error {
 	return nil
 }
 
-// Log returns the file with what a process wrote.
+// Log returns the log file of a process.
 func (p *Pipeline) Log(name string) string { return p.Dir + "/" + name + ".log" }
 
-// Signal sends a signal to a process, if it runs.
+// Signal sends a signal to a process, if it is running.
 func (p *Pipeline) Signal(name string, s syscall.Signal) {
 	if pid := p.PID(name); pid > 0 {
 		_ = syscall.Kill(pid, s)
 	}
 }
 
-// PID returns the id of a process that runs, or 0.
+// PID returns the id of a running process, or 0.
 func (p *Pipeline) PID(name string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +187,7 @@ func (p *Pipeline) PID(name string) int {
 	}
 }
 
-// End ends a process at once, if it runs, and waits until it is gone.
+// End ends a process immediately, if it is running, and waits until it is gone.
 func (p *Pipeline) End(name string) {
 	p.Signal(name, syscall.SIGKILL)
 	p.mu.Lock()

@@ -32,10 +32,10 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// workerEnv makes this program the worker: the addresses of Temporal, S3 and Redis.
+// workerEnv makes this program a worker: it contains the addresses of Temporal, S3 and Redis.
 const workerEnv = "COLLABUI_TEST_WORKER"
 
-// Main is called by TestMain. If this process is to be a worker, it works and exits.
+// Main is called by TestMain. If this process was started as a worker, Main works and exits.
 func Main() {
 	at := os.Getenv(workerEnv)
 	if at == "" {
@@ -48,7 +48,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// work is a worker of all roles or of those in RolesEnv, with the concurrency of a machine with two cores.
+// work runs a worker of all roles or of the roles in RolesEnv, with the concurrency of a machine with two cores.
 func work(at string) error {
 	var services Services
 	if _, err := fmt.Sscan(at, &services.Temporal, &services.S3, &services.Redis); err != nil {
@@ -106,8 +106,7 @@ func work(at string) error {
 	}
 }
 
-// scriptedPages is the catalog of this build, in which the scripted suite takes the place of webtasks: it has other
-// templates.
+// scriptedPages is the catalog of this build with the scripted suite in place of webtasks: it has other templates.
 type scriptedPages struct{ catalog.All }
 
 // CheckEnvironment accepts all options.
@@ -153,7 +152,7 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 	}
 }
 
-// Places is the number of concurrent episodes of a worker, unless PlacesEnv says another.
+// Places returns the number of concurrent episodes of a worker, unless PlacesEnv sets another one.
 const Places = 3
 
 // PlacesEnv is the environment variable with the number of concurrent episodes of a worker.
@@ -161,7 +160,7 @@ const PlacesEnv = "COLLABUI_TEST_PLACES"
 
 func places() int {
 	n := Places
-	_, _ = fmt.Sscan(os.Getenv(PlacesEnv), &n) // as it was if it is not set
+	_, _ = fmt.Sscan(os.Getenv(PlacesEnv), &n) // unchanged if it is not set
 
 	return n
 }
@@ -179,7 +178,7 @@ func train(ctx context.Context, _ string) error {
 	}
 }
 
-// Busy is a workflow that takes a place of the role control, as an activity does that waits for another machine.
+// Busy is a workflow that occupies a place of the role control, as an activity that waits for another machine does.
 func Busy(ctx workflow.Context) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: workflows.QueueCare, StartToCloseTimeout: time.Hour,

@@ -1,6 +1,6 @@
 package standin
 
-// config are the keys that the stand-in knows. Unknown ones are errors, as they are to the real program.
+// config are the keys that the stand-in knows. Unknown keys are errors, as in the real program.
 type config struct {
 	Model      string             `yaml:"model_name_or_path"`
 	Stage      string             `yaml:"stage"`

@@ -29,7 +29,7 @@ type row struct {
 	Chosen, Rejected message
 }
 
-// data reads the rows. Like the real program it only warns of rows that it drops.
+// data reads the rows. Like the real program, it only warns of rows that it drops.
 func (j *job) data() error {
 	var info map[string]dataset
 	raw, err := os.ReadFile(filepath.Join(j.DataDir, "dataset_info.json"))
@@ -85,13 +85,13 @@ func (j *job) data() error {
 	return sc.Err()
 }
 
-// example returns a prompt with those of the answers that the small policy can express, in its own words.
+// example returns a prompt with the answers that the small policy can express, in its own words.
 func example(prompt string, texts []string) tinylm.Example {
 	p := tinylm.ParsePrompt(prompt)
 	ex := tinylm.Example{Prompt: p}
 	for _, t := range texts {
 		a, err := agents.ParseAnswer(t)
-		if element, named := strings.CutPrefix(t, "Element "); named { // level 1, to which agents answer in words
+		if element, named := strings.CutPrefix(t, "Element "); named { // level 1, which agents answer in words
 			var index int
 			index, err = strconv.Atoi(element)
 			a = domain.Action{Type: domain.ActionClick}.At(index)

@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// tell writes a line of trainer_log.jsonl and keeps all values for trainer_state.json. Like the real program it leaves
+// tell writes a line of trainer_log.jsonl and keeps all values for trainer_state.json. Like the real program, it leaves
 // margins out of the line.
 func (j *job) tell(values map[string]any) error {
 	values["step"] = j.step
@@ -166,7 +166,7 @@ func (j *job) resume(dir string) error {
 	return err
 }
 
-// archive writes bytes as torch.save does: into a zip file.
+// archive writes bytes into a zip file, in the same way as torch.save.
 func archive(file string, body []byte) error {
 	f, err := os.Create(file)
 	if err != nil {

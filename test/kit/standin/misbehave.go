@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// misbehave does what is asked for after the present step.
+// misbehave does what Variable orders after the current step.
 func (j *job) misbehave(stop <-chan os.Signal) error {
 	switch {
 	case at("kill", j.step) && once(j.Out, "kill"):
@@ -21,7 +21,7 @@ func (j *job) misbehave(stop <-chan os.Signal) error {
 		os.Exit(0)
 	case at("hang", j.step) && once(j.Out, "hang"):
 		for {
-			<-stop // and keeps hanging
+			<-stop // ignores the signal and keeps hanging
 			time.Sleep(time.Millisecond)
 		}
 	case at("exit", j.step) && once(j.Out, "exit"):
@@ -45,13 +45,13 @@ func orphan(out string) error {
 	return os.WriteFile(filepath.Join(work, "orphan"), fmt.Append(nil, c.Process.Pid), 0o644)
 }
 
-// die ends this process as kill -9 does.
+// die ends this process in the same way as kill -9.
 func die() {
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
 }
 
-// word returns the rest of the first word of Variable that begins with prefix, "" if there is none.
+// word returns the rest of the first word of Variable that begins with prefix, or "" if no word does.
 func word(prefix string) string {
 	for _, w := range strings.Fields(os.Getenv(Variable)) {
 		if rest, ok := strings.CutPrefix(w, prefix); ok {
@@ -62,20 +62,20 @@ func word(prefix string) string {
 	return ""
 }
 
-// at reports whether Variable asks for something at this step.
+// at reports whether Variable orders something at this step.
 func at(what string, step int) bool {
 	n, _, _ := strings.Cut(word(what+"@"), "=")
 	return n == fmt.Sprint(step)
 }
 
-// value returns the number after prefix, 0 if there is none.
+// value returns the number after prefix, or 0 if Variable does not contain it.
 func value(prefix string) int {
 	n, _ := strconv.Atoi(word(prefix))
 	return n
 }
 
 // once reports whether something happens for the first time in a job's folder and, for empty and late, whether Variable
-// asks for it.
+// orders it.
 func once(out, what string) bool {
 	if (what == "empty" || what == "late") && !strings.Contains(os.Getenv(Variable), what) {
 		return false

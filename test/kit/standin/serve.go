@@ -16,8 +16,8 @@ import (
 	"github.com/collabui/collabui/test/kit/fakeengine"
 )
 
-// Engine returns a server of language models that behaves as vLLM does. model is the folder of the base model. An
-// adapter is a small policy in adapter_model.safetensors.
+// Engine returns a server of language models that behaves like vLLM. model is the folder of the base model. An adapter
+// is a small policy in adapter_model.safetensors.
 func Engine(model string) *fakeengine.Engine {
 	b := &store.Memory{}
 	policies := tinyserver.New(b)
@@ -39,7 +39,7 @@ func Engine(model string) *fakeengine.Engine {
 				return http.StatusBadRequest, []byte(err.Error())
 			}
 
-			q["model"], _ = json.Marshal(ref.SHA256) // strings always marshal
+			q["model"], _ = json.Marshal(ref.SHA256) // strings can always be encoded
 			body, _ = json.Marshal(q)
 			rec := httptest.NewRecorder()
 			policies.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", bytes.NewReader(body)))
@@ -49,7 +49,7 @@ func Engine(model string) *fakeengine.Engine {
 	}
 }
 
-// weights returns the file of an adapter's parameters, or that of the base model if dir is empty.
+// weights returns the file of an adapter's parameters, or of the base model's if dir is empty.
 func weights(model, dir string) string {
 	if dir == "" {
 		return filepath.Join(model, "model.safetensors")
@@ -58,7 +58,8 @@ func weights(model, dir string) string {
 	return filepath.Join(dir, "adapter_model.safetensors")
 }
 
-// never is the log-probability of an answer that the small policy cannot say. A language model gives every text some.
+// never is the log-probability of an answer that the small policy cannot express. A language model gives every text
+// some probability.
 const never = -200
 
 // logProb returns log π of an answer under the policy in a file.

@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// job is a training in progress.
+// job is a training job in progress.
 type job struct {
 	config
 	model *tinylm.Model
@@ -29,7 +29,7 @@ type job struct {
 	step  int
 }
 
-// Train does what `llamafactory-cli train FILE` does and returns the exit status.
+// Train does the work of `llamafactory-cli train FILE` and returns the exit status.
 func Train(file string) int {
 	signal.Reset(syscall.SIGTERM)
 	if err := train(file); err != nil {
@@ -72,7 +72,7 @@ func load(dir string) (*tinylm.Model, error) {
 	return nil, fmt.Errorf("OSError: Error no file named model.safetensors found in directory %s", dir)
 }
 
-// prepare reads the model, the data and the newest checkpoint. Like the real program it takes the folder with the
+// prepare reads the model, the data and the newest checkpoint. Like the real program, it takes the folder with the
 // highest number, intact or not.
 func (j *job) prepare() (err error) {
 	start := j.Model
@@ -89,7 +89,7 @@ func (j *job) prepare() (err error) {
 	}
 
 	if j.Stage == "dpo" {
-		dir := j.Model // the adapter switched off
+		dir := j.Model // the model with its adapter switched off
 		if j.RefModel != "" {
 			dir = j.RefModel
 		}
@@ -173,10 +173,10 @@ func (j *job) run() error {
 	return j.finish()
 }
 
-// linger takes the time that Variable asks for.
+// linger waits for the time that Variable specifies.
 func linger() { time.Sleep(time.Duration(value("slow=")) * time.Millisecond) }
 
-// optimise makes a step on the next rows of a random order, which is another one in every pass. It returns the loss and
+// optimise makes a step on the next rows of a random order, which changes with every pass. It returns the loss and
 // further values for the log.
 func (j *job) optimise(tr *tinylm.Trainer) (float64, map[string]any) {
 	size := min(j.PerDevice*j.Accumulate, len(j.ex))

@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// shared is a run that is played once per process. Tests receive copies of what it left in its store.
+// shared is a run that is played once per process. Tests receive copies of the objects in its store.
 type shared struct {
 	spec   spec.Spec
 	new    func(testing.TB, spec.Spec) *Run
@@ -42,8 +42,8 @@ var (
 	learnedOne = shared{spec: onlyStageOne(), new: Learning}
 )
 
-// Finished returns a run of Small that has ended, and its end. It is played once per process, and every caller receives
-// a copy of its store with an environment that has played nothing.
+// Finished returns a run of Small that has ended, and its end. The run is played once per process, and every caller
+// receives a copy of its store, with an environment that has not been played.
 func Finished(t testing.TB) (*Run, runs.End) {
 	t.Helper()
 
@@ -66,7 +66,7 @@ func (s *shared) copied(t testing.TB) (*Run, runs.End) {
 	return r, end
 }
 
-// onlyStageOne returns the stage 1 of Small.
+// onlyStageOne returns stage 1 of Small.
 func onlyStageOne() spec.Spec {
 	s := Small()
 	s.Epochs, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0, 0
@@ -104,7 +104,8 @@ func (s *shared) continued(t testing.TB, next spec.Spec) *Run {
 	return r
 }
 
-// copyTo copies the objects whose keys begin with a prefix from one store to another that may hold some of them.
+// copyTo copies the objects whose keys begin with a prefix from one store to another, which may already have some of
+// them.
 func copyTo(t testing.TB, to, from *store.Memory, prefix string) {
 	t.Helper()
 	refs, err := from.List(t.Context(), prefix)

@@ -17,7 +17,7 @@ func Small() spec.Spec {
 	return s
 }
 
-// Tiny returns Small with hardly any learning, for tests of what happens around it.
+// Tiny returns Small with hardly any learning, for tests of everything around it.
 func Tiny() spec.Spec {
 	s := Small()
 	s.Epochs, s.Slots = 1, 5

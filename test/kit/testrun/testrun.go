@@ -42,7 +42,7 @@ import (
 // testTimeout is longer than any run takes on a loaded machine.
 const testTimeout = 2 * time.Minute
 
-// Wording is that of the embedded policy.
+// Wording is the wording of the embedded policy.
 var Wording = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
 
 // Run is one run in memory.
@@ -61,26 +61,26 @@ type posted struct {
 	all []domain.Notice
 }
 
-// Deps are what the activities of a run work with. A test may replace any of them before it plays.
+// Deps are the dependencies of a run's activities. A test may replace any of them before it plays.
 type Deps struct {
 	Bucket   store.Bucket                                               // the store, as activities see it
 	Chat     chat.Model                                                 // answers for the policies
 	Scores   chat.Scorer                                                // scores answers under the policies
 	Load     func(ctx context.Context, policy string, quorum int) error // publishes a policy
 	Suites   map[string]envadapters.Suite                               // open ones by name
-	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; nil: none
-	Endpoint func(spec.Model) (chat.Model, error)                       // connects to chat endpoints; nil: none
+	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; may be nil
+	Endpoint func(spec.Model) (chat.Model, error)                       // connects to chat endpoints; may be nil
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
 	Wording  activities.Wording                                         // of the policies
 
 	Guard func() *activities.Guard // of new workers; if nil, they accept all work
 
-	Unposted error                                                   // why notices are not posted; nil: they are
+	Unposted error                                                   // why notices are not posted; nil if they are
 	Webhook  notify.Webhook                                          // of notices
-	Missed   func(ctx context.Context, schedule string) (int, error) // firings that were too late; nil: nobody knows
+	Missed   func(ctx context.Context, schedule string) (int, error) // firings that were too late; nil if unknown
 }
 
-// New prepares a run whose policies answer at random and are trained at once, for tests of what is around them.
+// New prepares a run whose policies answer at random and are trained immediately, for tests of everything around them.
 func New(t testing.TB, s spec.Spec) *Run {
 	t.Helper()
 	r := prepared(t, s)
@@ -160,7 +160,7 @@ func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) 
 	return runs.End{}, nil
 }
 
-// Next returns what a run continues with as new.
+// Next returns the input with which a run continues as new.
 func Next(t testing.TB, err error) (in workflows.RunInput) {
 	t.Helper()
 	var next *workflow.ContinueAsNewError
@@ -235,12 +235,12 @@ func (r *Run) suites() *activities.Suites {
 	})
 }
 
-// headers collect what a propagator writes.
+// headers collects what a propagator writes.
 type headers map[string]*commonpb.Payload
 
 func (h headers) Set(key string, value *commonpb.Payload) { h[key] = value }
 
-// belong makes what an environment starts belong to the run and to its store.
+// belong makes workflows that an environment starts belong to the run and to its store.
 func (r *Run) belong(suite *testsuite.WorkflowTestSuite) {
 	propagator := activities.Headers{Converter: converter.GetDefaultDataConverter()}
 	own, err := store.Identify(context.Background(), r.Bucket)
