@@ -89,8 +89,7 @@ type listed struct {
 	Splits   map[string][]string     `json:"splits,omitempty"` // names of templates, by split
 }
 
-// look opens an environment and lists its templates. If the environment cannot be opened, the result describes what it
-// lacks.
+// look opens an environment and lists its templates. If it cannot be opened, the result describes what it lacks.
 func look(e catalog.Environment) (listed, error) {
 	l := listed{Name: e.Name, About: e.About, Recorded: e.Recorded, Level: envadapters.Dead, Fix: e.Get}
 	suite, err := (&envOptions{tabs: 1}).open(e.Name)

@@ -60,8 +60,7 @@ func (a *app) runEnvsNew(o newOptions, name string) error {
 	})
 }
 
-// newPython writes an environment in Python. Its commands name this program by its path, so that they work in any
-// folder.
+// newPython writes an environment in Python. Its commands name this program by its path, so they work anywhere.
 func (a *app) newPython(o newOptions, name string) error {
 	files, err := scaffold.NewPython(o.dir, name, catalog.EnvironmentNames())
 	if err != nil {

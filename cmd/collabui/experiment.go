@@ -245,8 +245,7 @@ func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
 	}
 }
 
-// armsPlayed reports how many arms are played and which is next. It forecasts the remaining time if the last arm took
-// some time.
+// armsPlayed reports how many arms are played and which is next, and forecasts the rest if the last arm took some time.
 func armsPlayed(st workflows.ExperimentStatus, took time.Duration) string {
 	text := fmt.Sprintf("%d of %d arms are played", st.Done, st.All)
 	if st.Arm != "" {

@@ -112,8 +112,7 @@ func (c *dataCard) findFacts(ctx context.Context, b store.Bucket, s spec.Spec, e
 	return nil
 }
 
-// fact adds a line to a table. It escapes the value, because a specification may contain any text as the name of a
-// model.
+// fact adds a line to a table. It escapes the value, because a model may have any name.
 func (c *dataCard) fact(name, value string) {
 	c.Facts = append(c.Facts, [2]string{name, inTable.Replace(agents.Line(value, 300))})
 }

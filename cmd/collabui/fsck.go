@@ -80,8 +80,7 @@ func (a *app) objects() (store.Bucket, error) {
 	return b, err
 }
 
-// verifyObjects verifies the objects of the named runs, or of the whole store, and returns the names of the verified
-// runs.
+// verifyObjects verifies the objects of the named runs, or of the whole store, and returns the names of the runs.
 func verifyObjects(ctx context.Context, b store.Bucket, names []string) (verify.Report, []string, error) {
 	if len(names) == 1 {
 		report, err := verify.FsckRun(ctx, b, names[0])

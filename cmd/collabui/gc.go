@@ -50,8 +50,7 @@ training and retention explain: see --dry-run, and then --force.`,
 	return c
 }
 
-// runGC collects garbage, including recorded calls older than the given number of days, or only reports what it would
-// remove.
+// runGC collects garbage, with recorded calls older than some days, or only reports what it would remove.
 func (a *app) runGC(ctx context.Context, policy collect.Policy, days int, dry bool) error {
 	if policy.Grace < time.Minute || policy.Epochs < 0 || days < 0 {
 		return fault.New(fault.Invalid, "expected a --grace of at least 1m, and --keep-epochs and --keep-calls from 0")

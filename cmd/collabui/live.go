@@ -83,8 +83,7 @@ func (l *live) counted() (done, all int) {
 	return l.Done, l.Slots
 }
 
-// readSurroundings reads the workers' reports about themselves and about the servers that the run's specification
-// names.
+// readSurroundings reads the workers' reports on themselves and on the servers that the run's specification names.
 func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *surroundings {
 	client, err := e.OpenRedis()
 	if err != nil {

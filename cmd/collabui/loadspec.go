@@ -24,8 +24,7 @@ func loadSpec(path string) (spec.Spec, error) {
 	return spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs), Read: readFile}, raw, catalog.All{})
 }
 
-// readFile returns the bytes of a file that a person wrote. It reads only as much of a larger file as is needed to
-// reject it.
+// readFile returns the bytes of a file that a person wrote. It reads a larger one only as far as needed to reject it.
 func readFile(path string) ([]byte, error) {
 	in, err := os.Open(path)
 	if err != nil {

@@ -38,8 +38,7 @@ var (
 	errStopped = errors.New("the run was stopped")
 	errFailed  = errors.New("a check failed")
 
-	// errDetached ends a command that the user left by ctrl-C; what the command started continues. It does not count as
-	// a failure.
+	// errDetached ends a command that ctrl-C left; what it started continues. It does not count as a failure.
 	errDetached = errors.New("detached")
 )
 

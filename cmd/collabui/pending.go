@@ -42,8 +42,7 @@ type stuck struct {
 	Tries    int    `json:"tries"`
 }
 
-// stuckTries is the number of tries of a workflow task that may fail, because a worker that ends, or is slow, costs
-// some.
+// stuckTries is the number of tries of a workflow task that may fail: a worker that ends, or is slow, costs some.
 const stuckTries = 3
 
 func (x stuck) String() string {

@@ -149,8 +149,7 @@ func (s *session) admitExperiment(ctx context.Context, x design.Experiment, noPr
 // preflightLimit limits the time of all checks before a start. A model that thinks may take two minutes for its trial.
 const preflightLimit = 5 * time.Minute
 
-// preflight lets the workers check specifications, and returns an invalid fault if one of them could not be run to its
-// end.
+// preflight lets the workers check specifications. It returns an invalid fault if one could not be run to its end.
 func (s *session) preflight(ctx context.Context, name string, id activities.PreflightID, all ...spec.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
 	defer cancel()

@@ -96,8 +96,7 @@ func (s *session) start(ctx context.Context, in workflows.RunInput) error {
 	return nil
 }
 
-// awaitStop waits until a run that someone stopped has ended. A start in the meantime would join the workflow that is
-// ending.
+// awaitStop waits until a run that someone stopped has ended. A start before that would join the ending workflow.
 func (s *session) awaitStop(ctx context.Context, run string) error {
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -123,7 +122,7 @@ type awaited interface {
 	Get(ctx context.Context, out any) error
 }
 
-// attend waits for a workflow and calls look every second. If the context ends, it prints how to continue and returns
+// attend waits for a workflow and calls look every second. If the context ends, it reports that and returns
 // errDetached.
 func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) error {
 	v := s.viewer(w.GetID())
@@ -151,8 +150,7 @@ func (s *session) attend(ctx context.Context, w awaited, look func(*viewer)) err
 	}
 }
 
-// endedWith describes how a workflow ended that did not complete: a person stopped it, it failed, or the reason is
-// unknown.
+// endedWith describes how a workflow ended that did not complete: stopped by a person, failed, or for unknown reasons.
 func endedWith(err error) error {
 	var app *temporal.ApplicationError
 	var ended *temporal.WorkflowExecutionError
@@ -171,8 +169,7 @@ func endedWith(err error) error {
 // maxSilence is the number of times, a second apart, that wait tries to reach Temporal before it gives up.
 const maxSilence = 60
 
-// wait waits until a workflow has ended. If Temporal does not respond, for example after a laptop's sleep, it tries
-// again.
+// wait waits until a workflow has ended. If Temporal does not respond, as after a laptop's sleep, it tries again.
 func wait(ctx context.Context, w awaited) (err error) {
 	for range maxSilence {
 		err = w.Get(ctx, nil)

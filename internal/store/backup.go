@@ -14,8 +14,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Backup is a folder that objects are copied to, one file per object. Unlike an S3 server's folder, it can be written
-// to.
+// Backup is a folder of copied objects, one file per object. Unlike an S3 server's folder, it can be written to.
 type Backup struct{ Files }
 
 // PutOnce writes an object unless the key is taken. A file appears whole or not at all.

@@ -22,8 +22,8 @@ const BlobPrefix = "blobs/"
 func IsBlob(key string) bool { return strings.HasPrefix(key, BlobPrefix) }
 
 // PutBlob writes bytes under the key that their content determines, and reads them back, so that a record may name
-// them. It returns a transient fault if the store does not have the blob after accepting it, and a corrupt one if the
-// store has other bytes.
+// them. It returns a transient fault if the store lacks the blob that it accepted, and a corrupt one if it has other
+// bytes.
 func PutBlob(ctx context.Context, b Bucket, body []byte) (Ref, error) {
 	sum := Sum(body)
 	r := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: int64(len(body))}
@@ -143,8 +143,7 @@ type uploads interface {
 
 // downloads is the counterpart of uploads for reading.
 type downloads interface {
-	// download writes an object to w, or part of it if it returns an error. If the object is missing, it writes
-	// nothing.
+	// download writes an object to w, or part of it if it returns an error. It writes nothing if the object is missing.
 	download(ctx context.Context, key string, w io.Writer) error
 }
 

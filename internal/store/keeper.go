@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Keeper is a Bucket whose objects can be removed. Only the maintenance of the store removes objects; everything else
-// writes once.
+// Keeper is a Bucket whose objects can be removed. Only maintenance of the store does so; everything else writes once.
 type Keeper interface {
 	Bucket
 	Clock

@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// credentials returns the credentials from Keys or, if Keys is empty, Access, Secret and Token. If these are empty too,
+// credentials returns the credentials from Keys or, if Keys is nil, Access, Secret and Token. If these are empty too,
 // it returns credentials from the places where AWS's own programs look for them.
 func (c Config) credentials() *credentials.Credentials {
 	switch {

@@ -7,8 +7,7 @@ import (
 )
 
 // Last returns the number of the last entry of a log whose entries are numbered without gaps, or after if no entry
-// follows entry number after. key names entry n. The number of requests grows with the logarithm of the number of
-// entries after it.
+// follows entry after. key names entry n. The number of requests grows with the logarithm of the entries that follow.
 //
 // An entry that is written meanwhile need not count, nor one that the store does not show yet. Only PutOnce decides
 // whether an entry is the next one: a caller that finds the key taken reads that entry and tries the number after it.

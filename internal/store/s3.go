@@ -233,8 +233,7 @@ func (s *S3) Get(ctx context.Context, key string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// numbers matches the parts in which two objects of one kind differ: numbers, digests, and the names of what is
-// evaluated.
+// numbers matches the parts in which objects of one kind differ: numbers, digests, and names of evaluated items.
 var numbers = regexp.MustCompile(`/a?\d+|/[0-9a-f]{64}|-\d{6}|calls/..|evals/.+/(\d+$)?`)
 
 // place returns the name of a request for failpoints, if any are set.

@@ -108,8 +108,7 @@ func (s *S3) Revive(ctx context.Context, v Version) error {
 	return nil
 }
 
-// copyObject makes the server copy an object: at once, or in parts if the server refuses because the object exceeds 5
-// GiB.
+// copyObject makes the server copy an object: at once, or in parts if the server refuses more than 5 GiB.
 func (s *S3) copyObject(ctx context.Context, to minio.CopyDestOptions, from minio.CopySrcOptions) error {
 	_, err := s.client.CopyObject(ctx, to, from)
 	if status(err) == http.StatusBadRequest {

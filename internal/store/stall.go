@@ -32,8 +32,7 @@ type stallLimit struct {
 // requestsKey is the context key of the number of requests made with a context.
 type requestsKey struct{}
 
-// counted returns a context that counts the requests made with it, and the count: the client repeats some requests by
-// itself.
+// counted returns a context, and the number of requests made with it: the client repeats some by itself.
 func counted(ctx context.Context) (context.Context, *atomic.Int32) {
 	n := &atomic.Int32{}
 

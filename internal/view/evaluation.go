@@ -77,8 +77,7 @@ func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]eval
 	return out, err
 }
 
-// playedBy returns the specification with which evaluated episodes were played: the specification of the epoch or of
-// the run's end.
+// playedBy returns the specification with which evaluated episodes were played: the epoch's, or that at the run's end.
 func (l *Library) playedBy(ctx context.Context, run runs.Run, id string) (spec.Spec, error) {
 	folder, _, _ := strings.Cut(id, "/")
 	if epoch, ok := rules.EpochOf(folder); ok {

@@ -25,8 +25,7 @@ var pngMagic = []byte("\x89PNG\r\n\x1a\n")
 // maxImage bounds the size of a screenshot, in bytes.
 const maxImage = 64 << 20
 
-// image returns a screenshot. Other blobs, such as policies of gigabytes, count as not found and are never held in
-// memory.
+// image returns a screenshot. Other blobs, such as policies of gigabytes, are not found, and not held in memory.
 func (l *Library) image(ctx context.Context, digest string) ([]byte, error) {
 	if sum, err := hex.DecodeString(digest); err != nil || len(sum) != sha256.Size {
 		return nil, fmt.Errorf("image %q: %w", digest, store.ErrNotFound)

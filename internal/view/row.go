@@ -85,8 +85,7 @@ func (e Episode) reads(agent int) bool {
 	return len(e.Topology.Preds(agent)) > 0
 }
 
-// addCell counts a cell. said holds the agents' answers in the previous round; reads reports whether the agent reads
-// others.
+// addCell counts a cell. said holds the answers of the previous round; reads reports whether the agent reads others.
 func (r *row) addCell(c domain.Cell, said map[int]string, reads bool) {
 	if c.Prompt == "" {
 		return

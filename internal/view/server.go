@@ -42,7 +42,7 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 		head := w.Header()
 		head.Set("Content-Security-Policy", policy)
 		head.Set("X-Content-Type-Options", "nosniff")
-		head.Set("Cross-Origin-Resource-Policy", "same-origin") // other sites could include documents, which are scripts
+		head.Set("Cross-Origin-Resource-Policy", "same-origin") // other sites could include these scripts
 		head.Set("Referrer-Policy", "no-referrer")
 		head.Set("Cache-Control", "no-store")
 		mux.ServeHTTP(w, r)

@@ -59,8 +59,7 @@ func checkLayers(all []pkg) []problem {
 	return problems
 }
 
-// at returns a problem with a package. The go command does not report where a package imports what, so there is no
-// line.
+// at returns a problem with a package. The go command does not report where a package imports what.
 func at(p pkg, format string, args ...any) problem {
 	return problem{file: path.Join(p.below(), p.GoFiles[0]), line: 1, text: "package " + p.below() + ": " +
 		fmt.Sprintf(format, args...)}

@@ -204,8 +204,7 @@ func (w *world) make(d *disk, run string, begins bool) {
 	w.making[fmt.Sprintf("%p %s", d, run)] = begins
 }
 
-// givenUp records that a run is no longer being made after its making ended with an error, unless the error is
-// temporary.
+// givenUp records that a run whose making failed is no longer being made, unless the error is temporary.
 func (w *world) givenUp(d *disk, run string, err error) {
 	if fault.KindOf(err) != fault.Transient || errors.Is(err, store.ErrNotFound) {
 		w.make(d, run, false)

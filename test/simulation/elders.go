@@ -8,8 +8,7 @@ import (
 	"github.com/collabui/collabui/internal/store/lines"
 )
 
-// elder and spare are runs that ended long ago, and that have the policies of the run. A line accepts a system of
-// elder.
+// elder and spare are runs that ended long ago and have the policies of the run. A line accepts a system of elder.
 const elder, spare = "elder", "spare"
 
 // ancient holds the objects of these runs, by whether policies lag.

@@ -45,8 +45,7 @@ func (p policies) Complete(ctx context.Context, q chat.Request) (chat.Response, 
 // salt changes the results of another version of the workers.
 func salt(version string) uint64 { return domain.Seed(0, version) }
 
-// odd turns one of eight answers into one that models give, but should not. The same request always gets the same
-// answer.
+// odd turns one of eight answers into one that models give, but should not. Equal requests always get equal answers.
 func odd(answer string, seed uint64) string {
 	switch seed % 64 {
 	case 0:

@@ -139,8 +139,7 @@ func (w *world) commands(ctx context.Context, update string) (any, error) {
 	return w.tells(ctx, update, workflows.Command{Who: by, Why: "a simulation"})
 }
 
-// reported examines the error of an activity. An error that holds the run for a person must not advise to delete what
-// is whole.
+// reported examines the error of an activity. If it holds the run, it must not advise to delete what is whole.
 func (w *world) reported(err error) error {
 	var failed *temporal.ApplicationError
 	if err == nil || !errors.As(err, &failed) || !failed.NonRetryable() {

@@ -115,8 +115,8 @@ type world struct {
 	bodies  sync.WaitGroup
 	people  sync.WaitGroup // running people and other actors
 	failed  int            // failed activities
-	begun   int            // a run that begins more often than that, or
-	failure int            // of which more activities fail, is not expected to end
+	begun   int            // most beginnings of a run that can still end
+	failure int            // number of failed activities at which the run is given up
 
 	env      *testsuite.TestWorkflowEnvironment // of the current beginning
 	playing  string                             // the name of the run
@@ -183,8 +183,7 @@ func (w *world) violated(format string, args ...any) {
 	w.problems = append(w.problems, fmt.Sprintf(format, args...))
 }
 
-// all plays the run until it has ended and no actor is active any more, and then its forks. It returns the end of the
-// run.
+// all plays the run until it has ended and no actor is active, and then its forks. It returns the end of the run.
 func (w *world) all(ctx context.Context) runs.End {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup

@@ -91,8 +91,7 @@ type execution struct {
 	frozen time.Time // time until which its process is stopped
 }
 
-// errDead ends the actions of an activity whose worker is dead, and errSilent ends an activity that lost contact with
-// Temporal.
+// errDead ends an activity whose worker is dead, and errSilent one from which Temporal hears nothing.
 var (
 	errDead   = errors.New("simulation: the worker is dead")
 	errSilent = temporal.NewTimeoutError(enums.TIMEOUT_TYPE_HEARTBEAT, nil)

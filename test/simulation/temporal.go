@@ -340,8 +340,7 @@ func (x *outboundWorkflow) ExecuteActivity(ctx workflow.Context, name string, ar
 	return x.Next.ExecuteActivity(workflow.WithStartToCloseTimeout(ctx, math.MaxInt64), name, args...)
 }
 
-// key returns the key of an activity's result. It is called for the first try of every activity, and then for the
-// others.
+// key returns the key of an activity's result. The first try of an activity counts it; later tries get the same key.
 func (b *beginning) key(workflow, name string, args []any, first bool) string {
 	raw, _ := json.Marshal(args) // references and numbers can always be encoded
 	key := fmt.Sprintf("%s %s %s", workflow, name, raw)

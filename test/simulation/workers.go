@@ -26,8 +26,7 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// Versions of workers. The usual ones begin every epoch. The varying ones report the same version, but give other
-// answers.
+// Versions of workers. Usual ones begin every epoch. Varying ones claim the usual version, but give other answers.
 const usual, other, varying = "usual", "other", "varying"
 
 // varied is the effect of a record by a varying worker, after which the run's digest differs.

@@ -28,8 +28,7 @@ func Delete(
 	if _, _, err := name.Deleted().Record(ctx, b, func() (runs.Decision, error) { return d, nil }); err != nil {
 		return err
 	}
-	// A process that came to need the run in the meantime looks for the mark afterwards, so one of the two sees the
-	// other.
+	// A process that came to need the run meanwhile looks for the mark after that, so one of the two sees the other.
 	if err := needed(ctx, b, name, running); err != nil {
 		return errors.Join(err, b.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
 	}

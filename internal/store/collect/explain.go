@@ -16,8 +16,7 @@ const (
 	share    = 10
 )
 
-// explain returns an error if more would be removed than deleted runs, ended training, retention and these limits
-// account for.
+// explain returns an error if much more would be removed than deleted runs, ended training and retention explain.
 func (c *collector) explain(ctx context.Context) error {
 	c.why = map[string]bool{}
 	if err := c.walk(ctx, c.goes, func() {}, func(_, ref string) bool {

@@ -98,8 +98,7 @@ func (c *collector) walk(
 // maxArtifact exceeds the size of any list of a policy's files: only blobs up to this size can refer to others.
 const maxArtifact = 1 << 20
 
-// refs returns what an object refers to. Of an update it also returns the log, which stays when retention removes the
-// policy.
+// refs returns what an object refers to and, for an update, the log, which stays when retention removes the policy.
 func (c *collector) refs(ctx context.Context, key string) (refs []string, log string, err error) {
 	if known, ok := c.recalled(key); ok {
 		return known.Refs, known.Log, nil

@@ -65,8 +65,7 @@ func (c *collector) learn(key string, refs []string, log string) {
 	r.found[key] = referring{Size: o.Size, Refs: refs, Log: log}
 }
 
-// remember writes what the manifests of runs that have ended refer to, and removes the objects that no collection will
-// read again.
+// remember writes what the manifests of runs that have ended refer to, and removes objects that are not needed again.
 func (c *collector) remember(ctx context.Context) error {
 	if c.lock == nil {
 		return nil

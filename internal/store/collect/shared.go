@@ -43,7 +43,7 @@ func (c *collector) share(ctx context.Context) error {
 }
 
 // keepShared keeps the policies of shared epochs that forks need. A fork that has ended needs the policies that it
-// keeps; one that has not ended needs those with which it begins, where policies may lag.
+// keeps; one that has not ended begins with its last shared epoch and, if policies lag, the one before.
 func (c *collector) keepShared() {
 	for _, name := range sorted(c.runs) {
 		r := c.runs[name]

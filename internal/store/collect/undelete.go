@@ -164,8 +164,7 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 	return out, nil
 }
 
-// trashed returns what the trash has of a run, from two LISTs, because an object that one of them leaves out would be
-// missing.
+// trashed returns what the trash has of a run, from two LISTs: an object that one leaves out would be missing.
 func (r *rescue) trashed(ctx context.Context, name runs.Run) ([]store.Ref, error) {
 	var copies []store.Ref
 	for range 2 {

@@ -36,8 +36,8 @@ type Result struct {
 	Systems []map[string]runs.Result `json:"systems"`
 	// Figures are further figures of all systems, over all seeds, by ARM/SYSTEM on SPLIT.
 	Figures map[string]design.Figures `json:"figures"`
-	// Reading counts what reading messages did to answers, over all seeds, by ARM/SYSTEM on SPLIT, where right actions
-	// are known.
+	// Reading counts the effects of reading on answers, over all seeds, by ARM/SYSTEM on SPLIT, if right actions are
+	// known.
 	Reading map[string]runs.Reading `json:"reading,omitempty"`
 	// Updates counts the updates of an arm that took effect, over all seeds.
 	Updates map[string]Updates `json:"updates,omitempty"`
@@ -98,9 +98,8 @@ func (x Experiment) Versions(ctx context.Context, b store.Bucket) ([]Version, er
 	return runs.Log[Version](x.Version).After(ctx, b, 0, 0)
 }
 
-// Declare records a declaration, unless the newest version is the same. It returns an invalid fault if the declaration
-// has other arms, another specification or fewer episodes than the previous version: what was played would not match
-// what is declared.
+// Declare records a declaration, unless the newest version is the same. It returns an invalid fault if it has other
+// arms, another specification or fewer episodes than the version before: what was played would not be what is declared.
 func Declare(ctx context.Context, b store.Bucket, x design.Experiment, who string, at time.Time) (Version, error) {
 	name := Experiment(x.Name)
 	all, err := name.Versions(ctx, b)

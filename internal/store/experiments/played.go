@@ -23,8 +23,7 @@ type Played struct {
 	Reading  runs.Reading
 }
 
-// ReadPlayed reads the outcome of a system of an experiment with one seed, counted from 1. The system must have played
-// all episodes.
+// ReadPlayed reads the outcome of a system with a seed, from 1. The system must have played all episodes.
 func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, p design.Play, seed int) (Played, error) {
 	run := runs.Run(x.Run(p.Arm, seed))
 	id := rules.EvalID(rules.ExperimentFolder, p.Kind.String(), p.Split)

@@ -15,8 +15,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// compare determines how far the original's epochs stay valid: what depends on a changed key is recomputed, and so is
-// everything after it.
+// compare determines how far the original's epochs stay valid: what depends on a changed key, and all after it, does
+// not.
 func (f *Fork) compare(ctx context.Context, b store.Bucket, committed int) error {
 	mine, err := runs.After(f.spec, f.changes, len(f.changes))
 	if err != nil {
@@ -161,8 +161,7 @@ func (f *Fork) list(ctx context.Context, b store.Bucket) error {
 	return f.listCopies(ctx, b)
 }
 
-// remember collects what the shared epochs reached on val. Where the original itself shares epochs, it has that record
-// already.
+// remember collects what the shared epochs reached on val. For epochs that the original shares, it has a record.
 func (f *Fork) remember(ctx context.Context, b store.Bucket, theirs *runs.Shared) error {
 	from := runs.Run(f.Origin.Run)
 	if theirs != nil {

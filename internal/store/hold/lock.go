@@ -247,8 +247,7 @@ func (l *Lock) Turn(ctx context.Context, remove func(context.Context) error) err
 // stop while a machine is suspended.
 func since(t time.Time) time.Duration { return max(time.Since(t), time.Now().Round(0).Sub(t.Round(0))) }
 
-// release frees the lock for other processes, once nothing else uses it here. If that fails, they wait until it is
-// stale.
+// release frees the lock once nothing else uses it here. If that fails, other processes wait until it is stale.
 func (l *Lock) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, Window)
 	defer cancel()

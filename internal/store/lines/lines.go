@@ -94,8 +94,7 @@ func (l Line) History(ctx context.Context, b store.Bucket, n int) ([]Entry, erro
 	return runs.Log[Entry](l.Entry).After(ctx, b, n, 0)
 }
 
-// Current returns the newest entry that accepts a system. The error wraps store.ErrNotFound if the line accepts no
-// system.
+// Current returns the newest entry that accepts a system. The error wraps store.ErrNotFound if no entry does.
 func (l Line) Current(ctx context.Context, b store.Bucket) (Entry, error) {
 	e, _, accepts, err := l.Standing(ctx, b)
 	if err == nil && !accepts {

@@ -17,8 +17,7 @@ type Slots struct {
 	Slots  []domain.Slot `json:"slots"`
 }
 
-// Made records what must be the same on all workers of an epoch, so that its digest does not depend on which worker
-// does what.
+// Made records what must be the same on all workers of an epoch, so that its digest does not depend on who works.
 type Made struct {
 	Prompts string `json:"prompts"`           // digest of the templates of all roles
 	Kernel  string `json:"kernel,omitempty"`  // the arithmetic of the embedded policy

@@ -132,9 +132,8 @@ func (e EvalEpisode) Cost() Cost {
 	return sum
 }
 
-// Said returns an agent's answer in a round of a step, counted from 1. If the step had fewer rounds, it returns the
-// answer of the last one, and for a skipped cell the agent's latest answer before it. The result is empty if there is
-// no answer.
+// Said returns an agent's answer in a round of a step, from 1: in the last step if there were fewer, and for a skipped
+// cell the latest answer before it. It is empty if there is no answer.
 func (e EvalEpisode) Said(step, agent, round int) string {
 	if len(e.Steps) == 0 {
 		return ""

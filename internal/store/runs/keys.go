@@ -199,8 +199,7 @@ func (r Run) Made(epoch int) Object[Made] { return object[Made](r, "epochs/%04d/
 // Value is the epoch's model of how likely episodes are to succeed, if labels need one.
 func (r Run) Value(epoch int) Object[Value] { return object[Value](r, "epochs/%04d/value", epoch) }
 
-// Accepted is a person's decision to continue without what failed in an epoch; 0 stands for everything before the first
-// epoch.
+// Accepted is a person's decision to continue without what failed in an epoch; 0 is the time before the first.
 func (r Run) Accepted(epoch int) Object[Decision] {
 	return object[Decision](r, "epochs/%04d/accepted", epoch)
 }

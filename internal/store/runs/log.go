@@ -10,8 +10,7 @@ import (
 // store does not have.
 type Log[T any] func(n int) Object[T]
 
-// Next returns the object after number n, or false at the end. It reads by May: a later call finds what is not shown
-// yet.
+// Next returns the object after number n, or false at the end. It is a May: later calls find what is not shown yet.
 func (l Log[T]) Next(ctx context.Context, b store.Bucket, n int) (T, bool, error) {
 	return l(n+1).May(ctx, b)
 }

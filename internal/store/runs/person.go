@@ -18,8 +18,7 @@ type Decision struct {
 	At  time.Time `json:"at"`
 }
 
-// Failed returns the ends of the failed slots of an epoch, in order. It returns no slots for an epoch that has not
-// begun.
+// Failed returns the ends of an epoch's failed slots, in order. It returns no slots if the epoch has not begun.
 func (r Run) Failed(ctx context.Context, b store.Bucket, epoch int) ([]Episode, error) {
 	slots, _, err := r.Slots(epoch).May(ctx, b)
 	if err != nil {
@@ -116,8 +115,7 @@ func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, d Decisi
 }
 
 // SkipUpdate records that an agent keeps its parent policy in an epoch because a person leaves its update out. It
-// returns an invalid fault if the agent has no data set in that epoch yet, or if its update has ended already. It may
-// be repeated.
+// returns an invalid fault if the agent has no data set yet, or if its update has ended already. It may be repeated.
 func (r Run) SkipUpdate(ctx context.Context, b store.Bucket, epoch, agent int, d Decision) error {
 	slots, _, err := r.Slots(epoch).Sure(ctx, b)
 	if err != nil {

@@ -102,8 +102,7 @@ func (r Run) ends(ctx context.Context, b store.Bucket, epoch, slot int, e Episod
 	return !again, err
 }
 
-// IsAccepted reports whether a person lets an epoch continue without what failed in it; 0 stands for everything before
-// the first epoch.
+// IsAccepted reports whether a person lets an epoch continue without what failed; 0 is the time before the first.
 func (r Run) IsAccepted(ctx context.Context, b store.Bucket, epoch int) (bool, error) {
 	_, accepted, err := r.Accepted(epoch).Sure(ctx, b)
 

@@ -55,8 +55,7 @@ type End struct {
 	FinalDigest string `json:"final_digest"`
 }
 
-// BestOnVal describes in words how good an epoch is on val compared with all others, including the base, according to
-// the curve of val.
+// BestOnVal describes how good an epoch is on val among all epochs, including the base, by the curve of val.
 func BestOnVal(epoch int, curve []EvalPoint) string {
 	rate, base, measured := 0.0, 0.0, false
 	for _, p := range curve {

@@ -26,8 +26,7 @@ type Trajectory struct {
 	Failed string `json:"failed,omitempty"` // why the task and its replacements could not be played
 }
 
-// LevelPlan lists the screens from which a level is made, each as a trajectory and a position in it, and counts the
-// others.
+// LevelPlan lists the screens of a level, each as a trajectory and a place in it, and counts the others.
 type LevelPlan struct {
 	Level  int              `json:"level"`
 	Picks  [][2]int         `json:"picks"`

@@ -115,7 +115,7 @@ func (t *transfer) lacks(ctx context.Context) (lacks []string, err error) {
 }
 
 // leftovers returns an error for a run of which the other side has manifests that this side lacks, without what they
-// name. A copy that was cut short left them there before this side was reset to an earlier state. Recorded calls name
+// name: a copy that was cut short left them before this side was reset to an earlier state. Recorded calls name
 // nothing.
 func (t *transfer) leftovers(ctx context.Context) error {
 	for _, key := range slices.Sorted(maps.Keys(t.there)) {

@@ -288,9 +288,8 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 	return false, 0, nil
 }
 
-// errWaits is the error for a manifest that names others which were not copied yet. They are copied before it, so that
-// a copy that is cut short has no episode without its steps. Blobs are copied after the manifests that name and so keep
-// them.
+// errWaits is the error for a manifest that names others which were not copied yet. They are copied first, so that a
+// copy that is cut short has no episode without its steps. Blobs are copied after the manifests that keep them.
 var errWaits = errors.New("what it names is copied first")
 
 // waits reports whether a manifest with these references must be copied later.

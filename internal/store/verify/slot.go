@@ -71,8 +71,7 @@ func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, p slotParts, parts *runs
 	return parts.AddPairs(p.pairs.Pairs)
 }
 
-// attempts checks that one attempt at a slot is not void. Failed attempts that a person ordered to be played again do
-// not count.
+// attempts checks that one attempt at a slot is not void. Failed ones that a person had played again do not count.
 func (v *validator) attempts(attempts []runs.Episode, r runs.SlotRefs) {
 	episodes, last := 0, 0
 	for _, a := range attempts {

@@ -259,8 +259,7 @@ func (e *Engine) chat(body []byte) (int, []byte) {
 	return answer(dir, body)
 }
 
-// folder returns the folder of a model, which is empty for the engine's own model, or the engine's reason to refuse the
-// model.
+// folder returns the folder of a model, empty for the engine's own, or the engine's reason to refuse the model.
 func (e *Engine) folder(model string) (dir string, status int, refusal []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,8 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// Graduate answers for some policies as if they had learned the scripted environment, and delegates to Model for all
-// others.
+// Graduate answers for some policies as if they had learned the scripted environment, and lets Model answer for others.
 type Graduate struct {
 	chat.Model
 	Learned func(policy string) bool

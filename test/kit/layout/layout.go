@@ -41,8 +41,7 @@ func (k Kind) May(role string, write bool) bool {
 	return role == People || slices.Contains(all, role)
 }
 
-// Of returns the kinds that have a key. There is exactly one, unless someone has written an object that the layout
-// lacks.
+// Of returns the kinds that have a key: exactly one, unless someone has written an object that the layout lacks.
 func Of(key string) (all []Kind) {
 	for _, k := range Kinds {
 		if Matches(k.Pattern, key) {

@@ -104,8 +104,7 @@ func (s *shared) continued(t testing.TB, next spec.Spec) *Run {
 	return r
 }
 
-// copyTo copies the objects whose keys begin with a prefix from one store to another, which may already have some of
-// them.
+// copyTo copies the objects whose keys begin with a prefix from one store to another, which may have some already.
 func copyTo(t testing.TB, to, from *store.Memory, prefix string) {
 	t.Helper()
 	refs, err := from.List(t.Context(), prefix)
