@@ -119,7 +119,7 @@ func templates(o envadapters.Options, split string) int {
 	return len(all)
 }
 
-// took returns the time that the run of a specification took, if it has ended.
+// took returns what the run of a specification used, by kind of work, if it has ended.
 func (s *session) took(ctx context.Context, of spec.Spec) ([]pilot.Line, error) {
 	run := runs.Run(of.Name)
 	if ended, err := run.End().Exists(ctx, s.bucket); err != nil || !ended {

@@ -1,9 +1,9 @@
 package mutants
 
-// collecting are tests that find bugs of collections, and of copies beside them.
+// collecting returns the arguments of `go test` for tests of collections, and of copies beside them.
 func collecting(tests ...string) []string { return by("internal/store/collect", tests...) }
 
-// collected are all of them.
+// collected are the arguments for all of these tests.
 var collected = []string{"./internal/store/collect"}
 
 // collection are bugs in removing objects, in taking them back, and in copying them elsewhere.

@@ -49,8 +49,8 @@ type Updates struct {
 	All     int `json:"all"`
 }
 
-// ReadUpdates counts the updates of the committed epochs of a run. If the next epoch did not switch to an epoch's
-// system, the epoch's updates do not count.
+// ReadUpdates counts the updates of a run's committed epochs. If an epoch kept its old system, its updates do not
+// count.
 func ReadUpdates(ctx context.Context, b store.Bucket, run runs.Run) (Updates, error) {
 	var out Updates
 	committed, err := run.Committed(ctx, b)

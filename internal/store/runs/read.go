@@ -160,7 +160,7 @@ func (s *Spent) Add(a Answer) {
 	}
 }
 
-// Plus returns the sum of what calls took.
+// Plus returns the sum of both.
 func (s Spent) Plus(x Spent) Spent {
 	return Spent{
 		Calls:  s.Calls + x.Calls,
@@ -171,7 +171,7 @@ func (s Spent) Plus(x Spent) Spent {
 	}
 }
 
-// Calls calls f with every recorded call of the run to a chat endpoint whose key skip does not reject; nil skips none.
+// Calls calls f with every recorded call of the run to a chat endpoint unless skip, which may be nil, rejects its key.
 func (r Run) Calls(
 	ctx context.Context, b store.Bucket, skip func(key string) bool, f func(key string, a Answer),
 ) error {
@@ -193,20 +193,20 @@ func (r Run) Calls(
 	return nil
 }
 
-// Purpose is what calls to a chat endpoint are for.
+// Purpose is the purpose of calls to a chat endpoint.
 type Purpose struct {
 	Role  string `json:"role"`
 	Model string `json:"model"`
 	Epoch int    `json:"epoch"` // 0 is stage 1
 }
 
-// Spending is what the calls for a purpose took.
+// Spending is the cost of the calls for a purpose.
 type Spending struct {
 	Purpose
 	Spent
 }
 
-// Spending returns what the recorded calls of the run took, by role, model and epoch, in this order.
+// Spending returns the cost of the run's recorded calls by role, model and epoch, in this order.
 func (r Run) Spending(ctx context.Context, b store.Bucket) (out []Spending, err error) {
 	by := map[Purpose]Spent{}
 	err = r.Calls(ctx, b, nil, func(_ string, a Answer) {
@@ -225,8 +225,7 @@ func (r Run) Spending(ctx context.Context, b store.Bucket) (out []Spending, err 
 	return out, err
 }
 
-// Spent returns what all recorded calls of the run took. Of a run whose calls were removed since, it is what they took
-// together before.
+// Spent returns the cost of all recorded calls of the run. If calls were removed, their recorded total counts.
 func (r Run) Spent(ctx context.Context, b store.Bucket) (Spent, error) {
 	all, err := r.Spending(ctx, b)
 	if err != nil {
@@ -236,7 +235,7 @@ func (r Run) Spent(ctx context.Context, b store.Bucket) (Spent, error) {
 	return r.Total(ctx, b, all)
 }
 
-// Total returns the sum of what calls took. Of a run whose calls were removed since, it is what they took before.
+// Total returns the sum of costs. If calls of the run were removed, their recorded total counts.
 func (r Run) Total(ctx context.Context, b store.Bucket, all []Spending) (total Spent, err error) {
 	for _, s := range all {
 		total = total.Plus(s.Spent)
