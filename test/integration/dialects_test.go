@@ -229,8 +229,8 @@ models:
 critic: {model: m}
 adversary: {model: m}
 summariser: {model: m}
-synthesis: {author: m, screens: 3, questions: 2, instructions: 2, pairs: 4}
-finetune: {levels: [1, 2, 3], demonstrations: 5, steps: {level1: 5, level2: 5, level3: 5, preference: 2}}
+synthesis: {author: m, screens: 6, questions: 3, instructions: 3, pairs: 8}
+finetune: {levels: [1, 2, 3], demonstrations: 10, steps: {level1: 5, level2: 5, level3: 5, preference: 2}}
 pairs: {kind: +correction, min_pairs: 1}
 train: {batch_size: 4, passes: 1}
 evaluation: {val: 2, test_seeds: 0, test_templates: 0, test_apps: 0}
