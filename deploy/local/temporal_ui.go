@@ -77,6 +77,9 @@ func (u *webUI) handler() (http.Handler, error) {
 		return nil, err
 	}
 	assets, err := fs.Sub(all, "local")
+	if err == nil {
+		assets, err = withViews(assets, u.config.DefaultNamespace)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,8 @@ func TestEveryServiceCanBeReplacedByAnAddressAlone(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t, tiny)
 			addr := start(m)
-			m.must("train", m.spec, "--"+name, addr)
+			m.env = append(m.env, "COLLABUI_"+strings.ToUpper(name)+"="+addr)
+			m.must("train", m.spec)
 			if s := m.service(name); !s.External || s.PID != 0 || !strings.HasSuffix(addr, s.Addr) {
 				t.Errorf("%s = %+v, want it external, without a process, at %s", name, s, addr)
 			}

@@ -26,12 +26,12 @@ import (
 // specification is small but has all parts: stage 1, two epochs, evaluation, pages in Chromium.
 const specification = `name: kill
 epochs: 2
-slots: 8
+slots: 16
 rounds: 2
-finetune: {demonstrations: 40, chunk_steps: 30, max_chunks: 2, stop_low: 0.1}
-pairs: {kind: +correction, min_pairs: 4}
-train: {batch_size: 4, passes: 2}
-evaluation: {val: 6, test_seeds: 2, test_templates: 2, test_apps: 0}
+finetune: {demonstrations: 80, chunk_steps: 30, max_chunks: 3, stop_low: 0.1}
+pairs: {kind: +correction, min_pairs: 8}
+train: {batch_size: 4, passes: 3}
+evaluation: {val: 10, test_seeds: 3, test_templates: 3, test_apps: 0}
 `
 
 func TestMain(m *testing.M) {

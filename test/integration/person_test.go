@@ -31,6 +31,6 @@ func TestAPersonPausesResumesAndStops(t *testing.T) {
 	m.must("stop", "kill", "--why", "for a moment")
 	m.must("train", m.spec) // at once: it waits for the end of the run that stops
 	same(t, m.finish())
-	changed := m.write("changed.yaml", strings.Replace(specification, "slots: 8", "slots: 9", 1))
-	m.refuses("slots: the run has 8, the file says 9", "train", changed)
+	changed := m.write("changed.yaml", strings.Replace(specification, "slots: 16", "slots: 17", 1))
+	m.refuses("slots: the run has 16, the file says 17", "train", changed)
 }

@@ -39,7 +39,7 @@ func TestRecovery(t *testing.T) {
 	}{{"killed", syscall.SIGKILL, afterKill}, {"frozen", syscall.SIGSTOP, afterFreeze}} {
 		t.Run(how.name, func(t *testing.T) {
 			t.Parallel()
-			more := strings.NewReplacer("slots: 8", "slots: 9000", "epochs: 2", "epochs: 1")
+			more := strings.NewReplacer("slots: 16", "slots: 9000", "epochs: 2", "epochs: 1")
 			m := newMachine(t, more.Replace(specification))
 			m.must("train", m.spec, "--detach")
 			m.rollsOut("0001", 20, 5*time.Minute)
