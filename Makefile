@@ -85,7 +85,7 @@ chaos: build ## play RUNS (200) runs on real processes that are killed, frozen a
 	$(GO) test -count=1 -timeout 60m -parallel $(CELLS) -tags integration ./test/chaos -v \
 		-args -runs $(RUNS) -cells $(CELLS) -seed $(SEED) | grep -vE '^(=== |--- PASS)|^ *--- PASS'; exit $${PIPESTATUS[0]}
 
-attack: build chromium ## play hostile servers of environments and models, and accounts, against a running training
+attack: build chromium ## play hostile pages, servers, models, specifications and accounts against a running training
 	$(GO) test -count=1 -tags integration -v -run 'TestAttack$$' ./test/integration | \
 		grep -vE '^ *(=== |--- PASS)'; exit $${PIPESTATUS[0]}
 

@@ -4,6 +4,7 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/collabui/collabui/envadapters/browser"
 )
 
 // attack is what an attacker tried, and what it got of it.
@@ -35,8 +38,8 @@ func (a *attack) try(got string) {
 // secret is the key that nobody may see but the endpoint for which it is meant.
 const secret = "canary-of-the-attack-91d4"
 
-// TestAttack plays a hostile environment server, model server and account of the machine against a running training,
-// and prints what each tried and what it got.
+// TestAttack plays a hostile page, environment server, model server, specification and account of the machine against a
+// running training, and prints what each tried and what it got.
 func TestAttack(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification)
@@ -53,8 +56,10 @@ func TestAttack(t *testing.T) {
 		name string
 		play func(*machine, []string) attack
 	}{
+		{"page", pageAttacks},
 		{"environment server", environmentAttacks},
 		{"model server", modelAttacks},
+		{"specification", specificationAttacks},
 		{"account of the machine", accountAttacks},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -119,6 +124,98 @@ func (x *trap) all() []string {
 	defer x.mu.Unlock()
 
 	return slices.Clone(x.got)
+}
+
+// reach is a script that asks addresses in all ways that show an answer, and leaves in got which of them worked.
+const reach = `(async () => {
+	window.got = []
+	const limit = p => Promise.race([p, new Promise((_, no) => setTimeout(no, 700))])
+	const ways = {
+		fetch: a => fetch('http://' + a + '/', {mode: 'no-cors'}),
+		post: a => fetch('http://' + a + '/', {mode: 'no-cors', method: 'POST', body: '{}'}),
+		script: a => new Promise((ok, no) => document.head.append(Object.assign(document.createElement('script'),
+			{src: 'http://' + a + '/', onload: ok, onerror: no}))),
+		websocket: a => new Promise((ok, no) => Object.assign(new WebSocket('ws://' + a + '/'),
+			{onopen: ok, onerror: no})),
+		events: a => new Promise((ok, no) => Object.assign(new EventSource('http://' + a + '/'),
+			{onopen: ok, onerror: no})),
+	}
+	for (const a of ADDRESSES) {
+		await Promise.all(Object.entries(ways).map(async ([name, way]) => {
+			try { await limit(way(a)); window.got.push(name + ' of ' + a) } catch {}
+		}))
+	}
+	window.done = true
+})(); 0`
+
+// pageAttacks opens a hostile page as environments open theirs.
+func pageAttacks(m *machine, targets []string) (did attack) {
+	ctx := m.t.Context()
+	server, base, err := browser.Serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<!DOCTYPE html><title>hostile</title>")
+	}))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer func() { _ = server.Close() }()
+	pool := browser.NewPool(base, 1, 1)
+	defer pool.Close()
+	e, err := pool.Episode(ctx, "window")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer e.Close(ctx)
+	err = e.Prepare(func(b *browser.Browser) (*browser.Tab, error) {
+		return b.Blank(ctx, browser.View{Width: 100, Height: 100})
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+
+	tab, own := e.Tab(), strings.TrimPrefix(base, "http://")
+	m.eventually("the page reaches its own server, or this test shows nothing", time.Minute, func() bool {
+		return len(reached(m, tab, base, own)) > 0 // a loaded machine takes longer than a try waits
+	})
+	for _, at := range targets {
+		did.tried += 4 // besides the one that try counts
+		did.try(strings.Join(reached(m, tab, base, at), ", "))
+
+		var shown string
+		_ = tab.Navigate(ctx, "http://"+at+"/") // of a page that cannot be shown, the browser shows its own
+		err := tab.Eval(ctx, "document.URL", &shown)
+		if err != nil || strings.HasPrefix(shown, "chrome-error:") || !strings.Contains(shown, at) {
+			shown = ""
+		}
+		did.try(shown)
+	}
+
+	return did
+}
+
+// reached opens the page and returns in which ways it gets an answer of an address.
+func reached(m *machine, tab *browser.Tab, base, address string) (got []string) {
+	ctx := m.t.Context()
+	if err := tab.Navigate(ctx, base); err != nil {
+		m.t.Fatal(err)
+	}
+	list, _ := json.Marshal([]string{address})
+	err := tab.Running(ctx, func() error {
+		err := tab.Eval(ctx, strings.Replace(reach, "ADDRESSES", string(list), 1), nil)
+		for done := false; err == nil && !done; time.Sleep(20 * time.Millisecond) {
+			err = tab.Eval(ctx, "window.done === true", &done)
+		}
+
+		return err
+	})
+	if err == nil {
+		err = tab.Eval(ctx, "window.got", &got)
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+
+	return got
 }
 
 // environmentAttacks checks environments at a server that redirects, floods, and writes to the terminal. The key of
@@ -239,6 +336,43 @@ func modelAttacks(m *machine, targets []string) (did attack) {
 critic: {model: judge}
 models: {judge: {base_url: %q, model: m, key: ATTACK_API_KEY, timeout: 20}}
 `, srv.URL+"/"+h+"/v1")), "--detach"))
+	}
+
+	return did
+}
+
+// specificationAttacks starts runs that want more than they are given.
+func specificationAttacks(m *machine, _ []string) (did attack) {
+	judge := func(keys string) string {
+		return "critic: {model: judge}\nmodels: {judge: {model: m, " + keys + "}}"
+	}
+	at := func(base string) string { return judge(fmt.Sprintf("base_url: %q", base)) }
+	local := "base_url: 'http://127.0.0.1:1/v1', "
+	code := "trainer: {name: llamafactory, options: {model: /m, template: qwen, extra: {trust_remote_code: 'true'}}}"
+	endless := "prompts:\n  critic: |\n    {{/* version 1 */ -}}\n    {{define \"system\"}}s{{end}}" +
+		"{{define \"user\"}}{{range 1000000000000}}x{{end}}{{end}}"
+	for text, want := range map[string]string{
+		"name: ../../etc":      "name: ",
+		"slots: 1000000000000": "slots: expected a whole number",
+		"line: [\x1b]52":       "U+001B is not allowed",
+		endless:                "prompts.critic: ",
+		code:                   "trust_remote_code",
+		judge(local + "key: COLLABUI_S3_SECRET_KEY"):                  "other than COLLABUI_*",
+		judge(local + "key: HOME"):                                    "HOME",
+		judge("base_url: 'http://192.0.2.1/v1', key: ATTACK_API_KEY"): "https",
+		judge(local + "headers: {x-api-key: plain}"):                  "expected $NAME",
+		at("http://user:password@127.0.0.1/v1"):                       "no password",
+		at("file:///etc/passwd"):                                      "http or https",
+		at("http://2852039166/v1"):                                    "an address such as",
+		at("http://[::ffff:169.254.169.254]/v1"):                      "never connects",
+		at("http://169.254.169.254/v1"):                               "never connects",
+		at("http://metadata.google.internal/v1"):                      "never connects",
+		at("http://100.100.100.200/v1"):                               "never connects",
+	} {
+		if !strings.HasPrefix(text, "name:") {
+			text = "name: hostile\n" + text
+		}
+		did.try(m.harmless(2*time.Minute, want, "train", m.write("hostile.yaml", text+"\n"), "--detach"))
 	}
 
 	return did
