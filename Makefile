@@ -102,7 +102,7 @@ recovery: build chromium ## kill and freeze every component 20 times, measure re
 scale: build ## compare large epochs and long runs with small ones (an hour; nothing else may run)
 	$(GO) test -count=1 -timeout 180m -tags integration -v ./test/scale
 
-# Without MUTANTS, all are played.
+# Without MUTANTS, all are played and test/mutants/found.json records which test found each.
 MUTANTS ?= 0
 TURN ?= 0
 BUDGET ?= 0

@@ -3,6 +3,7 @@ package house
 import (
 	"go/ast"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"github.com/collabui/collabui/test/mutants"
 )
 
-// TestEveryMutantCanBePlanted also checks that the tests exist that find the mutants. `make mutants` checks that they
-// do find them.
+// TestEveryMutantCanBePlanted also checks that the tests exist that find the mutants, and that there is a record of when
+// each was last found. `make mutants` checks that the tests do find them.
 func TestEveryMutantCanBePlanted(t *testing.T) {
 	began, names := time.Now(), map[string]bool{}
 	for _, m := range mutants.All() {
@@ -27,8 +28,22 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 	}
 	t.Logf("%d mutants in %v", len(names), time.Since(began).Round(time.Millisecond))
 
+	found, err := mutants.ReadRecord(filepath.Join(root, "test/mutants", mutants.RecordFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if !names[f.Name] {
+			t.Errorf("%s has an entry of %q, want entries of mutants only: remove it", mutants.RecordFile, f.Name)
+		}
+	}
+
 	files := read(t)
 	for _, m := range mutants.All() {
+		if !slices.ContainsFunc(found, func(f mutants.Found) bool { return f.Name == m.Name }) {
+			t.Errorf("%s has no entry of the mutant %q, want a record of when it was found: `make mutants NAME=%s` "+
+				"plays and records it", mutants.RecordFile, m.Name, strings.ReplaceAll(m.Name, " ", "_"))
+		}
 		for _, test := range missingTests(files, m.Find) {
 			t.Errorf("the mutant %q is found by %s of %s, which does not exist, want a test that finds it: "+
 				"mend its Find in test/mutants", m.Name, test, m.Find[0])

@@ -1,6 +1,8 @@
 package mutants
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -87,5 +89,28 @@ func TestEveryMutantHasItsTurn(t *testing.T) {
 		if len(seen) != n {
 			t.Errorf("%d of %d mutants have their turn in %d seeds, want all", len(seen), n, turns)
 		}
+	}
+}
+
+func TestARecordHasTheNewestOfEveryMutant(t *testing.T) {
+	file := filepath.Join(t.TempDir(), RecordFile)
+	write := func(mutants string, found Found) {
+		t.Helper()
+		var all []Mutant
+		for _, name := range strings.Fields(mutants) {
+			all = append(all, Mutant{Name: name})
+		}
+		if err := WriteRecord(file, found, all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a b c", Found{Name: "c", On: "1"})
+	write("a b c", Found{Name: "b", On: "1"})
+	write("a b c", Found{Name: "a", On: "1"})
+	write("a c", Found{Name: "a", On: "2"})
+
+	got, err := ReadRecord(file)
+	if want := []Found{{Name: "a", On: "2"}, {Name: "c", On: "1"}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	some   = flag.Int("some", 0, "number of mutants to play, those whose turn it is; 0 plays all")
+	some   = flag.Int("some", 0, "number of mutants to play, those whose turn it is; 0 plays all, and records them")
 	turn   = flag.Uint64("turn", 0, "decides whose turn it is; 0 is the number of the day")
 	budget = flag.Duration("budget", 0, "time after which no other mutant is begun; 0 has no end")
 )
@@ -38,6 +38,7 @@ func TestEveryMutantIsFound(t *testing.T) {
 		t.Logf("%d of %d mutants; the same again: make mutants MUTANTS=%d TURN=%d", len(chosen), len(all), *some, *turn)
 	}
 
+	var mu sync.Mutex
 	began := time.Now()
 	t.Run("planted", func(t *testing.T) {
 		for _, m := range chosen {
@@ -46,14 +47,22 @@ func TestEveryMutantIsFound(t *testing.T) {
 				if *budget > 0 && time.Since(began) > *budget {
 					t.Skipf("the budget of %v is spent: they have their turn another day", *budget)
 				}
-				play(t, m)
+				f, ok := play(t, m)
+				if !ok || *some > 0 {
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if err := WriteRecord(RecordFile, f, all); err != nil {
+					t.Error(err)
+				}
 			})
 		}
 	})
 }
 
-// play runs the tests that must find a mutant.
-func play(t *testing.T, m Mutant) {
+// play runs the tests that must find a mutant, and returns which of them did.
+func play(t *testing.T, m Mutant) (Found, bool) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -79,7 +88,14 @@ func play(t *testing.T, m Mutant) {
 		t.Errorf("%s: %s fails without the mutant, too, want it to pass: mend it first", m.Name, command)
 	default:
 		t.Logf("%s: found by %s in %v", m.Name, by, time.Since(began).Round(100*time.Millisecond))
+
+		return Found{
+			Name: m.Name, On: began.UTC().Format(time.DateOnly), Commit: commit(t, root), By: by,
+			Seconds: float64(time.Since(began).Round(100*time.Millisecond)) / float64(time.Second),
+		}, true
 	}
+
+	return Found{}, false
 }
 
 // sound has what is known of tests without any mutant, by their arguments: a function that runs them.
@@ -138,4 +154,16 @@ func run(t *testing.T, root, file, text string, find []string) (string, error) {
 	out, err := cmd.CombinedOutput()
 
 	return string(out), err
+}
+
+func commit(t *testing.T, root string) string {
+	t.Helper()
+	cmd := exec.Command("git", "rev-parse", "--short", "HEAD")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return strings.TrimSpace(string(out))
 }

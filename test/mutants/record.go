@@ -1,0 +1,56 @@
+package mutants
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// RecordFile has what is known of every mutant, below the folder of this package. `make mutants` writes it.
+const RecordFile = "found.json"
+
+// A Found says when a test last found a mutant.
+type Found struct {
+	Name    string  `json:"name"` // of the mutant
+	On      string  `json:"on"`   // the day, UTC
+	Commit  string  `json:"commit"`
+	By      string  `json:"by"` // the first test that failed
+	Seconds float64 `json:"seconds"`
+}
+
+// ReadRecord reads the entries of a record, sorted by name. A file that does not exist has none.
+func ReadRecord(file string) ([]Found, error) {
+	var all []Found
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &all)
+	}
+
+	return all, err
+}
+
+// WriteRecord adds an entry to those of a record, in the place of an older one, and drops those of mutants that are
+// gone.
+func WriteRecord(file string, found Found, mutants []Mutant) error {
+	all, err := ReadRecord(file)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(f Found) bool {
+		return f.Name == found.Name || !slices.ContainsFunc(mutants, func(m Mutant) bool { return m.Name == f.Name })
+	})
+	all = append(all, found)
+	slices.SortFunc(all, func(a, b Found) int { return strings.Compare(a.Name, b.Name) })
+	raw, err := json.MarshalIndent(all, "", "\t")
+	if err != nil {
+		return err
+	}
+
+	return os.WriteFile(file, append(raw, '\n'), 0o644)
+}
