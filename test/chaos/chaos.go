@@ -26,14 +26,15 @@ import (
 
 // Cell is a set of processes, on which runs are played one after the other.
 type Cell struct {
-	Places []string      // failpoints that an undisturbed run passes
-	Took   time.Duration // duration of an undisturbed run
-	Digest string        // final digest of an undisturbed run
+	Places   []string // failpoints that an undisturbed run passes
+	Requests int64    // number of requests that an undisturbed run makes to S3
+	Digest   string   // final digest of an undisturbed run
 
 	pipeline *pipeline.Pipeline
 	temporal *tcpProxy
 	redis    *tcpProxy
-	s3       *tcpProxy
+	s3tcp    *tcpProxy // in front of the other one
+	s3       *s3Proxy
 	client   client.Client
 	bucket   store.Bucket
 	frozen   map[string]time.Time
@@ -58,7 +59,10 @@ func NewCell(ctx context.Context, dir, local string) (*Cell, error) {
 	if c.redis, err = newTCPProxy(p.Services.Redis); err != nil {
 		return c, err
 	}
-	if c.s3, err = newTCPProxy(p.Services.S3); err != nil {
+	if c.s3, err = newS3Proxy(p.Services.S3); err != nil {
+		return c, err
+	}
+	if c.s3tcp, err = newTCPProxy(c.s3.addr()); err != nil {
 		return c, err
 	}
 	if c.bucket, err = p.Bucket(); err != nil {
@@ -82,7 +86,7 @@ func (c *Cell) undisturbed(ctx context.Context) error {
 		return fmt.Errorf("the undisturbed run: %s", strings.Join(got.Problems, "; "))
 	}
 	raw, err := os.ReadFile(list)
-	c.Places, c.Took, c.Digest = strings.Fields(string(raw)), got.Took, got.Digest
+	c.Places, c.Requests, c.Digest = strings.Fields(string(raw)), c.s3.requests.Load(), got.Digest
 	slices.Sort(c.Places)
 	c.Places = slices.Compact(c.Places) // the same of several processes
 
@@ -95,10 +99,13 @@ func (c *Cell) Close() {
 		c.client.Close()
 	}
 	c.pipeline.Close()
-	for _, p := range []*tcpProxy{c.temporal, c.redis, c.s3} {
+	for _, p := range []*tcpProxy{c.temporal, c.redis, c.s3tcp} {
 		if p != nil {
 			p.close()
 		}
+	}
+	if c.s3 != nil {
+		c.s3.close()
 	}
 }
 
@@ -141,7 +148,7 @@ const (
 
 // play plays a run to its end.
 func (c *Cell) play(ctx context.Context, name string, failpoints []string, events []*event) (out Played, err error) {
-	began := time.Now()
+	began, base := time.Now(), c.s3.requests.Load()
 	c.env = []string{"COLLABUI_FAILPOINT=" + strings.Join(failpoints, ",")}
 	c.pipeline.End(pipeline.Worker)
 	s := fakepolicy.Specification(name)
@@ -161,7 +168,7 @@ func (c *Cell) play(ctx context.Context, name string, failpoints []string, event
 			return out, err
 		}
 		for _, e := range events {
-			if !e.struck && time.Since(began) >= e.at {
+			if !e.struck && c.s3.requests.Load()-base >= e.at {
 				e.struck = true
 				out.Struck = append(out.Struck, e.kind)
 				if err := e.strike(ctx, name); err != nil {

@@ -262,9 +262,9 @@ func (r *recorder) outage() {
 	s.Slots = 30
 	r.start(s)
 	r.until(s.Name, "an epoch", func(st workflows.Status) bool { return st.Stage == workflows.StageEpoch })
-	r.s3.refuseFor(time.Hour)
+	r.s3tcp.refuseFor(time.Hour)
 	r.until(s.Name, "it waits", func(st workflows.Status) bool { return st.Paused && !st.Held })
-	r.s3.refuseFor(0)
+	r.s3tcp.refuseFor(0)
 	r.update(s.Name, workflows.UpdateResume)
 	r.end(s.Name)
 }

@@ -1,9 +1,15 @@
 package chaos
 
 import (
+	"context"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -119,4 +125,122 @@ func (p *tcpProxy) close() {
 	p.mu.Unlock()
 	_ = p.listener.Close()
 	p.cut()
+}
+
+// s3Proxy forwards requests to S3, and answers some of them itself.
+type s3Proxy struct {
+	server   *http.Server
+	listener net.Listener
+	behind   *httputil.ReverseProxy
+
+	requests atomic.Int64
+	mu       sync.Mutex
+	faults   []s3Fault // of the next requests that they can strike, in order
+}
+
+// s3Fault is what happens to a request.
+type s3Fault string
+
+// Faults of S3.
+const (
+	s3Error503  s3Fault = "503"
+	s3Error500  s3Fault = "500"
+	s3Gone      s3Fault = "a proxy answers 404"
+	s3Conflict  s3Fault = "409"
+	s3Truncated s3Fault = "half a body"
+	s3Lost      s3Fault = "the answer is lost"
+	s3Twice     s3Fault = "the request arrives twice"
+	s3Slow      s3Fault = "the answer takes two seconds"
+	s3Stale     s3Fault = "an object that exists is said not to exist"
+	s3Thin      s3Fault = "a list leaves out a key"
+	s3Cut       s3Fault = "a list ends in the middle"
+)
+
+var s3Faults = []s3Fault{
+	s3Error503, s3Error500, s3Gone, s3Conflict, s3Truncated, s3Lost, s3Twice, s3Slow, s3Stale, s3Thin, s3Cut,
+}
+
+func newS3Proxy(to string) (*s3Proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	target := &url.URL{Scheme: "http", Host: to}
+	p := &s3Proxy{listener: l, behind: &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host // it is part of the signature
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}}
+	p.server = &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
+	go func() { _ = p.server.Serve(l) }()
+
+	return p, nil
+}
+
+func (p *s3Proxy) addr() string { return p.listener.Addr().String() }
+
+func (p *s3Proxy) close() { _ = p.server.Close() }
+
+// strike makes the next requests fail.
+func (p *s3Proxy) strike(f s3Fault, requests int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for range requests {
+		p.faults = append(p.faults, f)
+	}
+}
+
+// next returns the fault of a request.
+func (p *s3Proxy) next(r *http.Request) s3Fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, f := range p.faults {
+		if f.strikes(r) {
+			p.faults = slices.Delete(p.faults, i, i+1)
+
+			return f
+		}
+	}
+
+	return ""
+}
+
+func (p *s3Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.requests.Add(1)
+	switch f := p.next(r); f {
+	case s3Error503:
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case s3Error500:
+		w.WriteHeader(http.StatusInternalServerError)
+	case s3Gone:
+		http.Error(w, "<html>no such page</html>", http.StatusNotFound)
+	case s3Conflict:
+		w.Header().Set("Content-Type", "application/xml")
+		w.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(w, "<Error><Code>ConditionalRequestConflict</Code></Error>")
+	case s3Truncated:
+		p.behind.ServeHTTP(&halfBody{ResponseWriter: w}, r)
+		panic(http.ErrAbortHandler)
+	case s3Lost:
+		p.behind.ServeHTTP(&discard{header: http.Header{}}, r)
+		panic(http.ErrAbortHandler)
+	case s3Twice:
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		first := r.Clone(context.WithoutCancel(r.Context()))
+		first.Body, r.Body = bodyOf(body), bodyOf(body)
+		p.behind.ServeHTTP(&discard{header: http.Header{}}, first)
+		p.behind.ServeHTTP(w, r)
+	case s3Slow:
+		time.Sleep(2 * time.Second)
+		p.behind.ServeHTTP(w, r)
+	case s3Stale, s3Thin, s3Cut:
+		p.falsify(w, r, f)
+	default:
+		p.behind.ServeHTTP(w, r)
+	}
 }

@@ -25,10 +25,10 @@ type point struct {
 	file    string // exists once the failpoint has struck
 }
 
-// event is a fault that strikes at a given time after the beginning of the run.
+// event is a fault that strikes when the run has made a given number of requests to S3.
 type event struct {
 	kind   Kind
-	at     time.Duration
+	at     int64
 	struck bool
 	strike func(ctx context.Context, run string) error
 }
@@ -63,7 +63,7 @@ func (c *Cell) schedule(seed uint64) (points []point, events []*event) {
 			continue
 		}
 		e := c.faults()[n-len(failpoint.Verbs)]
-		e.at = time.Duration(r.Int64N(int64(c.Took)))
+		e.at = r.Int64N(c.Requests)
 		events = append(events, e)
 	}
 
@@ -93,10 +93,13 @@ func (c *Cell) faults() []*event {
 	for _, x := range []struct {
 		name  string
 		proxy *tcpProxy
-	}{{pipeline.Temporal, c.temporal}, {pipeline.S3, c.s3}, {pipeline.Redis, c.redis}} {
+	}{{pipeline.Temporal, c.temporal}, {pipeline.S3, c.s3tcp}, {pipeline.Redis, c.redis}} {
 		add(x.name+": connections are cut", x.proxy.cut)
 		add(x.name+": refuses for 3 s", func() { x.proxy.refuseFor(refused) })
 		add(x.name+": silent for 4 s", func() { x.proxy.holdFor(onHold) })
+	}
+	for i, f := range s3Faults {
+		add("S3: "+string(f), func() { c.s3.strike(f, 1+2*(i%3)) })
 	}
 	out = append(out, &event{kind: "Temporal's data are lost", strike: c.forget})
 

@@ -42,7 +42,7 @@ func (c *Cell) start(name string) error {
 	if name != pipeline.Worker {
 		return c.pipeline.Start(name)
 	}
-	at := pipeline.Services{Temporal: c.temporal.addr(), S3: c.s3.addr(), Redis: c.redis.addr()}
+	at := pipeline.Services{Temporal: c.temporal.addr(), S3: c.s3tcp.addr(), Redis: c.redis.addr()}
 
 	return c.pipeline.StartWorker(at, c.env...)
 }
