@@ -74,9 +74,9 @@ race-short: ## run the quickest of them only
 
 SCHEDULES ?= 10000
 SEED ?= 1
-simulate: ## play SCHEDULES (10000) runs and a month under faults in one process, from SEED on
-	GOGC=1600 $(GO) test -timeout 60m ./test/simulation -run 'TestSchedules|TestAMonth' -v \
-		-args -month -schedules $(SCHEDULES) -seed $(SEED) | \
+simulate: ## play SCHEDULES (10000) runs, a month and a year of nights in one process, from SEED on
+	GOGC=1600 $(GO) test -timeout 60m ./test/simulation -run 'TestSchedules|TestAMonth|TestAYear' -v \
+		-args -month -nights 365 -schedules $(SCHEDULES) -seed $(SEED) | \
 		grep -vE '^(=== |--- PASS)|^ *--- PASS'; exit $${PIPESTATUS[0]}
 
 RUNS ?= 200

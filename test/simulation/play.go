@@ -112,6 +112,9 @@ type world struct {
 	bucket  *store.S3
 	redis   *redis.Client
 	crew    map[string]methods // by version of the workers
+	build   int                // upgrades of the usual version
+	more    []string           // training templates that the environment has besides
+	learned func(string) bool  // whether a policy acts rightly; nil: none does
 	bodies  sync.WaitGroup
 	people  sync.WaitGroup // running people and other actors
 	failed  int            // failed activities

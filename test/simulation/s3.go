@@ -21,6 +21,8 @@ type s3 struct {
 	disk  *disk
 	lag   time.Duration // of the replica that responds
 	until time.Time     // time until which the replica responds
+
+	asked map[string]int // requests by method; lists are LIST; if nil, they are not counted
 }
 
 const bucketName = "sim"
@@ -64,6 +66,7 @@ func (s *s3) RoundTrip(req *http.Request) (*http.Response, error) {
 		return res, err
 	}
 
+	s.count(req.Method, key)
 	res, err := s.answer(req, key, body, k)
 	after()
 	if e := executionOf(ctx); e != nil && e.isDead() {
@@ -144,6 +147,19 @@ func (s *s3) instead(req *http.Request, k Kind, key string, body []byte) (*http.
 	}
 
 	return nil, nil
+}
+
+// count counts a request.
+func (s *s3) count(method, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked == nil {
+		return
+	}
+	if key == "" {
+		method = "LIST"
+	}
+	s.asked[method]++
 }
 
 // half returns the first half of a body, and then an error.

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"runtime"
@@ -36,6 +37,10 @@ func (w *world) common(version string) activities.Common {
 	if version == varying {
 		version = usual // the records do not show the difference
 	}
+	if w.build > 0 && version == usual {
+		version = fmt.Sprint(usual, w.build)
+	}
+
 	return activities.Common{Bucket: w.bucket, Catalog: catalog.All{}, Kernel: version}
 }
 
@@ -46,7 +51,7 @@ func (w *world) suites(version string) *activities.Suites {
 	}
 
 	return activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
-		return suite{&scripted.Suite{Length: 2}, w.scheduler, version}, nil
+		return suite{&scripted.Suite{Length: 2, More: w.more}, w.scheduler, version}, nil
 	})
 }
 
@@ -56,7 +61,7 @@ func (w *world) activities(version string) []any {
 	wording := activities.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
-	model := policies{w.scheduler, version}
+	model := policies{w.scheduler, version, w.learned}
 	e := &endpoints.Endpoints{
 		Bucket: w.bucket, Limits: turns{w.scheduler, limits.Over(w.redis, w.common(version).Kernel)},
 		Connect: func(spec.Model) (chat.Model, error) { return critic{w.scheduler, version}, nil },
