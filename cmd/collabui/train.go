@@ -85,22 +85,19 @@ func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 		return a.print(of, func(w io.Writer) { _, _ = w.Write(text) })
 	}
 
-	s, err := a.connectUp(ctx, o.up)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	in := workflows.RunInput{Name: of.Name, FineTune: o.until != ""}
-	if stored {
-		in.Name = file
-		if _, err := runs.Run(file).Find(ctx, s.bucket); err != nil {
-			return fmt.Errorf("%q is neither a file with a specification nor a run: %w", file, err)
+	return a.withServices(ctx, o.up, func(ctx context.Context, s *session) error {
+		in := workflows.RunInput{Name: of.Name, FineTune: o.until != ""}
+		if stored {
+			in.Name = file
+			if _, err := runs.Run(file).Find(ctx, s.bucket); err != nil {
+				return fmt.Errorf("%q is neither a file with a specification nor a run: %w", file, err)
+			}
+		} else if err := s.admit(ctx, of, o.noProbe, anotherName(file)); err != nil {
+			return err
 		}
-	} else if err := s.admit(ctx, of, o.noProbe, anotherName(file)); err != nil {
-		return err
-	}
 
-	return s.goOn(ctx, in, o.detach)
+		return s.goOn(ctx, in, o.detach)
+	})
 }
 
 // goOn starts the workflow of a recorded run, or attaches to it, and shows the run until it ends. If the run has ended,

@@ -5,15 +5,21 @@ package integration
 import (
 	"bytes"
 	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
+
+var attachedRuns = flag.Int("runs", 1, "number of runs of TestAnAttachedRunEndsWhateverIsKilled")
 
 // attached is a command of collabui that runs beside the test.
 type attached struct {
@@ -85,8 +91,8 @@ func (a *attached) ends(within time.Duration, code int, text string) {
 	}
 }
 
-// TestAttachedCommandsNoticeThatTheServicesAreGone kills the supervisor, and with it all services. Then a person stops
-// them.
+// TestAttachedCommandsNoticeThatTheServicesAreGone kills the supervisor, and with it all services. train starts them
+// again, until a person stops them.
 func TestAttachedCommandsNoticeThatTheServicesAreGone(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification)
@@ -97,16 +103,63 @@ func TestAttachedCommandsNoticeThatTheServicesAreGone(t *testing.T) {
 	m.eventually("watch shows the run", 30*time.Second, func() bool { return watch.printed() != "" })
 	m.kill("supervisor", m.supervisorPID())
 	watch.ends(10*time.Second, 3, " up --data "+m.data)
-	train.ends(10*time.Second, 3, " up --data "+m.data)
 
-	again := m.attach("train", m.spec)
-	m.rollsOut("0002", 10, 3*time.Minute)
+	m.rollsOut("0002", 10, 3*time.Minute) // train has started the services again
+	if st, alive := supervisor.Read(m.data); !alive || st.Tabs != 2 {
+		t.Errorf("the services run: %v, with %d tabs; want them as they were, with 2", alive, st.Tabs)
+	}
 	m.must("down")
-	again.ends(10*time.Second, 3, "the services have ended")
+	train.ends(10*time.Second, 3, "the services were stopped")
+	if out := train.printed(); !strings.Contains(out, "were killed: they are started again") {
+		t.Errorf("train printed\n%s\nwant that the services were killed, and started again", out)
+	}
 	if _, alive := supervisor.Read(m.data); alive {
 		t.Error("the services run again, want them stopped")
 	}
 
 	m.must("train", m.spec)
 	same(t, m.finish())
+}
+
+// TestAnAttachedRunEndsWhateverIsKilled kills each process once while train is attached, in random order.
+func TestAnAttachedRunEndsWhateverIsKilled(t *testing.T) {
+	t.Parallel()
+	for number := range *attachedRuns {
+		t.Run(fmt.Sprint(number), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(uint64(number), 0))
+			m := newMachine(t, specification)
+			train := m.attach("train", m.spec)
+			m.eventually("the services run", time.Minute, func() bool {
+				st, alive := supervisor.Read(m.data)
+
+				return alive && st.Ready
+			})
+
+			victims := []string{"supervisor", "worker", "temporal", "s3", "redis", "viewer"}
+			random.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
+			for _, name := range victims {
+				time.Sleep(time.Duration(random.IntN(6000)) * time.Millisecond)
+				m.killOne(name)
+			}
+			train.ends(8*time.Minute, 0, "")
+			t.Logf("killed %v", victims)
+			same(t, m.finish())
+		})
+	}
+}
+
+// killOne kills a process as soon as it runs.
+func (m *machine) killOne(name string) {
+	m.t.Helper()
+	pid := 0
+	m.eventually(name+" runs", 3*time.Minute, func() bool {
+		st, alive := supervisor.Read(m.data)
+		pid = st.Services[supervisor.Name(name)].PID
+		if name == "supervisor" {
+			pid = st.PID
+		}
+
+		return alive && pid > 1 && syscall.Kill(pid, 0) == nil
+	})
+	m.kill(name, pid)
 }

@@ -11,9 +11,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
 )
 
 // request is the part of a chat request that servers disagree about.
@@ -297,6 +301,65 @@ func plainName(dialect string) string {
 // at returns the address of a dialect at the server.
 func (d dialect) at(server, name string) string {
 	return server + "/" + strings.ReplaceAll(name, " ", "+") + cmp.Or(d.address, "/v1")
+}
+
+// listedLine is an element that can be tapped, as prompts list it.
+var listedLine = regexp.MustCompile(`(?m)^(\d+|[A-Z]+\.) (?:button|link|item|tab) (.*)$`)
+
+// tap answers a question in the form that it asks for.
+func tap(user string) string {
+	goal, found, best := goalLine.FindStringSubmatch(user), "", ""
+	for _, x := range listedLine.FindAllStringSubmatch(user, -1) {
+		if len(goal) > 1 && strings.Contains(goal[1], x[2]) && len(x[2]) > len(best) {
+			found, best = x[1], x[2]
+		}
+	}
+	if strings.HasSuffix(found, ".") {
+		return "ELEMENT: " + found + "\nACTION: CLICK\nVALUE: None"
+	}
+
+	return fmt.Sprintf("Reason: the goal names it\nAction: {\"action_type\":\"click\",\"index\":%s}", found)
+}
+
+// TestAgentsPlayAlikeInEveryDialect lets a chat model of every dialect be the agent, asked in two ways.
+func TestAgentsPlayAlikeInEveryDialect(t *testing.T) {
+	t.Parallel()
+	h := &polyglot{answer: func(_, user string) string { return tap(user) }, began: map[string]bool{}}
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	m := newMachine(t, "")
+	m.env = append(m.env, canaries...)
+
+	ways := []string{rules.WayPlain, prompts.T3A}
+	models, contrasts := "models:\n", "contrasts:\n"
+	for name, d := range dialects {
+		models += fmt.Sprintf("  %s: {base_url: %q, model: %q%s}\n", plainName(name), d.at(srv.URL, name), d.model,
+			d.keys)
+		for _, way := range ways {
+			contrasts += fmt.Sprintf("  - {of: full/trained, minus: full/%s-%s, split: val}\n", plainName(name), way)
+		}
+	}
+	m.write("agents.yaml", strings.Replace(specification, "epochs: 2", "epochs: 1", 1)+models)
+	file := m.write("experiment.yaml", "name: agents\nabout: which server answers for agents\n"+
+		"specification: agents.yaml\nseeds: 2\nepisodes: {val: 6}\narms:\n  - {name: full}\n"+contrasts)
+	result := m.table(file)
+
+	successes := 0
+	for seed, systems := range result.Systems {
+		for _, way := range ways {
+			outcomes := map[string]string{}
+			for name := range dialects {
+				r := systems[fmt.Sprintf("full/%s-%s on val", plainName(name), way)]
+				outcomes[name] = fmt.Sprintf("seed %d, %s: %d of %d episodes, %d prompts refused, %d answers repaired",
+					seed+1, way, r.Successes, r.Episodes, r.Refused, r.Repaired)
+				successes += r.Successes
+			}
+			allEqual(t, outcomes)
+		}
+	}
+	if successes == 0 {
+		t.Error("no agent succeeds, want some that do")
+	}
 }
 
 // filesWith lists the files below a folder that contain a text.
