@@ -28,7 +28,7 @@ if [ ! -x "$dir/bin/python" ]; then
   fi
   tmp="$dir.$$"
   trap 'rm -rf "$tmp"' EXIT
-  # What is imported is compiled then: to compile everything takes as long as the rest.
+  # Modules are compiled when they are imported: compiling all of them takes a third of the installation.
   install() {
     "$tmp/bin/python" -m pip install -q --require-hashes --only-binary :all: --no-deps --no-compile "$@"
   }

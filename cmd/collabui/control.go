@@ -101,13 +101,13 @@ func (s *session) control(ctx context.Context, verb, run string, asked workflows
 	})
 }
 
-// update sends an update to the workflow of a run and waits until the workflow has applied it. The error is a
-// serviceerror.NotFound if the run has no open workflow.
-func (s *session) update(ctx context.Context, name, run string, asked, out any) error {
+// update sends an update to a workflow, such as a run's, and waits until the workflow has applied it. The error is a
+// serviceerror.NotFound if no such workflow is open.
+func (s *session) update(ctx context.Context, name, id string, asked, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // no update completes without a worker
 	defer cancel()
 	h, err := s.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: run, UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{asked},
+		WorkflowID: id, UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{asked},
 	})
 	if err == nil {
 		err = h.Get(ctx, out)
@@ -118,10 +118,10 @@ func (s *session) update(ctx context.Context, name, run string, asked, out any) 
 	case err == nil || errors.As(err, &missing):
 		return err
 	case errors.As(err, &down) || ctx.Err() != nil:
-		return fault.New(fault.Transient, "%s %s: no worker answers: %w", name, run, err)
+		return fault.New(fault.Transient, "%s %s: no worker answers: %w", name, id, err)
 	}
 
-	return fault.New(fault.Invalid, "%s %s: %w", name, run, err)
+	return fault.New(fault.Invalid, "%s %s: %w", name, id, err)
 }
 
 // userName returns the name of the user, for the records of people's changes.

@@ -33,8 +33,8 @@ func doctorCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine and the services, and say what to do",
-		Long: `doctor checks this machine and the services, and says what to do. The logs of the services are in the
-folder logs of the data folder.`,
+		Long: `doctor checks this machine and the services, and prints what to do. The services' logs are in the folder
+logs of the data folder.`,
 		Example: "  collabui doctor",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context()) },

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/retrain"
@@ -28,7 +27,7 @@ func scheduleCmd(a *app) *cobra.Command {
 		Short: "Train the accepted system of a line again when its environment has something new",
 		Long: `A schedule is a Temporal Schedule. Each firing compares what an environment offers with what the accepted
 system of a line was made for. If there is something new, it trains that system again on it, lets both systems play the
-same episodes, and promotes the new one if the gate says that it is better. docs/operate.md explains the file.
+same episodes, and promotes the new one if the gate finds it better. docs/operate.md explains the file.
 
 To pause a schedule, let it fire now or for a time that has passed, or delete it, use the Temporal UI or the program
 temporal: the schedule has the same name there.`,
@@ -265,25 +264,16 @@ func (a *app) runRuling(ctx context.Context, verb, name string, asked workflows.
 	if err != nil {
 		return err
 	}
-	if len(x.Running) == 0 {
+	var status workflows.FiringStatus
+	var ended *serviceerror.NotFound
+	if len(x.Running) > 0 {
+		err = session.update(ctx, verb, x.Running[0], asked, &status)
+	}
+	if len(x.Running) == 0 || errors.As(err, &ended) {
 		return fault.New(fault.Invalid, "%s: no firing of schedule %s runs, so nothing waits for approval", verb, name)
 	}
-
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // no update completes without a worker
-	defer cancel()
-	var status workflows.FiringStatus
-	h, err := session.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: x.Running[0], UpdateName: verb, WaitForStage: client.WorkflowUpdateStageCompleted,
-		Args: []any{asked},
-	})
-	if err == nil {
-		err = h.Get(ctx, &status)
-	}
-	if err != nil && ctx.Err() != nil {
-		return fault.New(fault.Transient, "%s %s: no worker answers: %w", verb, name, err)
-	}
 	if err != nil {
-		return fault.New(fault.Invalid, "%s %s: %w", verb, name, err)
+		return err
 	}
 
 	return a.print(status, func(w io.Writer) { say(w, "%s: %s of run %s is noted", name, verb, status.Run) })

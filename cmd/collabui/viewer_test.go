@@ -53,7 +53,7 @@ func TestProgressBeyondItsEndHasNoTimeLeft(t *testing.T) {
 		}
 		var now live
 		if !now.read(t.Context(), counting{told: p}, workflows.Status{Child: "x"}) {
-			t.Fatal("the progress is not read, want what the workflow tells")
+			t.Fatal("the progress is not read, want what the workflow reports")
 		}
 		if got := now.line(true); strings.Contains(got, " left") != left {
 			t.Errorf("the line is %q, want the time that is left: %v", got, left)

@@ -11,8 +11,8 @@ import (
 )
 
 // setAside is what to do about a damaged file.
-const setAside = "stop with `collabui down`, move the file away, with those of the same name and -wal or -shm, and " +
-	"start again; runs continue from the object store"
+const setAside = "stop with `collabui down`, move the file away with its -wal and -shm files, and start again; " +
+	"runs continue from the object store"
 
 func damagedFile(file string, cause error) error {
 	return &problem{code: exitData, what: file + " is damaged", todo: setAside, cause: cause}

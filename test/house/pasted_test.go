@@ -40,7 +40,7 @@ func inFunction(t *testing.T, body string) []source {
 	return []source{s}
 }
 
-// hole stands in a flattened text for a part that is not a literal.
+// hole replaces a part that is not a literal in a flattened text.
 const hole = "\x00"
 
 // flatten returns a sum of texts as one text, and the parts that are not literals.

@@ -79,7 +79,7 @@ func TestAdaptersOfAnEarlierProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	e.Put("p-0123456789abcdef", s.gate.dir(served)) // of nobody
+	e.Put("p-0123456789abcdef", s.gate.dir(served)) // belongs to no policy
 	e.Put("theirs", s.gate.dir(served))             // no name of ours
 	s.restart()
 	s.run()

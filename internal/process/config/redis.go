@@ -19,9 +19,10 @@ import (
 const redisTimeout = 300 * time.Millisecond
 
 // redisForms is what an address of Redis may look like.
-const redisForms = "redis://USER:PASSWORD@HOST:PORT/DATABASE, redis+cluster://USER:PASSWORD@HOST:PORT?addr=HOST:PORT or " +
-	"redis+sentinel://HOST:PORT/DATABASE?master_name=NAME&username=USER&password=PASSWORD&addr=HOST:PORT, with rediss " +
-	"for TLS"
+const redisForms = "redis://USER:PASSWORD@HOST:PORT/DATABASE, " +
+	"redis+cluster://USER:PASSWORD@HOST:PORT?addr=HOST:PORT or " +
+	"redis+sentinel://HOST:PORT/DATABASE?master_name=NAME&username=USER&password=PASSWORD&addr=HOST:PORT, " +
+	"with rediss for TLS"
 
 // silence is a logger that drops everything.
 type silence struct{}
@@ -88,7 +89,7 @@ func (a redisAddress) open(keys func() (user, password string)) redis.UniversalC
 	return redis.NewClient(o)
 }
 
-// parseRedis reads an address. Its errors hold no password: those of the library name options, hosts and databases.
+// parseRedis reads an address. Its errors hold no password: the library's errors name options, hosts and databases.
 func parseRedis(addr string) (a redisAddress, err error) {
 	u, err := url.Parse(addr)
 	if err != nil || u.Opaque != "" {
@@ -163,11 +164,11 @@ func CheckRedis(ctx context.Context, client redis.UniversalClient) error {
 		}
 		switch mode {
 		case "cluster":
-			return fault.New(fault.Invalid, "this Redis is a cluster: write redis+cluster:// (rediss+cluster:// with TLS) "+
-				"in %s", EnvRedis)
+			return fault.New(fault.Invalid, "this Redis is a cluster: write redis+cluster:// "+
+				"(rediss+cluster:// with TLS) in %s", EnvRedis)
 		case "sentinel":
-			return fault.New(fault.Invalid, "this Redis is a sentinel: write redis+sentinel://HOST:PORT?master_name=NAME "+
-				"(rediss+sentinel:// with TLS) in %s", EnvRedis)
+			return fault.New(fault.Invalid, "this Redis is a sentinel: write "+
+				"redis+sentinel://HOST:PORT?master_name=NAME (rediss+sentinel:// with TLS) in %s", EnvRedis)
 		}
 	}
 
