@@ -221,7 +221,7 @@ bench-vllm: ## measure the gateway against vLLM alone
 
 bench: build chromium ## measure ratios (some minutes)
 	@scripts/chromedriver.sh
-	$(GO) test -count=1 -timeout 60m -tags integration -run NONE -bench . -benchtime 1x ./test/bench ./activities
+	$(GO) test -count=1 -timeout 60m -tags integration -run NONE -bench . -benchtime 1x ./test/bench ./activities ./internal/policy/tinylm
 	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" COLLABUI_MINIWOB_PYTHON="$$(scripts/venv.sh miniwob)" \
 		$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench OfficialPages ./envadapters/miniwob
 

@@ -21,6 +21,8 @@ func gemm1x64(k int, a *float32, acs int, b *float32, ldb int, c *float32, add i
 //go:noescape
 func exp8(x *float32, n int, shift float32) float32
 
+// fmaPeak runs n rounds of twelve independent fused multiply-adds of 8 lanes, for benchmarks.
+//
 //go:noescape
 func fmaPeak(n int) float32
 
@@ -104,16 +106,6 @@ func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []
 			gemm1x16(k, at(pa, i*ars), acs*4, at(pb, j), ldb*4, at(pc, i*ldc+j), ad)
 		}
 	}
-}
-
-// peakLoop runs n rounds of twelve independent fused multiply-adds of 8 lanes. It reports whether the kernel in use has
-// them.
-func peakLoop(n int) bool {
-	if vectors {
-		fmaPeak(n)
-	}
-
-	return vectors
 }
 
 // expRow replaces x by exp(x-shift) and returns the sum. len(x) is a multiple of 8.

@@ -15,7 +15,7 @@ func trained(t *testing.T) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(21, 22))
 	tr := Trainer{M: New(DefaultConfig, 4), Workers: 2}
-	long := NewMeasure().batch
+	long := newWork().batch
 	for i := range 8 {
 		batch := append([]Example(nil), long[i:i+3]...)
 		for range 7 + i {
