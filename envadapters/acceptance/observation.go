@@ -29,7 +29,8 @@ func (c *check) digest(tr envadapters.Transition) string {
 }
 
 func (c *check) elements(o domain.Observation) {
-	ids, last := map[string]bool{}, -1
+	ids := map[string]bool{}
+	last := -1
 	for _, e := range o.Elements {
 		if e.Index <= last {
 			c.bad("element %d comes after element %d", e.Index, last)

@@ -108,7 +108,8 @@ func (c *check) next(x envadapters.Expert, o domain.Observation, n int) (domain.
 
 // first checks the first screen, disturbs the episode and resets it. The disturbance must leave no trace.
 func (c *check) first(ctx context.Context, env envadapters.Environment, tr envadapters.Transition) {
-	c.r.Goal, c.r.Elements = tr.Goal, len(tr.Observation.Elements)
+	c.r.Goal = tr.Goal
+	c.r.Elements = len(tr.Observation.Elements)
 	if tr.Goal == "" || !utf8.ValidString(tr.Goal) {
 		c.bad("goal %q", tr.Goal)
 	}

@@ -77,7 +77,9 @@ func (e *environment) connect(ctx context.Context) error {
 		c, err := openenv.Dial(ctx, sl.url)
 		if err == nil {
 			c.Limit = p.limits.call
-			e.slot, e.conn, e.void = sl, c, nil
+			e.slot = sl
+			e.conn = c
+			e.void = nil
 
 			return nil
 		}
@@ -108,7 +110,8 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	}
 
 	e.Begin(t)
-	e.score, e.generation = envadapters.Score{}, 0
+	e.score = envadapters.Score{}
+	e.generation = 0
 	data := resetData{Task: t.Template, Seed: t.Seed, MaxSteps: t.MaxSteps, TTL: leaseTTL}
 	for limit := time.Now().Add(busyWait); ; {
 		tr, err := e.call(ctx, openenv.FrameReset, data)
@@ -156,8 +159,10 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	// For an element that is missing, the companion says so and counts the step.
 	if a.Index != nil {
 		if el, ok := e.seen.Element(*a.Index); ok && el.Visible {
-			x, y := el.Bounds[0]+el.Bounds[2]/2, el.Bounds[1]+el.Bounds[3]/2
-			d.x, d.y = &x, &y
+			x := el.Bounds[0] + el.Bounds[2]/2
+			y := el.Bounds[1] + el.Bounds[3]/2
+			d.x = &x
+			d.y = &y
 		}
 	}
 

@@ -47,7 +47,9 @@ func (p *pool) mend(s *slot, r restart) {
 
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		s.state, s.why, s.restarts = free, "", 0
+		s.state = free
+		s.why = ""
+		s.restarts = 0
 		p.figures.MendS += time.Since(began).Seconds()
 		close(p.changed)
 		p.changed = make(chan struct{})
@@ -145,7 +147,8 @@ func (p *pool) restart(s *slot, r restart) {
 	p.mu.Lock()
 	n := s.restarts
 	s.restarts++
-	s.episodes, s.lost = 0, 0
+	s.episodes = 0
+	s.lost = 0
 	p.figures.Restarts++
 	if r.recycle {
 		p.figures.Recycled++
@@ -179,7 +182,8 @@ func (p *pool) note(s *slot, st state, why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	s.state, s.why = st, why
+	s.state = st
+	s.why = why
 }
 
 func (p *pool) pause(d time.Duration) {

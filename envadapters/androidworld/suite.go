@@ -134,9 +134,11 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	case f.Free == 0 && f.Leased > 0:
 		h.State = envadapters.Busy
 	case f.Free == 0:
-		h.State, h.Fix = envadapters.Dead, "look at the companions' /ready and logs"
+		h.State = envadapters.Dead
+		h.Fix = "look at the companions' /ready and logs"
 	case f.Mending+f.Quarantined > 0 || len(f.Templates) > 0:
-		h.State, h.Fix = envadapters.Degraded, "look at the companions' /ready and logs"
+		h.State = envadapters.Degraded
+		h.Fix = "look at the companions' /ready and logs"
 	}
 
 	if diff := s.differ(d); diff != "" && h.State == envadapters.Ready {

@@ -53,7 +53,8 @@ func (s *Suite) load() (index, error) {
 		ix.problems = append(ix.problems, problems...)
 		if sp.records > 0 {
 			sp.digest = digest
-			ix.splits[name], from[name] = sp, file
+			ix.splits[name] = sp
+			from[name] = file
 		}
 	}
 	if len(ix.splits) == 0 {

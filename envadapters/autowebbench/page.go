@@ -118,11 +118,14 @@ func (n *node) element(index int) domain.Element {
 	case e.Role != "field":
 		e.Text = said
 	case said == "true":
-		e.Role, e.State = "checkbox", []string{"checked"}
+		e.Role = "checkbox"
+		e.State = []string{"checked"}
 	case said == "false":
-		e.Role, e.State = "checkbox", []string{"unchecked"}
+		e.Role = "checkbox"
+		e.State = []string{"unchecked"}
 	default:
-		e.Editable, e.Value = true, said
+		e.Editable = true
+		e.Value = said
 	}
 
 	return e

@@ -42,7 +42,8 @@ func cutSource(text string) (source, error) {
 		if !ok {
 			return source{}, fmt.Errorf("the source lacks one of the parts %q", marks)
 		}
-		parts[i], text = before, after
+		parts[i] = before
+		text = after
 	}
 	for i := range parts[1:] {
 		parts[i+1] = strings.TrimSpace(parts[i+1])

@@ -28,7 +28,8 @@ const (
 
 // score compares an action with the recorded one.
 func score(a, gold domain.Action) map[string]domain.Metric {
-	kind, label := a.Type == gold.Type, a.Element == gold.Element
+	kind := a.Type == gold.Type
+	label := a.Element == gold.Element
 	m := map[string]domain.Metric{
 		envadapters.StepSR: share(kind && label),
 		MetricStrict:       share(a == gold),
@@ -55,7 +56,8 @@ func share(right bool) domain.Metric {
 
 // rouge1 returns the F measure of the shared tokens. A token that is repeated in both texts is shared as often.
 func rouge1(got, want string) float64 {
-	g, w := tokens(got), tokens(want)
+	g := tokens(got)
+	w := tokens(want)
 	left := map[string]int{}
 	for _, t := range w {
 		left[t]++

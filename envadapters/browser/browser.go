@@ -232,7 +232,8 @@ func (b *Browser) stop() {
 	}
 
 	go b.cancel() // It may wait for answers that a dead browser never sends.
-	b.ctx, b.cancel = nil, nil
+	b.ctx = nil
+	b.cancel = nil
 }
 
 // Close ends the process and waits for it, so its profile folder is removed.
@@ -253,7 +254,8 @@ func (b *Browser) Close() {
 		b.stop()
 	}
 
-	b.ctx, b.cancel = nil, nil
+	b.ctx = nil
+	b.cancel = nil
 }
 
 // bounded runs f on a chromedp context with a deadline and the caller's cancellation.

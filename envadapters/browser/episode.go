@@ -47,7 +47,9 @@ func (e *Episode) Begin(t domain.Task) error {
 		return fault.New(fault.Fatal, "reset of a closed environment")
 	}
 
-	e.Task, e.steps, e.ended = t, 0, false
+	e.Task = t
+	e.steps = 0
+	e.ended = false
 
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 
 // mouse sends an event of the mouse at a point, in CSS pixels.
 func (t *Tab) mouse(ctx context.Context, x, y float64, p input.DispatchMouseEventParams) error {
-	p.X, p.Y = x, y
+	p.X = x
+	p.Y = y
 
 	return t.do(ctx, "mouse", func(c context.Context) error {
 		_, err := chromedp.Call(c, input.DispatchMouseEvent, p)
@@ -156,7 +157,8 @@ func (t *Tab) key(ctx context.Context, p input.DispatchKeyEventParams) error {
 			return err
 		}
 
-		p.Type, p.Text = input.DispatchKeyEventTypeKeyUp, ""
+		p.Type = input.DispatchKeyEventTypeKeyUp
+		p.Text = ""
 		_, err := chromedp.Call(c, input.DispatchKeyEvent, p)
 
 		return err

@@ -54,7 +54,8 @@ func (x *Place) prepare(open func(*Browser) (*Tab, error)) error {
 			return err
 		}
 
-		x.Tab, x.played = t, 0
+		x.Tab = t
+		x.played = 0
 	}
 
 	x.played++

@@ -44,7 +44,8 @@ func listen() (net.Listener, error) {
 // own lets through what programs and the pages of this address ask.
 func own(pages http.Handler, address string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+		site := r.Header.Get("Sec-Fetch-Site")
+		origin := r.Header.Get("Origin")
 		switch {
 		case r.Host != address:
 			http.Error(w, "this server answers only as "+address, http.StatusMisdirectedRequest)

@@ -58,7 +58,8 @@ func Parse(variable, list string) List {
 		e, _, _ = strings.Cut(e[strings.LastIndexByte(e, '@')+1:], "/")
 		host, port, err := net.SplitHostPort(e)
 		if err != nil {
-			host, port = strings.Trim(e, "[]"), ""
+			host = strings.Trim(e, "[]")
+			port = ""
 		}
 		if host != "" {
 			l.entries = append(l.entries, entry{host: plain(host), port: port})

@@ -115,7 +115,8 @@ func (e *episode) Do(a domain.Action) map[string]domain.Metric {
 	}
 
 	m := score(e.last, e.right, e.task.Actions[e.step].op())
-	e.step, e.begun = e.step+1, false
+	e.step++
+	e.begun = false
 
 	return m
 }
@@ -125,7 +126,8 @@ func (e *episode) choose(a domain.Action) (over bool) {
 	group := e.asked()
 	e.pool = e.pool[len(group):]
 	if i := slices.IndexFunc(group, func(c candidate) bool { return c.Node == a.Element }); i >= 0 {
-		e.pool, e.last = append(e.pool, group[i]), a
+		e.pool = append(e.pool, group[i])
+		e.last = a
 	}
 	if len(e.pool) > 1 && len(e.right) > 0 {
 		return false

@@ -94,7 +94,8 @@ func lexical(t task, a action, all []candidate) map[string]float64 {
 	}
 
 	elements := a.elements(all)
-	words, often := make([][]string, len(elements)), map[string]int{}
+	words := make([][]string, len(elements))
+	often := map[string]int{}
 	for i, e := range elements {
 		words[i] = tokens(e.Text + " " + e.Desc)
 		slices.Sort(words[i])

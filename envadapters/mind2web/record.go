@@ -81,9 +81,11 @@ func (a action) do(node string) domain.Action {
 	out := domain.Action{Family: domain.FamilyWeb, Type: domain.ActionClick, Element: node}
 	switch a.Operation.Op {
 	case opType:
-		out.Type, out.Text = domain.ActionTypeString, a.Operation.Value
+		out.Type = domain.ActionTypeString
+		out.Text = a.Operation.Value
 	case opSelect:
-		out.Type, out.Option = domain.ActionSelect, a.Operation.Value
+		out.Type = domain.ActionSelect
+		out.Option = a.Operation.Value
 	}
 
 	return out

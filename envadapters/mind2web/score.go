@@ -65,7 +65,8 @@ func score(a domain.Action, right []string, op string) map[string]domain.Metric 
 
 // setF1 returns the F1 of two sets of words. Order and repetition do not count, as in the published evaluation.
 func setF1(got, want string) float64 {
-	g, w := set(got), set(want)
+	g := set(got)
+	w := set(want)
 	shared := 0
 	for t := range g {
 		if w[t] {

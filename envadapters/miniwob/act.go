@@ -141,7 +141,8 @@ func (e *environment) ask(ctx context.Context, call string) (invalid string, err
 
 func (e *environment) touch(ctx context.Context, kind string, el element) error {
 	e.pointer = el.Tap
-	x, y := el.Tap[0], el.Tap[1]
+	x := el.Tap[0]
+	y := el.Tap[1]
 
 	if err := e.Tab().Down(ctx, x, y, 1); err != nil {
 		return err

@@ -71,7 +71,8 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 			envadapters.ErrTask, t.Template, t.Split)
 	}
 
-	e.left, e.memo = false, memory{}
+	e.left = false
+	e.memo = memory{}
 	if err := e.load(ctx); err != nil {
 		return envadapters.Transition{}, e.Spoil(ctx, err)
 	}

@@ -166,7 +166,8 @@ func socialMedia(p play) (domain.Action, bool) {
 		return none, false
 	}
 
-	want, many := -1, strings.Contains(p.goal, "posts by")
+	want := -1
+	many := strings.Contains(p.goal, "posts by")
 	if m := regexp.MustCompile(`on (\d+) posts?`).FindStringSubmatch(p.goal); m != nil {
 		want, _ = strconv.Atoi(m[1])
 	} else if !many {
@@ -188,7 +189,8 @@ func socialMedia(p play) (domain.Action, bool) {
 		return scroll("down")
 	}
 
-	owner, pressed := "", 0
+	owner := ""
+	pressed := 0
 	var todo []domain.Element
 	for _, e := range p.o.Elements {
 		if m := regexp.MustCompile(`@\w+`).FindString(e.Text); m != "" {
@@ -221,7 +223,8 @@ func socialMedia(p play) (domain.Action, bool) {
 
 // buyTicket takes the cheapest or the shortest flight.
 func buyTicket(p play) (domain.Action, bool) {
-	best, least := domain.Element{}, 1<<30
+	best := domain.Element{}
+	least := 1 << 30
 	minutes := 0
 	for _, e := range p.o.Elements {
 		if m := regexp.MustCompile(`(\d+)h (\d+)m`).FindStringSubmatch(e.Text); m != nil {
@@ -241,7 +244,8 @@ func buyTicket(p play) (domain.Action, bool) {
 			v = -v
 		}
 		if v < least {
-			best, least = e, v
+			best = e
+			least = v
 		}
 	}
 

@@ -51,7 +51,8 @@ func checkNamed(p play) (domain.Action, bool) {
 	_, list, _ := strings.Cut(p.goal, "Select ")
 	list, _, _ = strings.Cut(list, " and click ")
 	list, _, _ = strings.Cut(list, " from the ")
-	want, hidden := strings.Split(list, ", "), false
+	want := strings.Split(list, ", ")
+	hidden := false
 	for _, e := range p.o.Elements {
 		on := has(e, "checked") || has(e, "selected")
 		if !slices.Contains([]string{"checkbox", "radio", "option"}, e.Role) || on == slices.Contains(want, e.Text) {
@@ -99,7 +100,8 @@ func clickClose(p play) (domain.Action, bool) {
 
 // clickNth clicks the field that the goal counts to.
 func clickNth(p play) (domain.Action, bool) {
-	n, fields := nth(p.goal), p.all(isField)
+	n := nth(p.goal)
+	fields := p.all(isField)
 	if n > len(fields) {
 		return none, false
 	}

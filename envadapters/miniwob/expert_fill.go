@@ -301,7 +301,8 @@ func fillSequence(p play) (domain.Action, bool) {
 
 	i, _ := strconv.Atoi(m[1])
 	j, _ := strconv.Atoi(m[4])
-	boxes, fields := p.all(roles("radio", "checkbox")), p.all(isField)
+	boxes := p.all(roles("radio", "checkbox"))
+	fields := p.all(isField)
 	if i > len(boxes) || j > len(fields) {
 		return none, false
 	}

@@ -49,7 +49,8 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 		}
 		e.part, e.env = part, envadapters.Speaking(env, suite.Family(), e.agents)
 	}
-	t.Suite, t.Template = suite.Name(), template
+	t.Suite = suite.Name()
+	t.Template = template
 
 	return e.env.Reset(ctx, t)
 }

@@ -40,7 +40,8 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	}
 
 	e.Begin(t)
-	e.reward, e.score = 0, envadapters.Score{}
+	e.reward = 0
+	e.score = envadapters.Score{}
 
 	def := any(resetData{
 		Task:     t.Template,

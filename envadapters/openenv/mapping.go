@@ -144,7 +144,8 @@ func (m mapping) observation(raw json.RawMessage) (Observation, error) {
 	o.Elements = o.Elements[:min(len(o.Elements), maxElements)]
 	for i := range o.Elements {
 		e := &o.Elements[i]
-		e.Index, e.Visible = i, true
+		e.Index = i
+		e.Visible = true
 		if e.Role == "" {
 			e.Role = "text"
 		}

@@ -60,7 +60,8 @@ func (s *Suite) session(ctx context.Context, p *place, d Description) (*Conn, er
 	}
 	if err == nil && !reflect.DeepEqual(now, d) {
 		s.mu.Lock()
-		s.desc, s.asked = nil, time.Time{}
+		s.desc = nil
+		s.asked = time.Time{}
 		s.mu.Unlock()
 		err = fault.New(fault.Transient, "%s offers version %q now, and other tasks or abilities than before, or than "+
 			"another server of the environment (version %q)", p.url, now.Version, d.Version)

@@ -29,7 +29,10 @@ func (x *session) reset(ctx context.Context, raw json.RawMessage) (any, error) {
 		return nil, err
 	}
 
-	x.task, x.steps, x.over, x.right = t, 0, false, r.Right
+	x.task = t
+	x.steps = 0
+	x.over = false
+	x.right = r.Right
 	tr, err := x.env.Reset(ctx, t)
 	x.goal = tr.Goal
 
@@ -146,7 +149,10 @@ func (x *session) observe(ctx context.Context, tr envadapters.Transition, err er
 		if s.Success {
 			score = 1
 		}
-		o.Score, o.Success, o.Info.Raw, o.Metrics = &score, &s.Success, &s.Raw, s.Metrics
+		o.Score = &score
+		o.Success = &s.Success
+		o.Info.Raw = &s.Raw
+		o.Metrics = s.Metrics
 	}
 
 	return map[string]any{"observation": o, "reward": tr.Reward, "done": x.over}, nil

@@ -116,7 +116,8 @@ func (x *session) serveOne(ctx context.Context, raw []byte) bool {
 		if !ok {
 			refusal = &Error{Code: CodeExecution, Message: err.Error()}
 		}
-		kind, data = frameError, refusal
+		kind = frameError
+		data = refusal
 	}
 
 	return x.answer(ctx, kind, data) && CodeOf(err) != CodeCapacity

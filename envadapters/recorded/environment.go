@@ -58,7 +58,10 @@ func (e *Environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 		return envadapters.Transition{}, fault.New(fault.KindOf(err), "%w: %w", envadapters.ErrTask, err)
 	}
 
-	e.task, e.episode, e.steps, e.ended = t, episode, 0, false
+	e.task = t
+	e.episode = episode
+	e.steps = 0
+	e.ended = false
 	e.score = envadapters.Score{Metrics: map[string]domain.Metric{}}
 	tr := e.show()
 	tr.Goal = episode.Goal()
@@ -69,7 +72,8 @@ func (e *Environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 // show moves to the current pose. The episode ends after the last one.
 func (e *Environment) show() envadapters.Transition {
 	p, ok := e.episode.Pose()
-	e.pose, e.ended = p, !ok
+	e.pose = p
+	e.ended = !ok
 	if p.History == nil {
 		p.History = []string{} // A nil history would mean the system's own.
 	}
@@ -94,7 +98,8 @@ func (e *Environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 
 	tr := e.show()
 	if !e.ended && e.steps >= e.task.MaxSteps {
-		tr.Truncated, e.ended = true, true
+		tr.Truncated = true
+		e.ended = true
 	}
 	if sr := e.score.Metrics[envadapters.StepSR]; e.ended && sr.N > 0 {
 		e.score.Raw = sr.Sum / float64(sr.N)

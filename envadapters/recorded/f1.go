@@ -9,7 +9,8 @@ func F1(shared, got, want int) float64 {
 	if shared == 0 {
 		return 0
 	}
-	precision, recall := float64(shared)/float64(got), float64(shared)/float64(want)
+	precision := float64(shared) / float64(got)
+	recall := float64(shared) / float64(want)
 
 	return 2 * precision * recall / (precision + recall)
 }

@@ -17,7 +17,8 @@ func Once[T any](f func() (T, error)) func() (T, error) {
 		}
 		v, err := f()
 		if err == nil {
-			value, read = v, true
+			value = v
+			read = true
 		}
 
 		return v, err

@@ -27,7 +27,9 @@ type splitter struct {
 func (s *splitter) next() ([]byte, Where, error) {
 	var raw bytes.Buffer
 	var w Where
-	depth, quoted, escaped := 0, false, false
+	depth := 0
+	quoted := false
+	escaped := false
 	for {
 		c, err := s.in.ReadByte()
 		if errors.Is(err, io.EOF) && depth > 0 {
@@ -45,7 +47,8 @@ func (s *splitter) next() ([]byte, Where, error) {
 			if c != '{' {
 				continue
 			}
-			w.Line, w.Offset = s.line, s.at-1
+			w.Line = s.line
+			w.Offset = s.at - 1
 		}
 		if raw.Len() <= maxRecord {
 			raw.WriteByte(c)

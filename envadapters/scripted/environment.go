@@ -61,7 +61,11 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 			envadapters.ErrTask, t.Template, t.Split)
 	}
 
-	e.task, e.at, e.steps, e.ended, e.odd = t, 0, 0, false, ""
+	e.task = t
+	e.at = 0
+	e.steps = 0
+	e.ended = false
+	e.odd = ""
 	if err := e.misbehave(ctx, 0); err != nil {
 		return envadapters.Transition{}, err
 	}

@@ -105,8 +105,12 @@ func (e *environment) scroll(ctx context.Context, a domain.Action) error {
 	const share = 0.75 / 2 // from the middle to either side
 
 	dx, dy := browser.Direction(a)
-	x, y := float64(dx)*browser.Width*share, float64(dy)*browser.Height*share
-	x0, y0, x1, y1 := browser.Width/2+x, browser.Height/2+y, browser.Width/2-x, browser.Height/2-y
+	x := float64(dx) * browser.Width * share
+	y := float64(dy) * browser.Height * share
+	x0 := browser.Width/2 + x
+	y0 := browser.Height/2 + y
+	x1 := browser.Width/2 - x
+	y1 := browser.Height/2 - y
 	e.touched = browser.Swiped(x0, y0, x1, y1)
 	err := e.Tab().Swipe(ctx, x0, y0, x1, y1)
 

@@ -113,7 +113,8 @@ func ATIF(e Episode, version string) ([]byte, error) {
 		step.Extra = map[string]any{
 			"step": s.Number, "all_rounds": s.Decision.AllRound, "last_round": s.Decision.LastOnly,
 		}
-		t.Steps, t.Subagents = append(t.Steps, step), append(t.Subagents, subagents...)
+		t.Steps = append(t.Steps, step)
+		t.Subagents = append(t.Subagents, subagents...)
 	}
 	u := e.usage()
 	t.Final = &atifFinal{
@@ -139,7 +140,8 @@ func (e Episode) atifDecision(i int, version string) (atifStep, []atifTrajectory
 	var refs []atifRef
 	for agent := range e.Topology.Agents {
 		if t := e.atifAgent(i, agent, version); t.Steps != nil {
-			subagents, refs = append(subagents, t), append(refs, atifRef{t.ID})
+			subagents = append(subagents, t)
+			refs = append(refs, atifRef{t.ID})
 		}
 	}
 	if refs != nil {

@@ -12,7 +12,8 @@ import (
 // The vote of the last round decided if lastRound is set, and otherwise that of all rounds.
 func (l *InspectLog) Evaluated(n int, e runs.EvalEpisode, lastRound bool) {
 	t := transcript{log: l, uuid: fmt.Sprintf("episode-%d", n), events: []object{}}
-	messages, usage := []object{}, domain.Usage{}
+	messages := []object{}
+	usage := domain.Usage{}
 	for i, s := range e.Steps {
 		t.begin("step", fmt.Sprintf("step-%d", i+1))
 		chosen := s.AllRounds.Canonical

@@ -85,7 +85,8 @@ func (r *Records) readEpoch(ctx context.Context, b store.Bucket, number int) (bo
 		if u.Dataset.Key != "" {
 			set, _, err = store.Must[runs.Dataset](ctx, b, u.Dataset.Key)
 		}
-		c.Updates, c.Pairs = append(c.Updates, u), append(c.Pairs, set.Count)
+		c.Updates = append(c.Updates, u)
+		c.Pairs = append(c.Pairs, set.Count)
 	}
 	r.Epochs = append(r.Epochs, c)
 

@@ -63,7 +63,8 @@ func newAWSKeys() *awsKeys {
 	places := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, machine}
 	switch {
 	case os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "":
-		machine.Endpoint, machine.Client.Timeout = os.Getenv("AWS_ENDPOINT_URL_STS"), serviceAnswer
+		machine.Endpoint = os.Getenv("AWS_ENDPOINT_URL_STS")
+		machine.Client.Timeout = serviceAnswer
 	case os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")+os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "":
 		machine.Client.Timeout = serviceAnswer
 	case strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true"):

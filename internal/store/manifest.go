@@ -43,8 +43,10 @@ func Seal(v any) ([]byte, error) {
 // form that Seal writes is accepted. The body is a part of raw; decoding it shows whether it is JSON.
 func Unseal(key string, raw []byte) (json.RawMessage, error) {
 	if len(raw) > len(sealed)+2*sha256.Size+len(sealedBody) {
-		sum, rest := raw[len(sealed):][:2*sha256.Size], raw[len(sealed)+2*sha256.Size:]
-		body, last := rest[len(sealedBody):len(rest)-1], rest[len(rest)-1]
+		sum := raw[len(sealed):][:2*sha256.Size]
+		rest := raw[len(sealed)+2*sha256.Size:]
+		body := rest[len(sealedBody) : len(rest)-1]
+		last := rest[len(rest)-1]
 		framed := bytes.HasPrefix(raw, sealed) && bytes.HasPrefix(rest, sealedBody) && last == '}'
 		if framed && Sum(body) == string(sum) {
 			return body, nil

@@ -93,7 +93,8 @@ func (m *Memory) Damage(key string, body []byte) {
 // put sets an object. The caller holds the lock.
 func (m *Memory) put(key string, body []byte) {
 	if m.objects == nil {
-		m.objects, m.written = map[string][]byte{}, map[string]time.Time{}
+		m.objects = map[string][]byte{}
+		m.written = map[string]time.Time{}
 	}
 	m.objects[key], m.written[key] = body, time.Now()
 }

@@ -44,9 +44,11 @@ func (s stallLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 		n.Add(1)
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	quiet, allowed := s.limit, s.allowed(req.ContentLength)
+	quiet := s.limit
+	allowed := s.allowed(req.ContentLength)
 	if works := serverWorks(req); works > 0 {
-		quiet, allowed = works, works
+		quiet = works
+		allowed = works
 	}
 	w := &watchdog{
 		ctx: ctx, cancel: cancel, limit: quiet,

@@ -109,7 +109,8 @@ type detailPair struct {
 
 // detail returns the episode as its page shows it.
 func (e Episode) detail() detail {
-	x, task := e.Episode, e.Episode.Slot.Task
+	x := e.Episode
+	task := e.Episode.Slot.Task
 	d := detail{
 		Slot: x.Slot.Number, Template: task.Template, Split: task.Split, Seed: strconv.FormatUint(task.Seed, 10),
 		MaxSteps: task.MaxSteps, Goal: x.Goal, State: e.state(), Attempt: x.Attempt, Failed: x.Failed,

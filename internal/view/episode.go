@@ -196,7 +196,9 @@ func (r epoch) readOpen(ctx context.Context, out Episode, slot int) (Episode, bo
 			break
 		}
 		attempt++
-		out.Episode.Slot, out.Episode.Attempt, out.Open = s.Slot, attempt, true
+		out.Episode.Slot = s.Slot
+		out.Episode.Attempt = attempt
+		out.Open = true
 	}
 	if attempt == 0 {
 		return out, false, nil
@@ -213,6 +215,7 @@ func (r epoch) readOpen(ctx context.Context, out Episode, slot int) (Episode, bo
 		if err != nil || !there {
 			return out, true, err
 		}
-		out.Steps, out.Episode.Goal = append(out.Steps, step), step.Goal
+		out.Steps = append(out.Steps, step)
+		out.Episode.Goal = step.Goal
 	}
 }

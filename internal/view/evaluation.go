@@ -126,7 +126,8 @@ func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope)
 	}
 	for _, s := range e.Steps {
 		for _, c := range s.Cells {
-			d.Agents, d.Rounds = max(d.Agents, c.Agent+1), max(d.Rounds, c.Round+1)
+			d.Agents = max(d.Agents, c.Agent+1)
+			d.Rounds = max(d.Rounds, c.Round+1)
 		}
 	}
 	if graphs := domain.EvaluationTopologies(d.Agents); !strings.Contains(r.System, rules.WaySilent) && d.Agents > 1 {

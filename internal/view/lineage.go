@@ -18,7 +18,8 @@ type ancestor struct {
 // lineage returns the ancestors of the system that represents a run, newest first. The last one began with a base
 // policy.
 func (l *Library) lineage(ctx context.Context, name string) ([]ancestor, error) {
-	run, out := runs.Run(name), []ancestor{}
+	run := runs.Run(name)
+	out := []ancestor{}
 	based, err := run.Base().Exists(ctx, l.Bucket)
 	if err != nil || !based {
 		return out, err

@@ -19,7 +19,8 @@ type experimentPage struct {
 }
 
 func (l *Library) experiment(ctx context.Context, name string) (experimentPage, error) {
-	p, x := experimentPage{Name: name, Runs: []string{}}, experiments.Experiment(name)
+	p := experimentPage{Name: name, Runs: []string{}}
+	x := experiments.Experiment(name)
 	var err error
 	if p.Versions, err = x.Versions(ctx, l.Bucket); err != nil {
 		return p, err

@@ -74,7 +74,8 @@ func (w writer) all(ctx context.Context, c Contents) error {
 		if err != nil {
 			return err
 		}
-		x.Experiments, all = append(x.Experiments, entry{Name: name}), append(all, p.Runs...)
+		x.Experiments = append(x.Experiments, entry{Name: name})
+		all = append(all, p.Runs...)
 		if err := w.write(docExperiment+"/"+name, p); err != nil {
 			return err
 		}
@@ -195,7 +196,8 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 			if err := w.writeImages(ctx, d); err != nil {
 				return err
 			}
-			rows[slot], details[slot] = e.row(), d
+			rows[slot] = e.row()
+			details[slot] = d
 		}
 
 		return w.write(fmt.Sprintf("%s/%s/%d/%d", docEpisodes, run, number, first), details)

@@ -38,7 +38,8 @@ func (e Episode) addPairs(step int, d *detailStep) {
 		return
 	}
 
-	seed, critic := e.Episode.Slot.Seed, e.spec.Critic
+	seed := e.Episode.Slot.Seed
+	critic := e.spec.Critic
 	r := credit.Review{
 		Step: s.Step, Pairs: made, Seed: seed, Answers: e.spec.Answers, Robust: critic.Rule == spec.RuleRobust,
 		Flips: credit.Flips{Share: critic.Error, Type: critic.WrongOn, Seed: seed},
@@ -57,7 +58,9 @@ func (e Episode) addPairs(step int, d *detailStep) {
 		d.Audit = new(detailAudit)
 	}
 	again := e.priceOfCritic(r.Audit.Usage)
-	d.Audit.Blinded, d.Audit.Again, d.Audit.CostAgain = r.Audit.Blinded, r.Audit.Again, &again
+	d.Audit.Blinded = r.Audit.Blinded
+	d.Audit.Again = r.Audit.Again
+	d.Audit.CostAgain = &again
 }
 
 // proposed returns the adversary's calls about a step with the fate of its answers, and adds to the cells how the

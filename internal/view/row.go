@@ -68,13 +68,15 @@ func (e Episode) row() row {
 		check := credit.NewCheck()
 		check.Add(plain(e.Steps), e.Credits.Steps, nil, x.Outcome.Success)
 		rate, n := check.All.Agreement()
-		r.Judged, r.Against = n, n-int(rate*float64(n)+0.5)
+		r.Judged = n
+		r.Against = n - int(rate*float64(n)+0.5)
 	}
 	if e.Pairs != nil {
 		r.Pairs = len(e.Pairs.Pairs)
 	}
 	for _, c := range e.roles() {
-		r.Tokens, r.Money = r.Tokens+c.Prompt+c.Answer, r.Money+c.Money
+		r.Tokens = r.Tokens + c.Prompt + c.Answer
+		r.Money = r.Money + c.Money
 	}
 
 	return r

@@ -137,7 +137,8 @@ func (p *epochPage) read(ctx context.Context, l *Library, run runs.Run, slots ru
 	if err != nil {
 		return err
 	}
-	p.Slots, p.Edges = len(slots.Slots), graph.Edges
+	p.Slots = len(slots.Slots)
+	p.Edges = graph.Edges
 	message, err := MessageOf(ctx, l.Bucket, run, number, slots.Prompt)
 	if err != nil {
 		return err
@@ -148,8 +149,14 @@ func (p *epochPage) read(ctx context.Context, l *Library, run runs.Run, slots ru
 		return err
 	}
 	if committed {
-		p.Committed, p.Rollouts, p.Val, p.Pairs, p.Failed = true, &e.Rollouts, e.Val, e.Pairs, e.FailedAll
-		p.Kept, p.Accepted, p.Digest = e.Kept, e.Accepted, e.Digest
+		p.Committed = true
+		p.Rollouts = &e.Rollouts
+		p.Val = e.Val
+		p.Pairs = e.Pairs
+		p.Failed = e.FailedAll
+		p.Kept = e.Kept
+		p.Accepted = e.Accepted
+		p.Digest = e.Digest
 	}
 	for agent := range agents {
 		u, ended, err := run.Update(number, agent).May(ctx, l.Bucket)
@@ -179,7 +186,8 @@ func (l *Library) update(ctx context.Context, u runs.Update) (epochUpdate, error
 	}
 	set, there, err := store.May[runs.Dataset](ctx, l.Bucket, u.Dataset.Key)
 	if there {
-		out.Card, out.Rows = &set.Card, set.Count
+		out.Card = &set.Card
+		out.Rows = set.Count
 	}
 
 	return out, err

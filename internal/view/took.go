@@ -33,7 +33,8 @@ func (r epoch) took(ctx context.Context, e Episode) (out Took, err error) {
 	if !ok {
 		return out, nil
 	}
-	slot, attempt := e.Episode.Slot.Number, max(e.Episode.Attempt, 1)
+	slot := e.Episode.Slot.Number
+	attempt := max(e.Episode.Attempt, 1)
 	start := r.run.Start(r.number, slot, attempt).Key
 	all, err := clock.Ages(ctx, path.Dir(path.Dir(start))+"/")
 	if err != nil {
@@ -44,7 +45,8 @@ func (r epoch) took(ctx context.Context, e Episode) (out Took, err error) {
 		written[a.Key] = a.Written
 	}
 	between := func(from, to string) float64 {
-		a, b := written[from], written[to]
+		a := written[from]
+		b := written[to]
 		if a.IsZero() || b.IsZero() {
 			return 0
 		}
@@ -54,7 +56,8 @@ func (r epoch) took(ctx context.Context, e Episode) (out Took, err error) {
 	last := start
 	for i := range e.Steps {
 		step := r.run.Step(r.number, slot, attempt, i+1).Key
-		out.Steps, last = append(out.Steps, between(last, step)), step
+		out.Steps = append(out.Steps, between(last, step))
+		last = step
 	}
 	credits := r.run.Credits(r.number, slot).Key
 	out.Labels = between(r.run.Attempt(r.number, slot, attempt).Key, credits)

@@ -148,7 +148,8 @@ const (
 
 // play plays a run to its end.
 func (c *Cell) play(ctx context.Context, name string, failpoints []string, events []*event) (out Played, err error) {
-	began, base := time.Now(), c.s3.requests.Load()
+	began := time.Now()
+	base := c.s3.requests.Load()
 	c.env = []string{"COLLABUI_FAILPOINT=" + strings.Join(failpoints, ",")}
 	c.pipeline.End(pipeline.Worker)
 	s := fakepolicy.Specification(name)

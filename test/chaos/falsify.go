@@ -29,11 +29,13 @@ const noSuchKey = `<?xml version="1.0" encoding="UTF-8"?>
 func (p *s3Proxy) falsify(w http.ResponseWriter, r *http.Request, f s3Fault) {
 	got := &kept{header: http.Header{}, status: http.StatusOK}
 	p.behind.ServeHTTP(got, r)
-	status, body := got.status, got.body.Bytes()
+	status := got.status
+	body := got.body.Bytes()
 	switch {
 	case got.status != http.StatusOK:
 	case f == s3Stale:
-		status, body = http.StatusNotFound, []byte(noSuchKey)
+		status = http.StatusNotFound
+		body = []byte(noSuchKey)
 		got.header.Set("Content-Type", "application/xml")
 	default:
 		body = shortened(body, f == s3Cut)
@@ -56,7 +58,8 @@ func (p *s3Proxy) falsify(w http.ResponseWriter, r *http.Request, f s3Fault) {
 
 // shortened returns a list of objects without the one in the middle, or without it and all that follow.
 func shortened(list []byte, cut bool) []byte {
-	begin, end := []byte("<Contents>"), []byte("</Contents>")
+	begin := []byte("<Contents>")
+	end := []byte("</Contents>")
 	n := bytes.Count(list, begin)
 	if n == 0 {
 		return list

@@ -63,7 +63,8 @@ func (c Change) apply(name, text string) (string, bool, error) {
 	if d == nil {
 		return "", false, nil
 	}
-	begin, end := fset.Position(d.Body.Lbrace).Offset+1, fset.Position(d.Body.Rbrace).Offset
+	begin := fset.Position(d.Body.Lbrace).Offset + 1
+	end := fset.Position(d.Body.Rbrace).Offset
 	body := tokens(text[begin:end])
 	changed := c.now + body
 	if c.was != "" {

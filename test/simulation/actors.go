@@ -152,7 +152,8 @@ func (w *world) copies(ctx context.Context) error {
 	}
 	name := w.Spec.Name
 	w.make(w.second.disk, name, true)
-	began, before := time.Now(), w.s3.disk.list(runs.Run(name).Prefix(), 0)
+	began := time.Now()
+	before := w.s3.disk.list(runs.Run(name).Prefix(), 0)
 	collecting, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	w.people.Go(func() {

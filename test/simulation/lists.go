@@ -37,7 +37,8 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 // list lists objects. With a delimiter, all objects below a folder are one common prefix.
 func (s *s3) list(req *http.Request, k Kind) (*http.Response, error) {
 	query := req.URL.Query()
-	prefix, delimiter := query.Get("prefix"), query.Get("delimiter")
+	prefix := query.Get("prefix")
+	delimiter := query.Get("delimiter")
 	found := s.disk.list(prefix, s.ago())
 	at := int(domain.Seed(uint64(len(found)), prefix) % uint64(max(1, len(found))))
 	switch {

@@ -152,7 +152,8 @@ func newWorld(
 	w.s3.disk.versioned = seed%4 < 2
 	w.s3.disk.removing = w.guard(w.s3.disk)
 	w.second.disk.removing = w.guard(w.second.disk)
-	s.restart, s.happen = w.lose, w.arrange
+	s.restart = w.lose
+	s.happen = w.arrange
 	w.redis = s.redis(server)
 	var err error
 	if w.bucket, err = w.s3.open(); err != nil {

@@ -111,7 +111,8 @@ func (e *execution) abandon(die bool) {
 // silence makes Temporal give up the activity by a timeout. It is cancelled after some more points.
 func (e *execution) silence(points int) {
 	e.mu.Lock()
-	e.lost, e.until = errSilent, points
+	e.lost = errSilent
+	e.until = points
 	e.mu.Unlock()
 	e.abandon(false)
 }

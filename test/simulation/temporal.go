@@ -92,7 +92,8 @@ func (w *world) setBack(to *beginning) {
 	for e := range w.live {
 		e.once.Do(func() { close(e.giveUp) })
 	}
-	w.lost, w.restored = true, to
+	w.lost = true
+	w.restored = to
 	if w.env != nil {
 		w.env.CancelWorkflow()
 	}
@@ -134,9 +135,14 @@ func (w *world) begin(b *beginning) *testsuite.TestWorkflowEnvironment {
 	env := w.environment()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lost, w.open, w.parents, w.stage = false, nil, map[string]string{}, running
+	w.lost = false
+	w.open = nil
+	w.parents = map[string]string{}
+	w.stage = running
 	w.begins++
-	w.env, w.present, w.clock = env, b, make(chan struct{})
+	w.env = env
+	w.present = b
+	w.clock = make(chan struct{})
 	w.past = append(w.past, b)
 
 	return env
@@ -145,7 +151,8 @@ func (w *world) begin(b *beginning) *testsuite.TestWorkflowEnvironment {
 // play plays a run to its end, through every continue-as-new, every loss of Temporal's data and every stop.
 func (w *world) play(name string) (runs.End, error) {
 	var end runs.End
-	w.playing, w.past = name, nil
+	w.playing = name
+	w.past = nil
 	next := from(workflows.RunInput{Name: name}, nil)
 	for range w.begun {
 		env := w.begin(next)
@@ -303,7 +310,8 @@ func (x *inboundWorkflow) ExecuteWorkflow(
 		if !terminate {
 			cancel()
 		} else if !over {
-			err, over = &temporal.TerminatedError{}, true
+			err = &temporal.TerminatedError{}
+			over = true
 		}
 	})
 	alone, _ := workflow.NewDisconnectedContext(ctx)

@@ -170,7 +170,8 @@ var (
 )
 
 func (x *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	w, info := x.world, activity.GetInfo(ctx)
+	w := x.world
+	info := activity.GetInfo(ctx)
 	if info.ActivityType.Name == "Clock" {
 		return x.Next.ExecuteActivity(ctx, in)
 	}

@@ -68,7 +68,8 @@ func (m *measuring) evaluations(ctx context.Context) error {
 func (m *measuring) evaluation(kind string, e evaluated, ofRun, ofPilot float64) {
 	length := cmp.Or(m.length, share(e.steps, e.episodes)) // the second if nothing was rolled out
 	w := timed(kind, e.activities, share(ofRun*length, e.steps))
-	w.Calls, w.Tokens = float64(e.cost.Calls), float64(e.cost.Prompt+e.cost.Answer)
+	w.Calls = float64(e.cost.Calls)
+	w.Tokens = float64(e.cost.Prompt + e.cost.Answer)
 	w.Places, w.Bytes = busy(e.activities), m.bytes[runs.KindEvaluation]*share(e.episodes, ofPilot)
 	m.add(w)
 }
@@ -77,7 +78,8 @@ func (m *measuring) evaluation(kind string, e evaluated, ofRun, ofPilot float64)
 func evaluations(s spec.Spec) (one, all float64) {
 	e := s.Evaluation
 	chunks, _ := training(s)
-	val, tests := float64(e.Val), float64(e.TestSeeds+e.TestTemplates+e.TestApps)
+	val := float64(e.Val)
+	tests := float64(e.TestSeeds + e.TestTemplates + e.TestApps)
 	for _, other := range e.OutOfDistribution {
 		tests += float64(other.Episodes)
 	}
@@ -98,7 +100,8 @@ func evaluations(s spec.Spec) (one, all float64) {
 		all += val*float64((s.Epochs+e.Every-1)/e.Every) + tests
 	}
 	if s.Agents == 1 {
-		one, all = one+all, 0
+		one = one + all
+		all = 0
 	}
 
 	return one, all

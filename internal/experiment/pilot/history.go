@@ -65,7 +65,8 @@ func (m *measuring) history(ctx context.Context, id string) error {
 		}
 		if x := e.GetActivityTaskCompletedEventAttributes(); x != nil {
 			a := open[x.ScheduledEventId]
-			a.to, a.result = e.EventTime.AsTime(), x.Result
+			a.to = e.EventTime.AsTime()
+			a.result = x.Result
 			m.did[a.name] = append(m.did[a.name], a)
 		}
 	}

@@ -103,7 +103,8 @@ func training(s spec.Spec) (jobs, steps float64) {
 		return jobs, jobs * float64(s.FineTune.ChunkSteps)
 	}
 	for _, job := range s.FineTune.LevelJobs() {
-		jobs, steps = jobs+1, steps+float64(job.Steps)
+		jobs++
+		steps = steps + float64(job.Steps)
 	}
 
 	return jobs, steps
@@ -155,16 +156,19 @@ func (m *measuring) stage1(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked, toAsk := 0.0, 0.0
+	asked := 0.0
+	toAsk := 0.0
 	for _, set := range levels {
-		level, counts := set.Card.Level, set.Card.Counts
+		level := set.Card.Level
+		counts := set.Card.Counts
 		limit := m.spec.Synthesis.Screens
 		if level == runs.Levels {
 			limit = m.spec.Synthesis.Pairs
 		}
 		own := min(float64(counts.Screens)*m.demonstrations(), float64(limit))
 		m.asking[level] = share(own, float64(counts.Asked))
-		asked, toAsk = asked+float64(counts.Asked), toAsk+own
+		asked = asked + float64(counts.Asked)
+		toAsk = toAsk + own
 		if m.spec.Synthesis.Agent == spec.RoleExpert {
 			m.expert = share(float64(counts.Screens), float64(tasks))
 		}
@@ -231,7 +235,9 @@ func (m *measuring) rollouts(ctx context.Context) error {
 // training adds jobs of training that made optimiser steps. Their hours grow so many times, apart from those before the
 // first step, as to load a model: these grow with the number of jobs, if it is known how long a step took.
 func (m *measuring) training(name string, jobs []activity, times, jobsOfRun float64) error {
-	hours, all, before := 0.0, 0, 0
+	hours := 0.0
+	all := 0
+	before := 0
 	for _, a := range jobs {
 		did, err := read[struct {
 			Number, Steps int // of a chunk of stage 1; its steps are those of all chunks so far

@@ -20,13 +20,15 @@ const steps = 20
 // unchanged specification always has the same pilot.
 func Spec(s spec.Spec, episodes int) spec.Spec {
 	p := s
-	p.Epochs, p.Slots = min(s.Epochs, 1), min(s.Slots, episodes)
+	p.Epochs = min(s.Epochs, 1)
+	p.Slots = min(s.Slots, episodes)
 
 	p.FineTune.Demonstrations = min(s.FineTune.Demonstrations, episodes)
 	if len(s.FineTune.Levels) == 0 { // the expert's cost nothing, and tell how long episodes that succeed are
 		p.FineTune.Demonstrations = min(s.FineTune.Demonstrations, expertEpisodes*episodes)
 	}
-	p.FineTune.ChunkSteps, p.FineTune.MaxChunks = min(s.FineTune.ChunkSteps, steps), 1
+	p.FineTune.ChunkSteps = min(s.FineTune.ChunkSteps, steps)
+	p.FineTune.MaxChunks = 1
 	jobs := &p.FineTune.Steps
 	for _, n := range []*int{&jobs.Level1, &jobs.Level2, &jobs.Level3, &jobs.Preference} {
 		*n = min(*n, steps)
@@ -34,14 +36,16 @@ func Spec(s spec.Spec, episodes int) spec.Spec {
 	p.Synthesis.Screens = min(s.Synthesis.Screens, 2*episodes)
 	p.Synthesis.Pairs = min(s.Synthesis.Pairs, 2*episodes)
 
-	p.Evaluation.Val, p.Evaluation.Every = min(s.Evaluation.Val, episodes), 1
+	p.Evaluation.Val = min(s.Evaluation.Val, episodes)
+	p.Evaluation.Every = 1
 	p.Evaluation = p.Evaluation.WithoutTests()
 	p.Evaluation.OutOfDistribution = slices.Clone(s.Evaluation.OutOfDistribution)
 	for i := range p.Evaluation.OutOfDistribution {
 		n := &p.Evaluation.OutOfDistribution[i].Episodes
 		*n = min(cmp.Or(*n, episodes), episodes)
 	}
-	p.Pairs.MinPairs, p.FailedShare = 1, 1
+	p.Pairs.MinPairs = 1
+	p.FailedShare = 1
 
 	p.Name = fmt.Sprintf("%.24s-pilot-%.8s", s.Name, runs.Digest(p))
 

@@ -124,7 +124,9 @@ func lastObject(text string) (before string, last found, ok bool) {
 			continue
 		}
 		if object, has := readObject(text[at:]); has {
-			before, last, ok = text[:start], object, true
+			before = text[:start]
+			last = object
+			ok = true
 			if !asked {
 				last.repairs = append([]Repair{RepairMark}, last.repairs...)
 			}
@@ -182,7 +184,8 @@ func FindObject(text, key string) (last string, ok bool) {
 			continue
 		}
 		if members[key] != nil {
-			last, ok = object.json, true
+			last = object.json
+			ok = true
 		}
 		text = text[object.to:]
 	}
@@ -192,7 +195,9 @@ func FindObject(text, key string) (last string, ok bool) {
 
 // firstObject returns the text from the first opening brace to the one that closes it.
 func firstObject(s string) (string, bool) {
-	start, depth, quoted := strings.IndexByte(s, '{'), 0, false
+	start := strings.IndexByte(s, '{')
+	depth := 0
+	quoted := false
 	if start < 0 {
 		return "", false
 	}

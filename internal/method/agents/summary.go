@@ -42,7 +42,8 @@ func phrase(a domain.Action, o domain.Observation, name func(domain.Element) str
 // historyLine returns the history's line of a step. It says why nothing was executed, if so, even where the rest is too
 // long for prompts.
 func historyLine(step int, what, invalid string) string {
-	number, failed := fmt.Sprintf("%d ", step), ""
+	number := fmt.Sprintf("%d ", step)
+	failed := ""
 	if invalid != "" {
 		failed = " failed: " + invalid
 	}

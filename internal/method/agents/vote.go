@@ -7,7 +7,8 @@ import "github.com/collabui/collabui/domain"
 // comes first when cells are scanned from the last round to the first and, within a round, in reverse speaking order.
 // Cells that do not parse have no vote.
 func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.Vote {
-	all, last := map[string]int{}, map[string]int{}
+	all := map[string]int{}
+	last := map[string]int{}
 	for _, c := range cells {
 		if c.Action == nil || (lastOnly && c.Round != rounds-1) {
 			continue
@@ -40,7 +41,8 @@ func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.V
 
 // rule names what decided a vote.
 func rule(best domain.Vote, all, last map[string]int) string {
-	tied, tiedLast := false, false
+	tied := false
+	tiedLast := false
 	for k, n := range all {
 		if k != best.Canonical && n == best.Votes {
 			tied = true

@@ -109,7 +109,8 @@ func (a *Agent) Decide(ctx context.Context, n int, v agents.View, seed uint64) (
 	if err != nil {
 		return domain.Decision{}, err
 	}
-	cell.Usage, cell.Calls = c.usage, c.calls
+	cell.Usage = c.usage
+	cell.Calls = c.calls
 
 	out := domain.Decision{Cells: []domain.Cell{cell}, Executed: domain.Action{Type: domain.ActionNone}}
 	out.AllRound = agents.Count(out.Cells, 1, []int{0}, false)
@@ -199,7 +200,8 @@ func (c *call) ask(
 		Model: a.Policy, System: sys, User: said, Images: images, Temperature: a.Temperature, TopP: a.TopP,
 		MaxTokens: a.MaxTokens, Seed: domain.Seed(c.seed, about), N: 1,
 	})
-	c.usage, c.calls = c.usage.Plus(r.Usage), c.calls+1
+	c.usage = c.usage.Plus(r.Usage)
+	c.calls++
 
 	return r, said, err
 }
@@ -222,7 +224,8 @@ func (c *call) act(ctx context.Context, d data, o domain.Observation, images [][
 // summarise asks what the last step did, with the screens before and after it, and adds the answer to the history. A
 // model that refuses, or says nothing, leaves the line that the player writes by fixed rules.
 func (c *call) summarise(ctx context.Context, n int, v agents.View, images [][]byte) error {
-	a, last := c.agent, c.agent.last
+	a := c.agent
+	last := c.agent.last
 	line := agents.Summarise(n, last.action, last.view.Observation, "")
 	if len(v.History) > 0 {
 		line = v.History[len(v.History)-1]

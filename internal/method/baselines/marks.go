@@ -44,7 +44,8 @@ func Mark(shot []byte, o domain.Observation) ([]byte, error) {
 
 // scaled returns the bounds of an element in the pixels of a screenshot.
 func scaled(b domain.Rect, o domain.Observation, shot image.Rectangle) image.Rectangle {
-	sx, sy := 1.0, 1.0
+	sx := 1.0
+	sy := 1.0
 	if o.Width > 0 && o.Height > 0 {
 		sx, sy = float64(shot.Dx())/float64(o.Width), float64(shot.Dy())/float64(o.Height)
 	}

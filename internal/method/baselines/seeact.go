@@ -140,7 +140,8 @@ var verbs = map[domain.Family][]verb{
 
 // grounded returns the action of an answer of three lines, ELEMENT, ACTION and VALUE.
 func grounded(said string, choices []domain.Element, family domain.Family) (domain.Action, error) {
-	name, value := strings.ToUpper(line(said, "action")), line(said, "value")
+	name := strings.ToUpper(line(said, "action"))
+	value := line(said, "value")
 	if name == "" {
 		return domain.Action{}, errors.New("answer has no line 'ACTION: …'")
 	}

@@ -38,7 +38,8 @@ func BalanceTypes(pairs []domain.Pair) {
 	}
 	for i := range pairs {
 		t := types(pairs[i])
-		there, back := total[t], total[typesOf{t.rejected, t.chosen}]
+		there := total[t]
+		back := total[typesOf{t.rejected, t.chosen}]
 		if t.chosen != t.rejected && back < there {
 			pairs[i].Weight *= back / there
 		}
@@ -76,7 +77,9 @@ func normalise(pairs []domain.Pair) {
 // its count and the mean weight is 1. A type that stage 1 hardly teaches is never proposed by any agent, so no cell
 // of it is ever labelled 1 and stage 2 cannot bring it back.
 func BalanceActions(pairs []domain.Pair) {
-	kinds, per, total := make([]string, len(pairs)), map[string]float64{}, 0.0
+	kinds := make([]string, len(pairs))
+	per := map[string]float64{}
+	total := 0.0
 	for i, p := range pairs {
 		if a, err := agents.ParseAnswer(p.Chosen); err == nil {
 			kinds[i] = a.Type

@@ -124,7 +124,8 @@ func (m *maker) propose(
 				case taken[c.Canonical]:
 					m.counts.Equal++
 				default:
-					cands, of = append(cands, c), append(of, i)
+					cands = append(cands, c)
+					of = append(of, i)
 				}
 			}
 		}

@@ -52,7 +52,8 @@ func (r Rules) serves(s domain.Step, labels []domain.Label, i int) bool {
 	case UncertainCells:
 		return slices.Contains(labels, domain.Negative)
 	case ContradictedCells:
-		cell, preds := s.Decision.Cells[i], r.Topology.Preds(s.Decision.Cells[i].Agent)
+		cell := s.Decision.Cells[i]
+		preds := r.Topology.Preds(s.Decision.Cells[i].Agent)
 		for k, c := range s.Decision.Cells {
 			peer := c.Round == cell.Round && slices.Contains(preds, c.Agent)
 			own := c.Round == cell.Round-1 && c.Agent == cell.Agent

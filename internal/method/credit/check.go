@@ -95,7 +95,8 @@ func (c *Check) Add(steps []domain.Step, credits []domain.Credit, audits []Audit
 func (c *Check) step(s domain.Step, labels []domain.Label, grades []Score) domain.Label {
 	c.Steps++
 	truth := Oracle(s).Labels
-	done, executed := s.Decision.Executed.Canonical(s.Observation), domain.Uncertain
+	done := s.Decision.Executed.Canonical(s.Observation)
+	executed := domain.Uncertain
 	for j, cell := range s.Decision.Cells {
 		kind := domain.ActionNone
 		if cell.Action != nil {
@@ -104,7 +105,8 @@ func (c *Check) step(s domain.Step, labels []domain.Label, grades []Score) domai
 				executed = labels[j]
 			}
 		}
-		row, col := column(truth[j]), column(labels[j])
+		row := column(truth[j])
+		col := column(labels[j])
 		by := c.ByAction[kind]
 		by[row][col]++
 		c.ByAction[kind] = by
@@ -121,8 +123,10 @@ func (c *Check) step(s domain.Step, labels []domain.Label, grades []Score) domai
 // AddAudits counts what audits say of the critic itself. Those of candidates have blinded cells.
 func (c *Check) AddAudits(audits []Audit) {
 	for _, a := range audits {
-		c.Blinded, c.Again = c.Blinded+a.Blinded, c.Again+a.Again
-		c.Repairs, c.Spread = c.Repairs+a.Repairs, max(c.Spread, a.Spread)
+		c.Blinded = c.Blinded + a.Blinded
+		c.Again = c.Again + a.Again
+		c.Repairs = c.Repairs + a.Repairs
+		c.Spread = max(c.Spread, a.Spread)
 		for _, f := range a.Faults {
 			c.Faults[f.Kind]++
 		}

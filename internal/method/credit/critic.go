@@ -67,9 +67,11 @@ func (c ModelCritic) Label(ctx context.Context, s domain.Step, seed uint64) (dom
 
 	for _, equal := range same {
 		for _, i := range equal[1:] {
-			agent, round := a.Grades[i].Agent, a.Grades[i].Round
+			agent := a.Grades[i].Agent
+			round := a.Grades[i].Round
 			a.Grades[i] = a.Grades[equal[0]]
-			a.Grades[i].Agent, a.Grades[i].Round = agent, round
+			a.Grades[i].Agent = agent
+			a.Grades[i].Round = round
 		}
 	}
 
@@ -116,9 +118,11 @@ func (c ModelCritic) labels(s domain.Step, a *Audit) domain.Credit {
 // label follows one of two rules. Robust: 1 from 0.7, 0 up to 0.3, ∅ between. Otherwise, as in the paper: 1 from 0.5,
 // otherwise 0.
 func (c ModelCritic) label(score float64) domain.Label {
-	low, high := 0.5, 0.5
+	low := 0.5
+	high := 0.5
 	if c.Robust {
-		low, high = 0.3, 0.7
+		low = 0.3
+		high = 0.7
 	}
 
 	switch {
@@ -141,7 +145,8 @@ func (c ModelCritic) Candidates(
 	blind.Decision.Cells = make([]domain.Cell, len(all))
 	for at, i := range order {
 		blind.Decision.Cells[at] = all[i]
-		blind.Decision.Cells[at].Agent, blind.Decision.Cells[at].Round = at, 0
+		blind.Decision.Cells[at].Agent = at
+		blind.Decision.Cells[at].Round = 0
 	}
 	c.ByRound = false
 	credit, a, err := c.Label(ctx, blind, domain.Seed(seed, "candidates"))

@@ -179,7 +179,8 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 		return "its grades are no list of objects"
 	}
 
-	found, torn := map[int]Score{}, map[int]bool{}
+	found := map[int]Score{}
+	torn := map[int]bool{}
 	for _, g := range answer.Grades {
 		i, ok := want[unquote(g.Cell)]
 		score, err := strconv.ParseFloat(unquote(g.Score), 64)

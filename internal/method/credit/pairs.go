@@ -64,7 +64,9 @@ func Pairs(
 		pairs = append(pairs, m.drawn(own, agent)...)
 	}
 	for i := range pairs {
-		pairs[i].Slot, pairs[i].Template, pairs[i].Weight = slot, template, 1
+		pairs[i].Slot = slot
+		pairs[i].Template = template
+		pairs[i].Weight = 1
 		m.counts.Pairs[pairs[i].Source]++
 	}
 

@@ -18,10 +18,12 @@ const minSpread = 1e-4
 // deviation is that of a sample, as in TRL. A cell labelled ∅ has 0, and so have all if their labels are equal.
 func Advantages(labels []domain.Label) []float64 {
 	out := make([]float64, len(labels))
-	n, positive := 0.0, 0.0
+	n := 0.0
+	positive := 0.0
 	for _, l := range labels {
 		if l != domain.Uncertain {
-			n, positive = n+1, positive+float64(l)
+			n++
+			positive = positive + float64(l)
 		}
 	}
 	if positive == 0 || positive == n {

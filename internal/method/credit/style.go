@@ -109,7 +109,9 @@ type scored struct {
 // negatives it is 0.5.
 func areaUnderCurve(all []scored) float64 {
 	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
-	pos, neg, sum := 0.0, 0.0, 0.0
+	pos := 0.0
+	neg := 0.0
+	sum := 0.0
 	for i := 0; i < len(all); {
 		j := i
 		for j < len(all) && all[j].score == all[i].score {

@@ -20,7 +20,9 @@ func FiguresOf(seeds [][]Episode) Figures {
 		seed     int
 		template string
 	}
-	counts, played, lied := map[cell][2]int{}, 0, 0
+	counts := map[cell][2]int{}
+	played := 0
+	lied := 0
 	var order []cell // sums of floats depend on it
 	for k, episodes := range seeds {
 		for _, e := range episodes {
@@ -46,10 +48,12 @@ func FiguresOf(seeds [][]Episode) Figures {
 
 	f.FalseCompletes = float64(lied) / float64(max(played, 1))
 	for _, k := range passes {
-		sum, n := 0.0, 0
+		sum := 0.0
+		n := 0
 		for _, at := range order {
 			if c := counts[at]; c[0] >= k {
-				sum, n = sum+choose(c[1], k)/choose(c[0], k), n+1
+				sum = sum + choose(c[1], k)/choose(c[0], k)
+				n++
 			}
 		}
 		if n == 0 {

@@ -147,7 +147,8 @@ func (f file) check(must spec.Must) {
 
 func (f file) checkContrasts(arms []string, must spec.Must) {
 	must(len(f.Contrasts) > 0, "contrasts", "at least one contrast")
-	primary, seen := 0, []string{}
+	primary := 0
+	seen := []string{}
 	for _, c := range f.Contrasts {
 		for _, side := range []string{c.Of, c.Minus} {
 			arm, system, _ := strings.Cut(side, "/")

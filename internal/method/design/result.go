@@ -97,7 +97,8 @@ func (x Experiment) Test(episodes Episodes) []Row {
 	for i := range rows {
 		rows[i].Adjusted = rows[i].P
 		if rows[i].tested() {
-			rows[i].Adjusted, adjusted = adjusted[0], adjusted[1:]
+			rows[i].Adjusted = adjusted[0]
+			adjusted = adjusted[1:]
 		}
 	}
 
@@ -111,12 +112,17 @@ func (r Row) tested() bool { return !r.Primary && !r.Repeated }
 func test(c Contrast, episodes Episodes) Row {
 	r := Row{Contrast: c, Holds: true}
 	one, two := c.sides()
-	of, minus := episodes(one), episodes(two)
+	of := episodes(one)
+	minus := episodes(two)
 	templates := inBoth(of, minus)
 	var cells [][][]float64
 	for k := range of {
-		a, b, n, cell := 0.0, 0.0, 0.0, make([][]float64, len(templates))
-		worst, best := 0.0, 0.0
+		a := 0.0
+		b := 0.0
+		n := 0.0
+		cell := make([][]float64, len(templates))
+		worst := 0.0
+		best := 0.0
 		for i, e := range of[k] {
 			f := minus[k][i]
 			worst, best = worst+e.least()-f.most(), best+e.most()-f.least()
@@ -124,34 +130,46 @@ func test(c Contrast, episodes Episodes) Row {
 				r.Missing++
 				continue
 			}
-			a, b, n = a+e.Success, b+f.Success, n+1
+			a = a + e.Success
+			b = b + f.Success
+			n++
 			at, _ := slices.BinarySearch(templates, e.Template)
 			cell[at] = append(cell[at], 100*(e.Success-f.Success))
 		}
 		all := float64(max(len(of[k]), 1) * len(of))
-		r.Worst, r.Best = r.Worst+100*worst/all, r.Best+100*best/all
+		r.Worst = r.Worst + 100*worst/all
+		r.Best = r.Best + 100*best/all
 		if n == 0 {
 			continue
 		}
-		cells, r.Seeds = append(cells, cell), append(r.Seeds, 100*(a-b)/n)
-		r.OfRate, r.MinusRate = r.OfRate+100*a/n, r.MinusRate+100*b/n
+		cells = append(cells, cell)
+		r.Seeds = append(r.Seeds, 100*(a-b)/n)
+		r.OfRate = r.OfRate + 100*a/n
+		r.MinusRate = r.MinusRate + 100*b/n
 	}
 	counted := float64(max(len(r.Seeds), 1))
-	r.OfRate, r.MinusRate = r.OfRate/counted, r.MinusRate/counted
+	r.OfRate = r.OfRate / counted
+	r.MinusRate = r.MinusRate / counted
 	if r.Missing == 0 {
-		r.Worst, r.Best = 0, 0
+		r.Worst = 0
+		r.Best = 0
 	}
-	r.Mean, r.Low, r.High, r.P = stats.Mean(r.Seeds), -100, 100, 1
+	r.Mean = stats.Mean(r.Seeds)
+	r.Low = -100
+	r.High = 100
+	r.P = 1
 	if r.Repeated = len(of) > 1 && !one.Kind.Policies() && !two.Kind.Policies(); !r.Repeated && len(cells) > 1 {
 		_, r.Low, r.High = stats.TInterval(r.Seeds)
 		r.P = stats.TTest(r.Seeds)
 	}
-	r.WideLow, r.WideHigh = r.Low, r.High
+	r.WideLow = r.Low
+	r.WideHigh = r.High
 	if len(templates) > 1 && len(cells) > 1 { // one template, or one seed, says nothing about others
 		_, r.WideLow, r.WideHigh = stats.TwoWay(cells)
 	}
 	if r.Repeated {
-		r.Low, r.High = r.WideLow, r.WideHigh
+		r.Low = r.WideLow
+		r.High = r.WideHigh
 	}
 	if form, ok := claims[c.Claim]; ok {
 		r.Needs, r.Holds = fmt.Sprintf(form.needs, c.Margin), form.holds(r.atWorst(), c.Margin)
@@ -193,9 +211,11 @@ func inBoth(of, minus [][]Episode) (templates []string) {
 
 // atWorst returns the row with one interval that holds both, and what is missing at its worst and best.
 func (r Row) atWorst() Row {
-	r.Low, r.High = min(r.Low, r.WideLow), max(r.High, r.WideHigh)
+	r.Low = min(r.Low, r.WideLow)
+	r.High = max(r.High, r.WideHigh)
 	if r.Missing > 0 {
-		r.Low, r.High = r.Low+min(0, r.Worst-r.Mean), r.High+max(0, r.Best-r.Mean)
+		r.Low = r.Low + min(0, r.Worst-r.Mean)
+		r.High = r.High + max(0, r.Best-r.Mean)
 		r.Mean = min(r.Mean, r.Worst)
 	}
 

@@ -102,14 +102,18 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 			return out, err
 		}
 
-		out.Outcome.Steps, out.Last, out.Touch = n, tr.Observation, tr.Touch
+		out.Outcome.Steps = n
+		out.Last = tr.Observation
+		out.Touch = tr.Touch
 		if invalid != "" {
 			out.Outcome.Invalid++
 		}
 	}
 
 	score, err := env.Score(ctx)
-	out.Outcome.Success, out.Outcome.Truncated, out.Outcome.Metrics = score.Success, tr.Truncated, score.Metrics
+	out.Outcome.Success = score.Success
+	out.Outcome.Truncated = tr.Truncated
+	out.Outcome.Metrics = score.Metrics
 
 	return out, err
 }

@@ -20,7 +20,8 @@ func (g Gradient) Sample(logp, old, ref, advantage float64) (loss, d float64) {
 	if bounded := math.Max(1-g.Clip, math.Min(1+g.Clip, ratio)) * advantage; bounded < gain {
 		loss = -bounded // the gain has reached its bound: nothing pulls any more
 	} else {
-		loss, d = -gain, -gain
+		loss = -gain
+		d = -gain
 	}
 
 	delta := ref - logp

@@ -39,7 +39,8 @@ func (r Rule) Pair(logp, ref, tokens Answers) (loss, margin float64, d Answers) 
 		scale[0] /= tokens[0]
 		scale[1] /= tokens[1]
 	}
-	up, down := logp[0]-ref[0], logp[1]-ref[1]
+	up := logp[0] - ref[0]
+	down := logp[1] - ref[1]
 	margin = scale[0]*up - scale[1]*down
 
 	if r.Loss == domain.LossIPO {

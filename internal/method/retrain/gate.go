@@ -46,7 +46,8 @@ type Pair struct {
 // NewGroup compares both systems on paired episodes. Tasks are in the order in which they first occur.
 func NewGroup(name string, pairs []Pair) Group {
 	g := Group{Name: name, Episodes: len(pairs), Tasks: []Task{}}
-	at, each := map[string]int{}, []float64{}
+	at := map[string]int{}
+	each := []float64{}
 	for _, p := range pairs {
 		i, known := at[p.Template]
 		if !known {
@@ -54,7 +55,8 @@ func NewGroup(name string, pairs []Pair) Group {
 			at[p.Template] = i
 			g.Tasks = append(g.Tasks, Task{Template: p.Template})
 		}
-		t, diff := &g.Tasks[i], 0.0
+		t := &g.Tasks[i]
+		diff := 0.0
 		t.Episodes++
 		if p.Old {
 			g.Old++
@@ -75,7 +77,8 @@ func NewGroup(name string, pairs []Pair) Group {
 		each = append(each, diff)
 	}
 	if len(pairs) >= 2 {
-		g.Old, g.New = g.Old/float64(len(pairs)), g.New/float64(len(pairs))
+		g.Old = g.Old / float64(len(pairs))
+		g.New = g.New / float64(len(pairs))
 		g.Mean, g.Low, g.High = stats.TInterval(each)
 	}
 

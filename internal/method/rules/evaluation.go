@@ -113,7 +113,10 @@ func (e EvalSystem) Config(s spec.Spec, split string, i uint64) (agents.Config, 
 	count := uint64(len(topologies))
 	number := domain.Rand(s.Evaluation.Seed, "topology", split, i/count).Perm(len(topologies))[i%count]
 	conf, err := Decoding(s, policies, topologies[number])
-	conf.Rounds, conf.Temperature, conf.TopP, conf.Early = e.Rounds, temperature, e.TopP, true
+	conf.Rounds = e.Rounds
+	conf.Temperature = temperature
+	conf.TopP = e.TopP
+	conf.Early = true
 	if e.Model != "" {
 		conf.MaxTokens = 0 // as many as its endpoint allows
 	}

@@ -44,7 +44,8 @@ type Kind struct {
 func ParseKind(text string) (Kind, error) {
 	k := Kind{Of: text}
 	if at := strings.LastIndexByte(text, '-'); at >= 0 {
-		k.Of, k.Way = text[:at], text[at+1:]
+		k.Of = text[:at]
+		k.Way = text[at+1:]
 	}
 	ways := []string{"", WayAlone, WaySilent, WayOneRound, WayShuffled, WayLess}
 	_, agent := k.agent()
@@ -100,16 +101,20 @@ func (k Kind) System(s spec.Spec, policies []string) (EvalSystem, error) {
 	case alone && n >= len(policies):
 		return e, fmt.Errorf("%s: there are agents 0 to %d", k, len(policies)-1)
 	case alone:
-		e.Policies, e.Temperature, e.Rounds = policies[n:n+1], e.Temperature[n:n+1], 1
+		e.Policies = policies[n : n+1]
+		e.Temperature = e.Temperature[n : n+1]
+		e.Rounds = 1
 	case len(policies) == 1 && k.Way != "":
 		return e, fmt.Errorf("%s: a single agent has no other way to decide", k)
 	}
 
 	switch k.Way {
 	case WayAlone:
-		e.OneOf, e.Rounds = true, 1
+		e.OneOf = true
+		e.Rounds = 1
 	case WaySilent:
-		e.Silent, e.Rounds = true, 1
+		e.Silent = true
+		e.Rounds = 1
 		e.Policies = slices.Repeat(e.Policies, s.Rounds)
 		e.Temperature = slices.Repeat(e.Temperature, s.Rounds)
 	case WayOneRound:
@@ -148,7 +153,9 @@ func (k Kind) only(s spec.Spec, policies []string) (EvalSystem, error) {
 	case baselines.Marks(e.Style) && !m.Images:
 		return e, fmt.Errorf("%s: it reads screenshots: say models.%s.images if the model reads images", k, k.Of)
 	}
-	e.Model, e.Policies, e.Temperature = k.Of, []string{k.Of}, []float64{m.Temperature}
+	e.Model = k.Of
+	e.Policies = []string{k.Of}
+	e.Temperature = []float64{m.Temperature}
 
 	return e, nil
 }

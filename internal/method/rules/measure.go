@@ -74,7 +74,8 @@ func score(out *domain.Probe, probed []Probed) {
 	all := func(Probed) bool { return true }
 	out.Sampled = mean(probed, atSampled, all)
 	out.Chosen, out.Rejected = learned(probed, all)
-	out.KL, out.KLBase = out.Sampled.Change(), out.Sampled.Policy-out.Sampled.Base
+	out.KL = out.Sampled.Change()
+	out.KLBase = out.Sampled.Policy - out.Sampled.Base
 	out.Entropy, out.LogprobDelta = -out.Sampled.Policy, out.Chosen.Change()
 	out.Displaced = displaced(probed)
 
@@ -119,7 +120,9 @@ func PreferenceShare(s spec.Spec, probed []Probed) float64 {
 		return 1
 	}
 
-	rule, sum, n := preference.RuleOf(s.Train), 0.0, 0.0
+	rule := preference.RuleOf(s.Train)
+	sum := 0.0
+	n := 0.0
 	for _, p := range probed {
 		if len(p.Policy) <= atRejected {
 			continue
@@ -132,7 +135,8 @@ func PreferenceShare(s spec.Spec, probed []Probed) float64 {
 		for _, at := range [][]chat.Score{p.Parent, p.Policy} {
 			share := rule.Share(logProbs(at), logProbs(ref), tokens)
 			if !math.IsNaN(share) { // one of the policies cannot say an answer
-				sum, n = sum+share, n+1
+				sum = sum + share
+				n++
 			}
 		}
 	}
@@ -156,11 +160,16 @@ func mean(probed []Probed, at int, of func(Probed) bool) domain.LogProbs {
 		if !of(p) || at >= len(p.Policy) {
 			continue
 		}
-		a, b, c := p.Policy[at].LogProb, p.Parent[at].LogProb, p.Base[at].LogProb
+		a := p.Policy[at].LogProb
+		b := p.Parent[at].LogProb
+		c := p.Base[at].LogProb
 		if math.IsInf(a+b+c, -1) {
 			continue
 		}
-		sum.Policy, sum.Parent, sum.Base, n = sum.Policy+a, sum.Parent+b, sum.Base+c, n+1
+		sum.Policy = sum.Policy + a
+		sum.Parent = sum.Parent + b
+		sum.Base = sum.Base + c
+		n++
 	}
 	if n == 0 {
 		return domain.LogProbs{}
@@ -171,7 +180,8 @@ func mean(probed []Probed, at int, of func(Probed) bool) domain.LogProbs {
 
 // displaced returns the mean change, against the parent, of the probability outside of both answers of a pair.
 func displaced(probed []Probed) float64 {
-	sum, n := 0.0, 0.0
+	sum := 0.0
+	n := 0.0
 	for _, p := range probed {
 		if len(p.Policy) > atRejected {
 			sum += mass(p.Parent) - mass(p.Policy)

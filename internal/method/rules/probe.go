@@ -50,7 +50,8 @@ func ProbePairs(g spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pair {
 
 // TypeShares returns the share of every action type among the chosen answers of a data set.
 func TypeShares(pairs []domain.Pair) map[string]float64 {
-	out, raised := map[string]float64{}, 0.0
+	out := map[string]float64{}
+	raised := 0.0
 	for _, p := range pairs {
 		if raises(p) {
 			raised++

@@ -184,7 +184,8 @@ func inTurn(f spec.Focus, ts []envadapters.Template, n int) (from []envadapters.
 		return ts, n - 1, []any{"templates"}
 	}
 
-	before, now := int(float64(n-1)*f.Share), int(float64(n)*f.Share)
+	before := int(float64(n-1) * f.Share)
+	now := int(float64(n) * f.Share)
 	if now > before {
 		return focused, before, []any{"templates", "focus"}
 	}

@@ -17,9 +17,12 @@ func EvalSystems(s spec.Spec, epoch int, policies []string) []EvalSystem {
 	}
 
 	one := EvalSystem{Policies: policies[:1], Rounds: 1, TopP: s.Decoding.TopP}
-	greedy, warm := one, one
-	greedy.Name, greedy.Temperature = NameBaseGreedy, []float64{0}
-	warm.Name, warm.Temperature = NameBaseWarm, []float64{0.2}
+	greedy := one
+	warm := one
+	greedy.Name = NameBaseGreedy
+	greedy.Temperature = []float64{0}
+	warm.Name = NameBaseWarm
+	warm.Temperature = []float64{0.2}
 	if s.Agents == 1 {
 		return []EvalSystem{greedy, warm}
 	}

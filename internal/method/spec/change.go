@@ -85,7 +85,8 @@ func (s Spec) set(typed map[string]string, src Source, c Catalog) (Values, Spec,
 	if len(typed) > maxSet {
 		return nil, s, fault.New(fault.Invalid, "%d keys are set; expected at most %d", len(typed), maxSet)
 	}
-	given, wrong := Values{}, []string{}
+	given := Values{}
+	wrong := []string{}
 	for _, key := range slices.Sorted(maps.Keys(typed)) {
 		v, err := yamldoc.Read("", []byte(typed[key]))
 		if err != nil {

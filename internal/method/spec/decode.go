@@ -92,7 +92,8 @@ func (d *decoder) each(n *yaml.Node, field string, visit func(key, value *yaml.N
 	}
 
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
+		key := n.Content[i]
+		value := n.Content[i+1]
 		full := strings.TrimPrefix(field+"."+key.Value, ".")
 		d.at[full] = value
 		visit(key, value, full)
@@ -100,10 +101,12 @@ func (d *decoder) each(n *yaml.Node, field string, visit func(key, value *yaml.N
 }
 
 func (d *decoder) structure(n *yaml.Node, v reflect.Value, field string) {
-	fields, names := map[string]reflect.Value{}, []string{}
+	fields := map[string]reflect.Value{}
+	names := []string{}
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		fields[name], names = v.Field(i), append(names, name)
+		fields[name] = v.Field(i)
+		names = append(names, name)
 	}
 
 	d.each(n, field, func(key, value *yaml.Node, full string) {

@@ -30,7 +30,9 @@ func elsewhere(i int) string { return fmt.Sprintf("evaluation.out_of_distributio
 
 // WithoutTests returns the evaluation without the test splits.
 func (e Evaluation) WithoutTests() Evaluation {
-	e.TestSeeds, e.TestTemplates, e.TestApps = 0, 0, 0
+	e.TestSeeds = 0
+	e.TestTemplates = 0
+	e.TestApps = 0
 
 	return e
 }

@@ -152,7 +152,8 @@ func (s Spec) checkLevels(c Catalog, must Must) {
 
 func (s Spec) checkLevelData(must Must) {
 	for l := 1; l <= 3; l++ {
-		d, field := s.FineTune.Data.Of(l), fmt.Sprintf("finetune.data.level%d", l)
+		d := s.FineTune.Data.Of(l)
+		field := fmt.Sprintf("finetune.data.level%d", l)
 		must(d == "" || digest.MatchString(d), field,
 			"the digest that `collabui import` printed, 64 hexadecimal digits, not %q", d)
 		must(d == "" || slices.Contains(s.FineTune.Levels, l), field, "level %d among finetune.levels", l)

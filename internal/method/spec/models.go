@@ -195,7 +195,8 @@ func checkBaseURL(base, field string, must Must) {
 	hidden := func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }
 	must(!strings.ContainsFunc(base, hidden), field, "one URL, without blanks and invisible characters, not %+q", base)
 	if cut := callPath.FindStringIndex(u.Path); cut != nil {
-		u.Path, u.RawPath = u.Path[:cut[0]], ""
+		u.Path = u.Path[:cut[0]]
+		u.RawPath = ""
 		must(false, field, "the URL before the path of a call: %s, not %q", u, base)
 	}
 }

@@ -7,10 +7,12 @@ import (
 
 // suggest returns a hint for an unknown name: the most similar known name, or all of them if none is similar.
 func suggest(name string, known []string) string {
-	best, least := "", len(name)/2+2
+	best := ""
+	least := len(name)/2 + 2
 	for _, k := range known {
 		if n := distance(name, k); n < least {
-			best, least = k, n
+			best = k
+			least = n
 		}
 	}
 	if best == "" {

@@ -17,15 +17,18 @@ import (
 // Wilson returns the score interval (Wilson 1927) for k successes in n > 0 trials.
 func Wilson(k, n int) (low, high float64) {
 	const z = 1.959963984540054
-	p, m := float64(k)/float64(n), float64(n)
-	mid, half := p+z*z/(2*m), z*math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	p := float64(k) / float64(n)
+	m := float64(n)
+	mid := p + z*z/(2*m)
+	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
 
 	return math.Max(0, (mid-half)/(1+z*z/m)), math.Min(1, (mid+half)/(1+z*z/m))
 }
 
 // Mean returns the mean of the values, 0 if there are none.
 func Mean(x []float64) float64 {
-	mean, n := 0.0, float64(len(x))
+	mean := 0.0
+	n := float64(len(x))
 	for _, v := range x {
 		mean += v / n
 	}
@@ -35,7 +38,8 @@ func Mean(x []float64) float64 {
 
 // StandardError returns the standard error of the mean of at least two values.
 func StandardError(x []float64) float64 {
-	mean, n := Mean(x), float64(len(x))
+	mean := Mean(x)
+	n := float64(len(x))
 	squares := 0.0
 	for _, v := range x {
 		squares += (v - mean) * (v - mean)
@@ -55,9 +59,11 @@ func TInterval(x []float64) (mean, low, high float64) {
 
 // Micro returns the mean over all steps of a metric. At least one step must count.
 func Micro(tasks []domain.Metric) float64 {
-	sum, n := 0.0, 0
+	sum := 0.0
+	n := 0
 	for _, m := range tasks {
-		sum, n = sum+m.Sum, n+m.N
+		sum = sum + m.Sum
+		n = n + m.N
 	}
 
 	return sum / float64(n)
@@ -79,7 +85,8 @@ const resamples = 2000
 // Bootstrap returns the interval of Micro when tasks are drawn with replacement. The draws are fixed.
 func Bootstrap(tasks []domain.Metric) (low, high float64) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	draws, sample := make([]float64, resamples), make([]domain.Metric, len(tasks))
+	draws := make([]float64, resamples)
+	sample := make([]domain.Metric, len(tasks))
 	for i := range draws {
 		for j := range sample {
 			sample[j] = tasks[rng.IntN(len(tasks))]

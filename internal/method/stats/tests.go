@@ -38,7 +38,8 @@ func Holm(p []float64) []float64 {
 		return 0
 	})
 
-	out, least := make([]float64, len(p)), 0.0
+	out := make([]float64, len(p))
+	least := 0.0
 	for k, i := range order {
 		least = max(least, min(1, float64(len(p)-k)*p[i]))
 		out[i] = least
@@ -50,9 +51,11 @@ func Holm(p []float64) []float64 {
 // Power returns the probability that the lower bound of the interval at 95 % of n ≥ 2 normal values with this mean and
 // standard deviation is above 0: that of a noncentral t above its critical value.
 func Power(mean, sd float64, n int) float64 {
-	nu, shift := float64(n-1), mean/sd*math.Sqrt(float64(n))
+	nu := float64(n - 1)
+	shift := mean / sd * math.Sqrt(float64(n))
 	critical := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Quantile(0.975)
-	normal, chi := distuv.UnitNormal, distuv.ChiSquared{K: nu}
+	normal := distuv.UnitNormal
+	chi := distuv.ChiSquared{K: nu}
 
 	const points = 2000 // of the midpoint rule over the quantiles of the sample variance
 	power := 0.0
@@ -69,17 +72,23 @@ func Power(mean, sd float64, n int) float64 {
 // either kind minus that of the cells, with the small-sample factor G/(G − 1) for each, and the degrees of freedom are
 // Satterthwaite's. Values are by cluster of the first kind, then by that of the second; there must be two of each.
 func TwoWay(values [][][]float64) (mean, low, high float64) {
-	n, firsts, seconds := 0.0, len(values), len(values[0])
+	n := 0.0
+	firsts := len(values)
+	seconds := len(values[0])
 	for _, of := range values {
 		for _, x := range of {
 			for _, v := range x {
-				mean, n = mean+v, n+1
+				mean = mean + v
+				n++
 			}
 		}
 	}
 	mean /= max(n, 1)
 
-	first, second, cells, g := make([]float64, firsts), make([]float64, seconds), 0.0, 0.0
+	first := make([]float64, firsts)
+	second := make([]float64, seconds)
+	cells := 0.0
+	g := 0.0
 	for a, of := range values {
 		for b, x := range of {
 			rest := 0.0
@@ -93,14 +102,16 @@ func TwoWay(values [][][]float64) (mean, low, high float64) {
 		}
 	}
 	variance := func(sums []float64) float64 {
-		all, g := 0.0, float64(len(sums))
+		all := 0.0
+		g := float64(len(sums))
 		for _, s := range sums {
 			all += s * s
 		}
 
 		return all / (n * n) * g / (g - 1)
 	}
-	one, two := variance(first), variance(second)
+	one := variance(first)
+	two := variance(second)
 	v := max(one+two-cells/(n*n)*g/(g-1), one, two)
 	if v == 0 {
 		return mean, mean, mean

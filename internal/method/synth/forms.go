@@ -107,9 +107,11 @@ func turnOf(raw json.RawMessage, field string) (turn, error) {
 	if err != nil {
 		return turn{}, err
 	}
-	role, content := "role", "content"
+	role := "role"
+	content := "content"
 	if _, ok := m["from"]; ok {
-		role, content = "from", "value"
+		role = "from"
+		content = "value"
 	}
 	for name, raw := range m {
 		if name != role && name != content && !empty(raw) {

@@ -86,7 +86,10 @@ func ReadRows(name string, raw []byte, level int) (Imported, error) {
 
 // complete fills in the fields of a training example other than its texts.
 func complete(p *domain.Pair, number, level int) error {
-	p.Slot, p.Weight, p.Template, p.Source = number, 1, "imported", domain.SourceImported
+	p.Slot = number
+	p.Weight = 1
+	p.Template = "imported"
+	p.Source = domain.SourceImported
 	if a, err := agents.ParseAnswer(p.Chosen); err == nil {
 		p.ChosenCanonical = a.Canonical(domain.Observation{})
 	} else if level > 1 {

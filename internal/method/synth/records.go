@@ -91,7 +91,8 @@ func lineOf(before []byte) int { return bytes.Count(before, []byte("\n")) + 1 }
 func elements(name string, raw []byte, f func(record) error) error {
 	in := json.NewDecoder(bytes.NewReader(raw))
 	_, _ = in.Token() // the opening bracket
-	line, counted := 1, 0
+	line := 1
+	counted := 0
 	at := func(offset int) int {
 		line += bytes.Count(raw[counted:offset], []byte("\n"))
 		counted = offset

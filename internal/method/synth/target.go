@@ -39,7 +39,10 @@ func (target Target) example(it Item, level int, pair domain.Pair, s Screen, see
 	if strings.TrimSpace(it.Ask) == "" {
 		return example{dropped: DropEmpty}, nil
 	}
-	pair.Step, pair.Weight, pair.Source, pair.Image = s.Step, 1, domain.Source(it.Kind), s.Image
+	pair.Step = s.Step
+	pair.Weight = 1
+	pair.Source = domain.Source(it.Kind)
+	pair.Image = s.Image
 
 	build := target.question
 	if level == 2 {

@@ -72,7 +72,8 @@ func (w *writer) askAbout(e domain.Element) {
 // that the screen shows as done.
 func (Template) Instructions(_ context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
 	rng := domain.Rand(seed, "instructions")
-	open, done := &writer{rng: rng}, &writer{rng: rng}
+	open := &writer{rng: rng}
+	done := &writer{rng: rng}
 	els := named(s.Observation)
 	for _, e := range els {
 		instruct(e, els, open, done)

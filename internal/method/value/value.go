@@ -88,7 +88,8 @@ func (m *Model) at(features []uint32) float64 {
 
 // features returns the places of a state's words: those of the goal, those of the screen, those of both, and the step.
 func (s State) features() []uint32 {
-	goal, screen := words(s.Goal), []string{}
+	goal := words(s.Goal)
+	screen := []string{}
 	for _, e := range s.Observation.Elements {
 		said := append([]string{e.Role, e.Text, e.Desc, e.Value}, e.State...)
 		screen = append(screen, words(strings.Join(said, " "))...)

@@ -63,7 +63,8 @@ func wrong(raw []byte, line string) (at int, found bool) {
 		return left >= 0 && isYAML(raw[:end])
 	}
 
-	good, number := 0, 1
+	good := 0
+	number := 1
 	for end := range raw {
 		if raw[end] != '\n' {
 			continue

@@ -80,7 +80,8 @@ func (w *walker) visit(n *yaml.Node, level int) (extent, error) {
 func (w *walker) mapping(n *yaml.Node, e extent, level int) (extent, error) {
 	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
+		key := n.Content[i]
+		value := n.Content[i+1]
 		if err := w.key(key, lines); err != nil {
 			return e, err
 		}

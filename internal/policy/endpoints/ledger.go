@@ -113,7 +113,8 @@ func (l *ledger) of(run string) *spending {
 
 // refresh reads the budget and, if there is one, the calls that were recorded since.
 func (l *ledger) refresh(ctx context.Context, b store.Bucket, s spec.Spec) error {
-	run, began := runs.Run(s.Name), time.Now()
+	run := runs.Run(s.Name)
+	began := time.Now()
 	budget, err := run.Budget(ctx, b, s)
 	if err != nil {
 		return err

@@ -108,7 +108,8 @@ func (u *uses) check(ctx context.Context, e *Endpoints, s spec.Spec, name string
 
 		return nil
 	}
-	now.stopped, now.changes = true, len(changes)
+	now.stopped = true
+	now.changes = len(changes)
 
 	return fault.New(fault.Invalid, "models.%s is of no use as the %s: %d of its %d answers in epoch %d are missing, "+
 		"empty or cannot be read, more than failed_share allows. Examples: %s. Correct its settings or its server, "+

@@ -126,7 +126,9 @@ func (g *Gateway) unload(w http.ResponseWriter, r *http.Request) error {
 // health answers 200 if the engine is healthy and awake.
 func (g *Gateway) health(w http.ResponseWriter, r *http.Request) error {
 	g.mu.Lock()
-	closed, asleep, lease := g.closed, g.asleep, g.lease
+	closed := g.closed
+	asleep := g.asleep
+	lease := g.lease
 	g.mu.Unlock()
 
 	switch {

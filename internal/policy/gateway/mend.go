@@ -45,7 +45,9 @@ func (g *Gateway) take(ctx context.Context) error {
 // tend looks at the engine once. The caller has the turn.
 func (g *Gateway) tend(ctx context.Context) {
 	g.mu.Lock()
-	asleep, over, sleepless := g.asleep, time.Now().After(g.lease), g.sleepless
+	asleep := g.asleep
+	over := time.Now().After(g.lease)
+	sleepless := g.sleepless
 	g.mu.Unlock()
 
 	switch {

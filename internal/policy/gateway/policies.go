@@ -63,7 +63,8 @@ func (g *Gateway) end(p *policy, gone bool, err error) {
 	defer g.mu.Unlock()
 
 	c := p.busy
-	c.err, p.busy = err, nil
+	c.err = err
+	p.busy = nil
 	if gone {
 		delete(g.policies, p.digest)
 	}

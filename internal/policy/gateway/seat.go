@@ -80,7 +80,8 @@ func (g *Gateway) evict(ctx context.Context, p *policy) error {
 
 	for {
 		g.mu.Lock()
-		out, changed := p.out, g.changed
+		out := p.out
+		changed := g.changed
 		g.mu.Unlock()
 
 		if out == 0 {

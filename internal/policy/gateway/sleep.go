@@ -92,7 +92,8 @@ func (g *Gateway) fallAsleep(ctx context.Context) error {
 	}
 
 	g.mu.Lock()
-	g.asleep, g.lease = true, time.Time{} // it may sleep: Run wakes it
+	g.asleep = true
+	g.lease = time.Time{} // it may sleep: Run wakes it
 	g.mu.Unlock()
 
 	if err == nil {
@@ -129,7 +130,8 @@ func (g *Gateway) drain(ctx context.Context) error {
 
 	g.closed = true
 	for g.out > 0 {
-		out, changed := g.out, g.changed
+		out := g.out
+		changed := g.changed
 		g.mu.Unlock()
 
 		select {
@@ -150,7 +152,8 @@ func (g *Gateway) admit() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	g.closed, g.asleep = false, false
+	g.closed = false
+	g.asleep = false
 }
 
 // wakeUp ends the lease. An engine that is awake already is a success.

@@ -50,7 +50,9 @@ func (a *Agent) write(ctx context.Context, b store.Bucket, dir string) error {
 		return put(dir, a.Folder+"/"+tinyFile, raw)
 	}
 
-	a.Kind, a.Base, a.Rank = x.Kind, &x.Base, x.Rank
+	a.Kind = x.Kind
+	a.Base = &x.Base
+	a.Rank = x.Rank
 	if err := store.GetFiles(ctx, b, x.Sums(), filepath.Join(dir, filepath.FromSlash(a.Folder))); err != nil {
 		return err
 	}

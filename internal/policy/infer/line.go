@@ -22,7 +22,8 @@ func OfLine(ctx context.Context, b store.Bucket, line string) (System, error) {
 // accepted returns the system of an entry of a line.
 func accepted(ctx context.Context, b store.Bucket, line string, e lines.Entry) (System, error) {
 	s, err := Find(ctx, b, e.System.Run, strconv.Itoa(e.System.Epoch))
-	s.Line, s.Policies = line, e.System.Policies
+	s.Line = line
+	s.Policies = e.System.Policies
 
 	return s, err
 }

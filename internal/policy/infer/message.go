@@ -28,7 +28,8 @@ func (m message) instructs() bool { return slices.Contains([]string{"system", "d
 // view reads the user's message, which must be the last. It ignores earlier ones and instructions: the agents' own
 // prompts say all that they are told.
 func (q *chatRequest) view(s System) (agents.View, error) {
-	last, at := message{}, -1
+	last := message{}
+	at := -1
 	for i, raw := range q.Messages {
 		var m message
 		if err := json.Unmarshal(raw, &m); err != nil || m.Role == "" {
@@ -36,7 +37,8 @@ func (q *chatRequest) view(s System) (agents.View, error) {
 				`messages[%d]: expected {"role": …, "content": …}, not %s`, i, agents.Line(string(raw), 60))
 		}
 		if !m.instructs() {
-			last, at = m, i
+			last = m
+			at = i
 		}
 	}
 

@@ -61,7 +61,9 @@ func (x *Exported) tiny() bool {
 
 // adapters returns the lines on serving and merging adapters; none if there are no adapters.
 func (x *Exported) adapters() []string {
-	base, rank, modules := "", minRank, []string{}
+	base := ""
+	rank := minRank
+	modules := []string{}
 	for _, a := range x.Agents {
 		if a.Kind != domain.ArtifactLoRA {
 			continue

@@ -165,7 +165,8 @@ const example = `{"messages": [{"role": "user", "content": "Goal: …"}]}`
 
 // missed refuses a member that has no effect here if the answer would be wrong for whoever relies on it.
 func missed(name string, raw json.RawMessage) error {
-	ok, want := true, ""
+	ok := true
+	want := ""
 	switch name {
 	case "tool_choice", "function_call":
 		ok = slices.Contains([]string{`"none"`, `"auto"`}, string(raw))

@@ -187,11 +187,14 @@ func fail(w http.ResponseWriter, err error) {
 
 		switch fault.KindOf(err) {
 		case fault.Throttled:
-			refused.Status, refused.Code = http.StatusTooManyRequests, "rate_limit_exceeded"
+			refused.Status = http.StatusTooManyRequests
+			refused.Code = "rate_limit_exceeded"
 		case fault.Transient:
-			refused.Status, refused.Code = http.StatusServiceUnavailable, "policies_unavailable"
+			refused.Status = http.StatusServiceUnavailable
+			refused.Code = "policies_unavailable"
 		case fault.Invalid, fault.Refused:
-			refused.Status, refused.Code = http.StatusBadGateway, "policies_refused"
+			refused.Status = http.StatusBadGateway
+			refused.Code = "policies_refused"
 		}
 	}
 	if refused.Code == codeNoAction {

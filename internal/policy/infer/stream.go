@@ -46,7 +46,10 @@ func (a Answer) stream(w http.ResponseWriter, withUsage bool) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
 	for _, c := range chunks {
-		c.ID, c.Object, c.Created, c.Model = a.ID, "chat.completion.chunk", a.Created, a.Model
+		c.ID = a.ID
+		c.Object = "chat.completion.chunk"
+		c.Created = a.Created
+		c.Model = a.Model
 		raw, _ := json.Marshal(c) // texts and numbers always marshal
 		if _, err := fmt.Fprintf(w, "data: %s\n\n", raw); err != nil {
 			return // the client is gone

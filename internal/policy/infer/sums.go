@@ -24,7 +24,8 @@ func Sums(dir string) (int, error) {
 		return 0, fault.New(fault.Invalid, "write %s: %w", SumsFile, err)
 	}
 
-	n, w := 1, bufio.NewWriter(f)
+	n := 1
+	w := bufio.NewWriter(f)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(dir, path) // path is below dir
 		if err != nil || d.IsDir() || name == SumsFile {

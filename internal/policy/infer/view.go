@@ -81,7 +81,8 @@ func parseJSON(text string) (v agents.View, err error) {
 		return v, err
 	}
 
-	v.Goal, v.History = q.Goal, q.History
+	v.Goal = q.Goal
+	v.History = q.History
 	var list []element
 	switch {
 	case (q.Elements == nil) == (q.Observation == nil):
@@ -90,7 +91,8 @@ func parseJSON(text string) (v agents.View, err error) {
 		list = *q.Elements
 	default:
 		list = q.Observation.Elements
-		v.Observation.Width, v.Observation.Height = q.Observation.Width, q.Observation.Height
+		v.Observation.Width = q.Observation.Width
+		v.Observation.Height = q.Observation.Height
 	}
 
 	seen := map[int]bool{}
@@ -207,7 +209,8 @@ func parseElement(line string, place int, f domain.Family) (domain.Element, erro
 	var text string
 	e.Role, text, _ = strings.Cut(rest, " ")
 	if e.Text = text; agents.ElementLine(e) != line { // longer than a text may be: it holds more than the text
-		e.Text, e.State = "", []string{text}
+		e.Text = ""
+		e.State = []string{text}
 	}
 
 	return e, nil

@@ -211,7 +211,8 @@ func (l *Limiter) alone(m Limit, tokens int, request bool) time.Duration {
 	behind := now - float64(burst.Milliseconds())/float64(l.peers)
 	t.requests, t.tokens = math.Max(t.requests, behind), math.Max(t.tokens, behind)
 
-	wait, share := 0.0, float64(l.peers)
+	wait := 0.0
+	share := float64(l.peers)
 	if request && m.Requests > 0 {
 		wait = math.Max(wait, t.requests-now)
 	}

@@ -80,7 +80,8 @@ func check(out completion, model string) error {
 
 // silent returns a fault if the model refuses to give any of the answers, or calls a tool instead.
 func (c *Client) silent(out completion, model string) error {
-	refused, called := "", ""
+	refused := ""
+	called := ""
 	for _, ch := range out.choices {
 		filtered := ch.finish == string(openai.FinishReasonContentFilter)
 		if ch.content != "" || ch.refused+ch.called == "" && !filtered {
@@ -106,7 +107,8 @@ func (c *Client) response(out completion) chat.Response {
 		Thought: out.usage.thought,
 	}}
 
-	reasoned, scored := false, true
+	reasoned := false
+	scored := true
 	for _, ch := range out.choices {
 		thought, text := ch.parted()
 		reasoned = reasoned || thought != ""

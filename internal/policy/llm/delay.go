@@ -86,7 +86,8 @@ func durationOf(text string, without time.Duration) time.Duration {
 			unit, known = units[strings.TrimSuffix(name, "s")]
 		}
 		if name == "" && sum == 0 {
-			unit, known = without, true
+			unit = without
+			known = true
 		}
 		if !known || err != nil && n == 0 {
 			return sum

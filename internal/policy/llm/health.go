@@ -24,7 +24,8 @@ const maxHealth = 5 * time.Second
 
 // Ready returns a transient fault that names what is wrong if fewer servers than a quorum are healthy. 0 means all.
 func (p *Pool) Ready(ctx context.Context, quorum int) error {
-	healthy, wrong := 0, ""
+	healthy := 0
+	wrong := ""
 	states := p.Health(ctx)
 	for _, s := range states {
 		if s.OK {

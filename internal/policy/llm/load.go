@@ -34,7 +34,9 @@ func (p *Pool) Load(ctx context.Context, name string, quorum int) error {
 		err error
 	}
 
-	done, errs, loaded := make(chan result, n), make([]error, n), 0
+	done := make(chan result, n)
+	errs := make([]error, n)
+	loaded := 0
 	for i, s := range p.servers {
 		go func() { done <- result{i, s.client.Load(inner, name)} }()
 	}

@@ -116,7 +116,8 @@ func (p *Pool) first(ctx context.Context, model, prompt string, call func(*Clien
 	if err := failpoint.Hit("ask.policy"); err != nil {
 		return err
 	}
-	kind, after := fault.Transient, time.Duration(0)
+	kind := fault.Transient
+	after := time.Duration(0)
 	var reasons []string
 	for left := p.order(model, prompt); len(left) > 0; {
 		var s *member

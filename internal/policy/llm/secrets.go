@@ -161,7 +161,8 @@ var encoded = regexp.MustCompile(
 func read(text string, decode bool) plain {
 	out := plain{text: text, bytes: make([]byte, 0, len(text)), from: make([]int, 0, len(text)+1)}
 	for at := 0; at < len(text); {
-		size, value := 1, uint64(text[at])
+		size := 1
+		value := uint64(text[at])
 		if decode && strings.IndexByte(`%\&`, text[at]) >= 0 {
 			if places := encoded.FindStringSubmatchIndex(text[at:min(len(text), at+longestCode)]); places != nil {
 				size, value = places[1], codeIn(text[at:], places)

@@ -96,7 +96,8 @@ func channels(s string) (thought, answer string, ok bool) {
 	thought = s
 	if places := final.FindAllStringIndex(s, -1); len(places) > 0 {
 		last := places[len(places)-1]
-		thought, answer = s[:last[0]], s[last[1]:]
+		thought = s[:last[0]]
+		answer = s[last[1]:]
 	}
 	if end := ended.FindStringIndex(answer); end != nil {
 		answer = answer[:end[0]]

@@ -25,7 +25,8 @@ const (
 // with m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ).
 func (o *Adam) step(w, g []float32, lr float64) {
 	if o.M == nil {
-		o.M, o.V = make([]float32, len(w)), make([]float32, len(w))
+		o.M = make([]float32, len(w))
+		o.V = make([]float32, len(w))
 	}
 
 	o.T++

@@ -13,7 +13,8 @@ type transposed [][4][]float32
 // transposeWeights prepares the right-hand sides of the gradients of inputs in w and returns it. It has to run after
 // every change of the parameters.
 func (m *Model) transposeWeights(w transposed) transposed {
-	d, ff := m.Cfg.Dim, m.Cfg.FF
+	d := m.Cfg.Dim
+	ff := m.Cfg.FF
 	if w == nil {
 		w = make(transposed, m.Cfg.Layers)
 	}
@@ -47,13 +48,17 @@ func transpose(out, x []float32, rows, cols, ld, to int) []float32 {
 
 // backward adds the gradients of one pass to g. dhid holds dL/d(hidden states) of all rows.
 func (m *Model) backward(a *acts, w *gradWork, wt transposed, g view, seqs []*seq, dhid []float32) {
-	d, ff, rows := m.Cfg.Dim, m.Cfg.FF, a.rows
+	d := m.Cfg.Dim
+	ff := m.Cfg.FF
+	rows := a.rows
 	w.dx, w.dy = grow(w.dx, rows*d), grow(w.dy, rows*d)
 	clear(w.dx)
 
 	rmsNormBack(w.dx, dhid, a.x, m.v.norm, g.norm, a.rms, d)
 	for l := len(a.layers) - 1; l >= 0; l-- {
-		la, lw, lg := &a.layers[l], m.v.layers[l], g.layers[l]
+		la := &a.layers[l]
+		lw := m.v.layers[l]
+		lg := g.layers[l]
 
 		w.dup = grow(w.dup, rows*ff)
 		gemm(rows, ff, d, w.dx, d, 1, wt[l][3], ff, w.dup, ff, false)
@@ -110,8 +115,14 @@ func products(y, x, gain []float32) (s [4]float32) {
 		return s
 	}
 
-	y0, y1, y2, y3 := y[:d], y[d:][:d], y[2*d:][:d], y[3*d:][:d]
-	x0, x1, x2, x3 := x[:d], x[d:][:d], x[2*d:][:d], x[3*d:][:d]
+	y0 := y[:d]
+	y1 := y[d:][:d]
+	y2 := y[2*d:][:d]
+	y3 := y[3*d:][:d]
+	x0 := x[:d]
+	x1 := x[d:][:d]
+	x2 := x[2*d:][:d]
+	x3 := x[3*d:][:d]
 	var s0, s1, s2, s3 float32
 	for i, g := range gain {
 		s0 += y0[i] * g * x0[i]
@@ -126,7 +137,8 @@ func products(y, x, gain []float32) (s [4]float32) {
 // attentionBack adds to w.dqkv and to the gradients of the relation biases those through the attention of layer l; w.do
 // holds the gradient of its output.
 func (m *Model) attentionBack(a *acts, w *gradWork, lg layerView, l int, seqs []*seq) {
-	d, heads := m.Cfg.Dim, m.Cfg.Heads
+	d := m.Cfg.Dim
+	heads := m.Cfg.Heads
 	la := &a.layers[l]
 	var probs [4][]float32
 	var dbias [4][relAll]float32
@@ -140,12 +152,15 @@ func (m *Model) attentionBack(a *acts, w *gradWork, lg layerView, l int, seqs []
 			for g := range group {
 				h := first + g
 				probs[g] = la.probs[i*heads+h]
-				do, dv := w.do[row*d+h*headSize:], w.dqkv[row*3*d+2*d+h*headSize:]
+				do := w.do[row*d+h*headSize:]
+				dv := w.dqkv[row*3*d+2*d+h*headSize:]
 				w.vt = transpose(w.vt, la.qkv[row*3*d+2*d+h*headSize:], n, headSize, 3*d, lp)
 				w.dprobs[g] = grow(w.dprobs[g], n*lp)
 				for from := 0; from < n; from += causalRows {
-					rows, seen := min(causalRows, n-from), min(from+causalRows, n)
-					x, y := w.dprobs[g][from*lp:], do[from*d:]
+					rows := min(causalRows, n-from)
+					seen := min(from+causalRows, n)
+					x := w.dprobs[g][from*lp:]
+					y := do[from*d:]
 					gemm(rows, pad(seen, 16), headSize, y, d, 1, w.vt, lp, x, lp, false)
 					gemm(rows, headSize, n-from, probs[g][from*lp+from:], 1, lp, y, d, dv[from*3*d:], 3*d, true)
 				}
@@ -156,9 +171,11 @@ func (m *Model) attentionBack(a *acts, w *gradWork, lg layerView, l int, seqs []
 
 			for g := range group {
 				h := first + g
-				q, dq := la.qkv[row*3*d+h*headSize:], w.dqkv[row*3*d+h*headSize:]
+				q := la.qkv[row*3*d+h*headSize:]
+				dq := w.dqkv[row*3*d+h*headSize:]
 				for from := 0; from < n; from += causalRows {
-					rows, x := min(causalRows, n-from), w.dprobs[g][from*lp:]
+					rows := min(causalRows, n-from)
+					x := w.dprobs[g][from*lp:]
 					gemm(rows, headSize, from+rows, x, lp, 1, q[d:], 3*d, dq[from*3*d:], 3*d, true)
 					gemm(rows, headSize, n-from, x[from:], 1, lp, q[from*3*d:], 3*d, dq[from*3*d+d:], 3*d, true)
 				}
@@ -180,7 +197,9 @@ func (m *Model) attentionBack(a *acts, w *gradWork, lg layerView, l int, seqs []
 // through a softmax is dL/dsⱼ = pⱼ·(dL/dpⱼ − Σₖ pₖ·dL/dpₖ). Rows are lp values apart.
 func softmaxBack(dp, p [][]float32, rel []uint8, dbias [][relAll]float32, n, lp int) {
 	for i := range n {
-		at, end, row := i*lp, i*lp+i+1, rel[i*lp:i*lp+i+1]
+		at := i * lp
+		end := i*lp + i + 1
+		row := rel[i*lp : i*lp+i+1]
 		if len(dp) == 4 { // every sum is in order; four of them go on while one waits
 			softmaxBack4(
 				[4][]float32{dp[0][at:end], dp[1][at:end], dp[2][at:end], dp[3][at:end]},
@@ -211,8 +230,14 @@ func softmaxBack1(dp, p []float32, rel []uint8, dbias *[relAll]float32) {
 
 func softmaxBack4(dp, p [4][]float32, rel []uint8, dbias *[4][relAll]float32) {
 	n := len(rel)
-	d0, d1, d2, d3 := dp[0][:n], dp[1][:n], dp[2][:n], dp[3][:n]
-	p0, p1, p2, p3 := p[0][:n], p[1][:n], p[2][:n], p[3][:n]
+	d0 := dp[0][:n]
+	d1 := dp[1][:n]
+	d2 := dp[2][:n]
+	d3 := dp[3][:n]
+	p0 := p[0][:n]
+	p1 := p[1][:n]
+	p2 := p[2][:n]
+	p3 := p[3][:n]
 	var s0, s1, s2, s3 float32
 	for j := range n {
 		s0 += d0[j] * p0[j]
@@ -221,14 +246,23 @@ func softmaxBack4(dp, p [4][]float32, rel []uint8, dbias *[4][relAll]float32) {
 		s3 += d3[j] * p3[j]
 	}
 
-	b0, b1, b2, b3 := &dbias[0], &dbias[1], &dbias[2], &dbias[3]
+	b0 := &dbias[0]
+	b1 := &dbias[1]
+	b2 := &dbias[2]
+	b3 := &dbias[3]
 	for j, r := range rel {
-		g0, g1, g2, g3 := p0[j]*(d0[j]-s0), p1[j]*(d1[j]-s1), p2[j]*(d2[j]-s2), p3[j]*(d3[j]-s3)
+		g0 := p0[j] * (d0[j] - s0)
+		g1 := p1[j] * (d1[j] - s1)
+		g2 := p2[j] * (d2[j] - s2)
+		g3 := p3[j] * (d3[j] - s3)
 		b0[r] += g0
 		b1[r] += g1
 		b2[r] += g2
 		b3[r] += g3
-		d0[j], d1[j], d2[j], d3[j] = g0*attnScale, g1*attnScale, g2*attnScale, g3*attnScale
+		d0[j] = g0 * attnScale
+		d1[j] = g1 * attnScale
+		d2[j] = g2 * attnScale
+		d3[j] = g3 * attnScale
 	}
 }
 

@@ -31,7 +31,8 @@ var toldIndex = regexp.MustCompile(`"index": ?([0-9]+)[,} ]`)
 // noteTold records the element that the peer's action in the line that begins at first names by its index, unless the
 // screen or another peer has it already: an agent can name an element that it does not see when a peer told it.
 func (p *Prompt) noteTold(first int) {
-	from, end := int(p.Tokens[first].Start), int(p.Tokens[len(p.Tokens)-1].End)
+	from := int(p.Tokens[first].Start)
+	end := int(p.Tokens[len(p.Tokens)-1].End)
 	all := toldIndex.FindAllStringSubmatchIndex(p.Text[from:end], -1)
 	if len(all) == 0 {
 		return
@@ -75,7 +76,9 @@ func (p *Prompt) spans() (starts []int, ends map[int][]int) {
 }
 
 func (p *Prompt) findSpans() {
-	seen, starts, ends := map[string]bool{}, []int(nil), map[int][]int{}
+	seen := map[string]bool{}
+	starts := []int(nil)
+	ends := map[int][]int{}
 	for k, s := range p.words {
 		for n := 0; n < maxSpan && k+n < len(p.words); n++ {
 			e := p.words[k+n]
@@ -95,7 +98,8 @@ func (p *Prompt) findSpans() {
 		}
 	}
 
-	p.spanStarts, p.spanEnds = starts, ends
+	p.spanStarts = starts
+	p.spanEnds = ends
 }
 
 // surface returns the text of the words from s to e.

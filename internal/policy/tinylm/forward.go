@@ -108,7 +108,8 @@ func (a *acts) resize(cfg Config, rows, seqs int) {
 // after sequence, in a.hid. A row's bits depend on its own sequence only, neither on the batch nor on how many of its
 // rows were cached.
 func (m *Model) extend(a *acts, seqs []*seq, add [][]Token) {
-	d, rows := m.Cfg.Dim, 0
+	d := m.Cfg.Dim
+	rows := 0
 	for _, t := range add {
 		rows += len(t)
 	}
@@ -206,8 +207,11 @@ func rmsNorm(out, x, gain, rms []float32, d int) {
 //	a  = norm(x),   qkv = a·Wqkv,        o = attention(qkv)
 //	x2 = x + o·Wo,  up = relu(norm(x2)·Wup),  out = x2 + up·Wdown
 func (m *Model) layer(a *acts, l int, seqs []*seq, add [][]Token, out []float32) {
-	d, ff, rows := m.Cfg.Dim, m.Cfg.FF, a.rows
-	la, w := &a.layers[l], m.v.layers[l]
+	d := m.Cfg.Dim
+	ff := m.Cfg.FF
+	rows := a.rows
+	la := &a.layers[l]
+	w := m.v.layers[l]
 	rmsNorm(la.a, la.x, w.norm1, la.rms1, d)
 	gemm(rows, 3*d, d, la.a, d, 1, w.qkv, 3*d, la.qkv, 3*d, false)
 	m.attention(a, l, seqs, add)
@@ -232,10 +236,13 @@ func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 	bias := m.relBias(l)
 	row := 0
 	for i, s := range seqs {
-		n, total := len(add[i]), len(s.toks)
-		past, lp := total-n, pad(total, 16)
+		n := len(add[i])
+		total := len(s.toks)
+		past := total - n
+		lp := pad(total, 16)
 		for h := 0; h < m.Cfg.Heads; h++ {
-			kt, v := s.kt[l][h*headSize*s.cap:], s.v[l][h*s.cap*headSize:]
+			kt := s.kt[l][h*headSize*s.cap:]
+			v := s.v[l][h*s.cap*headSize:]
 			for r := 0; r < n; r++ {
 				src := la.qkv[(row+r)*3*d+h*headSize:]
 				for c := 0; c < headSize; c++ {
@@ -255,7 +262,8 @@ func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 
 			for from := 0; from < n; from += causalRows {
 				rows := min(causalRows, n-from)
-				seen, p := past+from+rows, probs[from*lp:]
+				seen := past + from + rows
+				p := probs[from*lp:]
 				at := row + from
 				gemm(rows, pad(seen, 16), headSize, la.qkv[at*3*d+h*headSize:], 3*d, 1, kt, s.cap, p, lp, false)
 				for r := range rows {
@@ -272,7 +280,8 @@ func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 
 // relBias returns the sum of the two relation tables: head × relAll.
 func (m *Model) relBias(l int) []float32 {
-	heads, v := m.Cfg.Heads, m.v.layers[l]
+	heads := m.Cfg.Heads
+	v := m.v.layers[l]
 	out := make([]float32, heads*relAll)
 	for h := 0; h < m.Cfg.Heads; h++ {
 		for p := 0; p < relPlaces; p++ {

@@ -199,10 +199,12 @@ func (p *Prompt) take(c *Choice, s step, pick int) Token {
 		t.Piece = uint8(pick + 2)
 	case headElem:
 		c.Elem = pick
-		t.Word, t.Col = p.Tokens[p.indexToken(pick)].Word, 2
+		t.Word = p.Tokens[p.indexToken(pick)].Word
+		t.Col = 2
 	case headStart:
 		c.Start = pick
-		t.Word, t.Col = p.Tokens[pick].Word, 3
+		t.Word = p.Tokens[pick].Word
+		t.Col = 3
 	case headEnd:
 		c.End = pick
 	}

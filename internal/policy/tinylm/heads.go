@@ -79,7 +79,8 @@ func logSoftmax(x []float64) {
 // dlogp(pick)/dscoreᵢ = [i = pick] − pᵢ it goes through the softmax, then through the head.
 func (m *Model) back(w *headWork, g view, h, dh, dhid []float32, st step, pick int, c float64) {
 	d := m.Cfg.Dim
-	dquery, sums := make([]float32, d), make([]float32, d)
+	dquery := make([]float32, d)
+	sums := make([]float32, d)
 	for i, cand := range st.cands {
 		dl := -math.Exp(w.logp[i])
 		if cand == pick {
@@ -96,7 +97,8 @@ func (m *Model) back(w *headWork, g view, h, dh, dhid []float32, st step, pick i
 		}
 
 		ds := float32(dl) * pointerScale
-		key, at := w.keys[i*d:(i+1)*d], w.gathered[i*d:(i+1)*d]
+		key := w.keys[i*d : (i+1)*d]
+		at := w.gathered[i*d : (i+1)*d]
 		addScaled(dquery, key, ds)
 		m.backKey(g, at, dhid[cand*d:(cand+1)*d], w.query, sums, st.head, ds)
 	}
@@ -128,7 +130,10 @@ func (m *Model) backKey(g view, at, dat, query, sums []float32, head int, ds flo
 func rowProducts(out, w []float32, ld int, y []float32) {
 	n := len(y)
 	for r := 0; r < len(out); r += 4 {
-		w0, w1, w2, w3 := w[r*ld:][:n], w[(r+1)*ld:][:n], w[(r+2)*ld:][:n], w[(r+3)*ld:][:n]
+		w0 := w[r*ld:][:n]
+		w1 := w[(r+1)*ld:][:n]
+		w2 := w[(r+2)*ld:][:n]
+		w3 := w[(r+3)*ld:][:n]
 		var s0, s1, s2, s3 float32
 		for k, v := range y {
 			s0 += v * w0[k]

@@ -87,7 +87,9 @@ func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []
 		ad = 1
 	}
 
-	pa, pb, pc := unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), unsafe.Pointer(&c[0])
+	pa := unsafe.Pointer(&a[0])
+	pb := unsafe.Pointer(&b[0])
+	pc := unsafe.Pointer(&c[0])
 	at := func(p unsafe.Pointer, i int) *float32 { return (*float32)(unsafe.Add(p, i*4)) }
 	i := 0
 	for ; i+6 <= m; i += 6 {

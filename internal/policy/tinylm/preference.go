@@ -14,7 +14,8 @@ type DPOStats struct {
 func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr float64, r preference.Rule) DPOStats {
 	per := make([]DPOStats, len(batch))
 	loss := t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
-		chosen, rejected := batch[i].Answers[0], batch[i].Answers[1]
+		chosen := batch[i].Answers[0]
+		rejected := batch[i].Answers[1]
 		tokens := preference.Answers{float64(chosen.Made()), float64(rejected.Made())}
 		l, margin, d := r.Pair(preference.Answers(lp), preference.Answers(ref[i]), tokens)
 		per[i].Margin = margin
@@ -22,12 +23,14 @@ func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr
 			per[i].Accuracy = 1
 		}
 
-		w, sft := weight[i], r.SFT(tokens[0])
+		w := weight[i]
+		sft := r.SFT(tokens[0])
 
 		return w * (l - sft*lp[0]), []float64{w * (d[0] - sft), w * d[1]}
 	})
 
-	s, n := DPOStats{Loss: loss}, float64(len(batch))
+	s := DPOStats{Loss: loss}
+	n := float64(len(batch))
 	for _, p := range per {
 		s.Margin += p.Margin / n
 		s.Accuracy += p.Accuracy / n

@@ -67,7 +67,8 @@ func (p *Policy) lookup(toks []Token) (*seq, int) {
 		}
 
 		if k > n {
-			best, n = s, k
+			best = s
+			n = k
 		}
 	}
 
@@ -178,7 +179,8 @@ func draw(logp []float64, s Sampling, rng *rand.Rand) int {
 	}
 
 	sort.SliceStable(order, func(a, b int) bool { return weight[order[a]] > weight[order[b]] })
-	keep, mass := 0, 0.0
+	keep := 0
+	mass := 0.0
 	for keep < len(order) {
 		mass += weight[order[keep]]
 		keep++

@@ -117,8 +117,10 @@ func ParsePrompt(text string) *Prompt { return parse(text, MaxTokens) }
 // parse tokenises the lines that begin before token limit.
 func parse(text string, limit int) *Prompt {
 	p := &Prompt{Text: text}
-	sec, secLine := SecOther, 0
-	inGoal, inHistory := map[uint64]bool{}, map[uint64]bool{}
+	sec := SecOther
+	secLine := 0
+	inGoal := map[uint64]bool{}
+	inHistory := map[uint64]bool{}
 	for off, lineNo := 0, int32(0); off < len(text) && len(p.Tokens) < limit; lineNo++ {
 		end := strings.IndexByte(text[off:], '\n')
 		if end < 0 {
@@ -188,8 +190,10 @@ func sectionOf(line string) (Section, bool) {
 func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, lineNo int32) {
 	col := 0
 	add := func(t Token) {
-		t.Sec, t.LineNo = sec, lineNo
-		t.Line, t.Col = uint8(min(secLine, maxLines-1)), uint8(min(col, maxCols-1))
+		t.Sec = sec
+		t.LineNo = lineNo
+		t.Line = uint8(min(secLine, maxLines-1))
+		t.Col = uint8(min(col, maxCols-1))
 		t.Pos = int32(len(p.Tokens))
 		p.Tokens = append(p.Tokens, t)
 		col++
@@ -210,7 +214,8 @@ func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, li
 			continue
 		}
 
-		j, last := i, i
+		j := i
+		last := i
 		for j < end {
 			r, n := utf8.DecodeRuneInString(text[j:])
 			if !wordRune(r) && !joinRune(r) {
@@ -233,12 +238,17 @@ func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, li
 // elements: the number of a peer, of a step, and of what is left out. Otherwise agent 1 would share its word with
 // element 1.
 func (p *Prompt) nameNumbers(first int, line string) {
-	from, to, kind := first, first+1, "step"
+	from := first
+	to := first + 1
+	kind := "step"
 	switch {
 	case strings.HasPrefix(line, PrefixPeer):
-		from, to, kind = first+1, first+2, "agent"
+		from = first + 1
+		to = first + 2
+		kind = "agent"
 	case strings.HasPrefix(line, PrefixLeftOut):
-		to, kind = len(p.Tokens), "left"
+		to = len(p.Tokens)
+		kind = "left"
 	case p.Tokens[first].Sec != SecHistory:
 		return
 	}

@@ -85,7 +85,8 @@ func (t *Trainer) step(batch []Example, lr float64, coeff coefficients) float64 
 
 	t.wt = t.M.transposeWeights(t.wt)
 	t.parallel(n, func(i int) {
-		lo, hi := i*shardSize, min((i+1)*shardSize, len(batch))
+		lo := i * shardSize
+		hi := min((i+1)*shardSize, len(batch))
 		t.shards[i].run(t.M, t.wt, batch[lo:hi], func(j int, lp []float64) (float64, []float64) {
 			loss, dl := coeff(lo+j, lp)
 			for k := range dl {
@@ -151,7 +152,8 @@ func (s *shard) run(m *Model, wt transposed, batch []Example, coeff coefficients
 // the decisions of the examples.
 func (s *shard) forward(m *Model, batch []Example) ([]*seq, [][]decision) {
 	s.seqs = append(s.seqs, make([]*seq, max(0, len(batch)-len(s.seqs)))...)
-	seqs, add := s.seqs[:len(batch)], make([][]Token, len(batch))
+	seqs := s.seqs[:len(batch)]
+	add := make([][]Token, len(batch))
 	ds := make([][]decision, len(batch))
 	for i, e := range batch {
 		add[i], ds[i] = e.tokens()
@@ -184,7 +186,8 @@ func (m *Model) LogProbs(batch []Example, workers int) [][]float64 {
 	n := (len(batch) + shardSize - 1) / shardSize
 	t.parallel(n, func(i int) {
 		var s shard
-		lo, hi := i*shardSize, min((i+1)*shardSize, len(batch))
+		lo := i * shardSize
+		hi := min((i+1)*shardSize, len(batch))
 		s.forward(m, batch[lo:hi])
 		copy(out[lo:], s.logp)
 	})
@@ -196,7 +199,8 @@ func (m *Model) LogProbs(batch []Example, workers int) [][]float64 {
 // every example (docs/method.md). Nil weights are all 1. It returns L before the step.
 func (t *Trainer) SFTStep(batch []Example, weight []float64, lr float64) float64 {
 	return t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
-		w, dl := 1.0, make([]float64, len(lp))
+		w := 1.0
+		dl := make([]float64, len(lp))
 		if weight != nil {
 			w = weight[i]
 		}

@@ -121,7 +121,8 @@ func stopList(v any) ([]string, error) {
 
 // completion renders the answer of the OpenAI API.
 func (q chatRequest) completion(outs []tinylm.Output, used tinylm.Counts, stops []string) map[string]any {
-	choices, written := make([]map[string]any, len(outs)), 0
+	choices := make([]map[string]any, len(outs))
+	written := 0
 	for i, o := range outs {
 		steps, text, reason := q.cut(o, stops)
 		written += len(steps)
@@ -153,9 +154,13 @@ func (q chatRequest) completion(outs []tinylm.Output, used tinylm.Counts, stops 
 
 // cut cuts an answer by max_tokens and by stop. A token is one choice of the grammar.
 func (q chatRequest) cut(o tinylm.Output, stops []string) (steps []tinylm.StepProb, text, reason string) {
-	steps, text, reason = o.Steps, o.Text, "stop"
+	steps = o.Steps
+	text = o.Text
+	reason = "stop"
 	if n := or(q.MaxTokens, 0); n > 0 && n < len(steps) {
-		steps, text, reason = steps[:n], "", "length"
+		steps = steps[:n]
+		text = ""
+		reason = "length"
 		for _, st := range steps {
 			text += st.Text
 		}

@@ -36,7 +36,8 @@ func scores(m *tinylm.Model, prompt string, answers []string) []serving.Score {
 	var at []int // the answer of each choice of e
 	for i, a := range answers {
 		if c, err := p.Parse(a); err == nil {
-			e.Answers, at = append(e.Answers, c), append(at, i)
+			e.Answers = append(e.Answers, c)
+			at = append(at, i)
 		} else {
 			out[i] = serving.NewScore(math.Inf(-1), 0)
 		}

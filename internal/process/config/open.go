@@ -14,7 +14,9 @@ func (e Endpoints) OpenStore() (*store.S3, error) {
 			"AWS's programs", EnvAccess, EnvSecret)
 	}
 	if c.Access != "" {
-		access, secret, token := Live(EnvAccess, c.Access), Live(EnvSecret, c.Secret), Live(EnvToken, c.Token)
+		access := Live(EnvAccess, c.Access)
+		secret := Live(EnvSecret, c.Secret)
+		token := Live(EnvToken, c.Token)
 		c.Keys = func() (string, string, string) { return access(), secret(), token() }
 	}
 

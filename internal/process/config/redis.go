@@ -68,21 +68,29 @@ type redisAddress struct {
 // open returns a client, which makes no request.
 func (a redisAddress) open(keys func() (user, password string)) redis.UniversalClient {
 	if o := a.cluster; o != nil {
-		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
-		o.MaxRetries, o.DialerRetries = -1, 1
+		o.DialTimeout = redisTimeout
+		o.ReadTimeout = redisTimeout
+		o.WriteTimeout = redisTimeout
+		o.MaxRetries = -1
+		o.DialerRetries = 1
 		o.CredentialsProvider = keys
 
 		return redis.NewClusterClient(o)
 	}
 	if o := a.sentinels; o != nil {
-		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
-		o.MaxRetries, o.DialerRetries = -1, 1
+		o.DialTimeout = redisTimeout
+		o.ReadTimeout = redisTimeout
+		o.WriteTimeout = redisTimeout
+		o.MaxRetries = -1
+		o.DialerRetries = 1
 		o.CredentialsProvider = keys
 
 		return redis.NewFailoverClient(o)
 	}
 	o := a.one
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
+	o.DialTimeout = redisTimeout
+	o.ReadTimeout = redisTimeout
+	o.WriteTimeout = redisTimeout
 	o.MaxRetries = -1
 	o.CredentialsProvider = keys
 
@@ -107,11 +115,13 @@ func parseRedis(addr string) (a redisAddress, err error) {
 	switch kind {
 	case "":
 		if a.one, err = redis.ParseURL(addr); err == nil {
-			a.user, a.password = a.one.Username, a.one.Password
+			a.user = a.one.Username
+			a.password = a.one.Password
 		}
 	case "cluster":
 		if a.cluster, err = redis.ParseClusterURL(u.String()); err == nil {
-			a.user, a.password = a.cluster.Username, a.cluster.Password
+			a.user = a.cluster.Username
+			a.password = a.cluster.Password
 			anyName(a.cluster.TLSConfig)
 		}
 		if strings.Trim(u.Path, "/") != "" {
@@ -119,7 +129,8 @@ func parseRedis(addr string) (a redisAddress, err error) {
 		}
 	case "sentinel":
 		if a.sentinels, err = redis.ParseFailoverURL(u.String()); err == nil {
-			a.user, a.password = a.sentinels.Username, a.sentinels.Password
+			a.user = a.sentinels.Username
+			a.password = a.sentinels.Password
 			anyName(a.sentinels.TLSConfig)
 			if a.sentinels.MasterName == "" {
 				return a, errors.New("it must name the master that the sentinels watch, as master_name")

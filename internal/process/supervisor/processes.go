@@ -118,7 +118,8 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 		}
 		cmd.Env = append(cmd.Env, "TMPDIR="+u.tmp)
 	}
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout = log
+	cmd.Stderr = log
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
@@ -220,7 +221,8 @@ func (s *Supervisor) watch(ctx context.Context, u unit, r *running) error {
 		case ctx.Err() != nil:
 			return nil
 		case err == nil && told:
-			failed, told = 0, false
+			failed = 0
+			told = false
 			s.problem(u.name, "")
 		case err != nil:
 			told = true

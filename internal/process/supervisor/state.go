@@ -177,7 +177,8 @@ func Endpoints(data string) (config.Endpoints, error) {
 
 	e.Temporal, e.UI, e.View = st.Services[Temporal].Addr, st.UI, st.Services[Viewer].Addr
 	if !st.Services[Temporal].External {
-		e.TemporalKey, e.TemporalTLS = "", config.TLS{}
+		e.TemporalKey = ""
+		e.TemporalTLS = config.TLS{}
 	}
 	if st.Services[S3].External {
 		e.SetStore(st.Services[S3].Addr)

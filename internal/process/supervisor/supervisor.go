@@ -127,7 +127,8 @@ func (s *Supervisor) start(ctx context.Context) error {
 		return err
 	}
 	if sec.Redis != s.o.External.Redis || sec.Policy != s.o.External.Policy {
-		sec.Redis, sec.Policy = s.o.External.Redis, s.o.External.Policy
+		sec.Redis = s.o.External.Redis
+		sec.Policy = s.o.External.Policy
 		if err := s.keepSecrets(sec); err != nil {
 			return err
 		}

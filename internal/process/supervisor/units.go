@@ -103,7 +103,8 @@ func (p *planning) add(external string, u unit) string {
 }
 
 func (p *planning) temporal() {
-	addr, ui := p.at(portTemporal), p.at(portUI)
+	addr := p.at(portTemporal)
+	ui := p.at(portUI)
 	viewer := cmp.Or(p.o.External.View, "http://"+p.at(portViewer))
 	p.ends.Temporal = p.add(p.o.External.Temporal, unit{
 		name: Temporal, addr: addr, path: p.services, health: temporalHealth(addr),
@@ -113,13 +114,16 @@ func (p *planning) temporal() {
 		},
 	})
 	if p.o.External.Temporal == "" {
-		p.ends.UI, p.ends.TemporalKey, p.ends.TemporalTLS = "http://"+ui, "", config.TLS{}
+		p.ends.UI = "http://" + ui
+		p.ends.TemporalKey = ""
+		p.ends.TemporalTLS = config.TLS{}
 	}
 	p.state.UI = p.ends.UI
 }
 
 func (p *planning) store() {
-	x, addr := p.o.External, p.at(portS3)
+	x := p.o.External
+	addr := p.at(portS3)
 	if x.Store.Endpoint == "" {
 		p.ends.SetLocalStore(addr, p.secrets.Access, p.secrets.Secret)
 	}

@@ -144,8 +144,10 @@ func (c *collector) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.objects, c.trashed = make(map[string]store.Aged, len(all)), map[string][]store.Aged{}
-	c.runs, c.report.Runs = map[string]*run{}, []string{}
+	c.objects = make(map[string]store.Aged, len(all))
+	c.trashed = map[string][]store.Aged{}
+	c.runs = map[string]*run{}
+	c.report.Runs = []string{}
 	for _, o := range all {
 		if key, _, ok := store.TrashOf(o.Key); ok {
 			c.trashed[key] = append(c.trashed[key], o)

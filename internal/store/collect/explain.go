@@ -26,7 +26,8 @@ func (c *collector) explain(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	blobs, unfinished := 0, 0
+	blobs := 0
+	unfinished := 0
 	for _, key := range c.order {
 		if store.IsBlob(key) {
 			blobs++

@@ -24,7 +24,8 @@ const parallel = 16
 
 // mark finds everything that the manifests kept for their own sake refer to, directly or not.
 func (c *collector) mark(ctx context.Context) error {
-	c.kept, c.named = map[string]bool{}, map[string]bool{}
+	c.kept = map[string]bool{}
+	c.named = map[string]bool{}
 	for _, name := range sorted(c.runs) {
 		if err := c.retention(ctx, c.runs[name]); err != nil {
 			return err

@@ -24,7 +24,8 @@ const refsPrefix = "gc/refs/"
 // refsKey names a run's object by everything that determines its content: a run of the same name, a restored run, and a
 // program that finds other references get another key.
 func (c *collector) refsKey(r *run) string {
-	begin, end := c.objects[runs.Run(r.name).Spec().Key], c.objects[runs.Run(r.name).End().Key]
+	begin := c.objects[runs.Run(r.name).Spec().Key]
+	end := c.objects[runs.Run(r.name).End().Key]
 	follows := runs.Digest([]any{verify.ReferencesVersion, begin.Size, begin.Written, end.Size, end.Written})
 
 	return fmt.Sprintf("%s%s/%s.json", refsPrefix, r.name, follows[:16])

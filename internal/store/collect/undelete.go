@@ -57,7 +57,8 @@ func Recover(ctx context.Context, b store.Keeper, who string, name runs.Run, key
 
 // undelete takes a run back. The mark stays until the run is whole, so that no process uses the run or takes its name.
 func (r *rescue) undelete(ctx context.Context, name runs.Run, d runs.Decision) error {
-	spec, marked := name.Spec().Key, name.Deleted()
+	spec := name.Spec().Key
+	marked := name.Deleted()
 	there, err := name.Spec().Exists(ctx, r.b)
 	if err != nil {
 		return err
@@ -124,7 +125,8 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 	if err != nil {
 		return nil, err
 	}
-	specs, ends := []int{}, []int{} // collections that removed specifications, and marks last
+	specs := []int{}
+	ends := []int{} // collections that removed specifications, and marks last
 	for _, o := range copies {
 		switch key, n, _ := store.TrashOf(o.Key); key {
 		case name.Spec().Key:
@@ -134,7 +136,8 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 		}
 	}
 	slices.Sort(ends)
-	after, until := 0, int(^uint(0)>>1)
+	after := 0
+	until := int(^uint(0) >> 1)
 	newest := until
 	if !exists && len(specs) > 0 {
 		newest = slices.Max(specs)

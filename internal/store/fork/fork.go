@@ -83,7 +83,8 @@ func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spe
 		return f, err
 	}
 	if len(values) > 0 || len(r.Cells) > 0 {
-		f.Origin.Values, f.Origin.Cells = values, r.Cells
+		f.Origin.Values = values
+		f.Origin.Cells = r.Cells
 		f.changes = []runs.Change{{
 			Who: r.Who, Why: r.Why, At: r.At, Verb: runs.VerbFork, Values: values, Cells: r.Cells,
 		}}
@@ -151,7 +152,9 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 			runs.Digest(begun.Cells) == runs.Digest(f.Origin.Cells) {
 			f.Origin = begun
 			for i := range f.changes {
-				f.changes[i].Who, f.changes[i].Why, f.changes[i].At = begun.Who, begun.Why, begun.At
+				f.changes[i].Who = begun.Who
+				f.changes[i].Why = begun.Why
+				f.changes[i].At = begun.At
 			}
 
 			return nil

@@ -26,7 +26,9 @@ func (f *Fork) relabel(ctx context.Context, b store.Bucket, committed int) error
 		return fault.New(fault.Invalid, "other values change the labels, pairs or episodes of epoch %d, too: "+
 			"change labels in a fork of their own", epoch)
 	}
-	f.Whole, f.From, f.labels = f.Origin.Epoch, spec.StepUpdate, map[int]runs.Credits{}
+	f.Whole = f.Origin.Epoch
+	f.From = spec.StepUpdate
+	f.labels = map[int]runs.Credits{}
 	for _, c := range f.Origin.Cells {
 		if err := f.relabelCell(ctx, b, epoch, c); err != nil {
 			return err

@@ -26,7 +26,8 @@ func (f *Fork) compare(ctx context.Context, b store.Bucket, committed int) error
 		return fault.New(fault.Invalid, "epochs: expected at least %d, which the fork shares, not %d",
 			f.Origin.Epoch, mine.Epochs)
 	}
-	f.Whole, f.Tests = f.Origin.Epoch, true
+	f.Whole = f.Origin.Epoch
+	f.Tests = true
 	from := runs.Run(f.Origin.Run)
 	for epoch := f.Origin.Epoch + 1; epoch <= min(committed, mine.Epochs); epoch++ {
 		theirs, err := from.At(ctx, b, epoch)
@@ -40,7 +41,8 @@ func (f *Fork) compare(ctx context.Context, b store.Bucket, committed int) error
 
 			break
 		}
-		f.Whole, f.From = epoch, 0
+		f.Whole = epoch
+		f.From = 0
 	}
 
 	atEnd, err := f.atEnd(ctx, b)
@@ -80,7 +82,8 @@ func (f *Fork) atEnd(ctx context.Context, b store.Bucket) (spec.Spec, error) {
 func (f *Fork) onlySlots(mine, theirs spec.Spec, changed []string) {
 	others := slices.DeleteFunc(slices.Clone(changed), func(key string) bool { return key == "slots" })
 	if step := first(mine, others); step > spec.StepPlan && len(others) < len(changed) {
-		f.From, f.slots = min(step, spec.StepUpdate), min(mine.Slots, theirs.Slots)
+		f.From = min(step, spec.StepUpdate)
+		f.slots = min(mine.Slots, theirs.Slots)
 	}
 }
 

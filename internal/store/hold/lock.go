@@ -98,7 +98,8 @@ func (l *Lock) take(ctx context.Context) error {
 		if !mine {
 			continue
 		}
-		l.Number, l.newest = newest+1, newest+1
+		l.Number = newest + 1
+		l.newest = newest + 1
 		l.server, err = l.b.Written(ctx, entryKey(l.Number))
 		l.began = time.Now()
 

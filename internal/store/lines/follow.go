@@ -23,7 +23,8 @@ func (l Line) Follow(
 			}
 			switch {
 			case err == nil:
-				now, said = e.System, ""
+				now = e.System
+				said = ""
 				told(e, nil)
 			case ctx.Err() == nil && err.Error() != said:
 				said = err.Error()

@@ -176,7 +176,8 @@ func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after 
 	for _, old := range slices.Backward(all) {
 		accepted := old.Verb != Reject
 		if accepted && (old.Number == to || to == 0 && runs.Digest(old.System) != runs.Digest(now.System)) {
-			old.Verb, old.Again = Rollback, old.Number
+			old.Verb = Rollback
+			old.Again = old.Number
 
 			return old, len(all), nil
 		}
@@ -190,7 +191,8 @@ func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after 
 // Find returns a system of a run in the form that a line accepts: the system of an epoch or, if epoch is −1, the best
 // on val of a run that has ended and otherwise the newest. It returns an invalid fault if the run has no such epoch.
 func Find(ctx context.Context, b store.Bucket, run string, epoch int) (System, error) {
-	x, r := System{Run: run, Epoch: epoch}, runs.Run(run)
+	x := System{Run: run, Epoch: epoch}
+	r := runs.Run(run)
 	s, err := r.Current(ctx, b)
 	if err != nil {
 		return x, err

@@ -233,13 +233,15 @@ func (r Run) at(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, erro
 	if err != nil {
 		return s, err
 	}
-	counts, begun := 0, true
+	counts := 0
+	begun := true
 	if epoch > 0 {
 		made, there, err := r.Made(epoch).Sure(ctx, b)
 		if err != nil {
 			return s, err
 		}
-		counts, begun = made.Changes, there
+		counts = made.Changes
+		begun = there
 	}
 	all, err := r.Changes(ctx, b, 0, counts)
 	if err != nil {

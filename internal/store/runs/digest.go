@@ -33,7 +33,8 @@ func StepsDigest(steps []Step) string {
 	for _, s := range steps {
 		d := stepDigest{Observation: s.ObservationDigest, Executed: s.Decision.Executed}
 		for _, c := range s.Decision.Cells {
-			d.Prompts, d.Texts = append(d.Prompts, Digest(c.Prompt)), append(d.Texts, c.Text)
+			d.Prompts = append(d.Prompts, Digest(c.Prompt))
+			d.Texts = append(d.Texts, c.Text)
 		}
 		all = append(all, d)
 	}

@@ -84,7 +84,8 @@ func (s EvalStep) Reading() Reading {
 		if !ok || c.Round != b.Round+1 {
 			continue
 		}
-		was, is := slices.Contains(s.Right, b.Canonical), slices.Contains(s.Right, c.Canonical)
+		was := slices.Contains(s.Right, b.Canonical)
+		is := slices.Contains(s.Right, c.Canonical)
 		switch {
 		case was && is:
 			out.RightRight++

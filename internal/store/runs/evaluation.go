@@ -101,7 +101,9 @@ func NewRecorded(system, split, rate, decoding string, tasks []domain.Outcome) R
 		r.Metrics[name] = figure(tasks)
 	}
 	main := r.Metrics[rate]
-	r.Rate, r.Low, r.High = main.Micro, main.Low, main.High
+	r.Rate = main.Micro
+	r.Low = main.Low
+	r.High = main.High
 
 	return r
 }

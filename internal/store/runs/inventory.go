@@ -19,7 +19,8 @@ type Inventory struct {
 
 // Digest identifies what is offered, regardless of the environment's name and title.
 func (i Inventory) Digest() string {
-	i.Environment, i.Title = "", ""
+	i.Environment = ""
+	i.Title = ""
 
 	return Digest(i)
 }

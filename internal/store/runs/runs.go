@@ -57,13 +57,16 @@ type End struct {
 
 // BestOnVal describes how good an epoch is on val among all epochs, including the base, by the curve of val.
 func BestOnVal(epoch int, curve []EvalPoint) string {
-	rate, base, measured := 0.0, 0.0, false
+	rate := 0.0
+	base := 0.0
+	measured := false
 	for _, p := range curve {
 		switch p.At {
 		case epoch:
 			rate = p.Rate
 		case 0:
-			base, measured = p.Rate, true
+			base = p.Rate
+			measured = true
 		}
 	}
 	switch {

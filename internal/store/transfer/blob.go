@@ -41,7 +41,8 @@ func (t *transfer) blob(ctx context.Context, key string) (written bool, size int
 
 // follow reads and verifies a blob, and queues what it refers to: a policy of several files refers to these.
 func (t *transfer) follow(ctx context.Context, b store.Bucket, key string) error {
-	sum, beginning := strings.TrimPrefix(key, store.BlobPrefix), make([]byte, 16)
+	sum := strings.TrimPrefix(key, store.BlobPrefix)
+	beginning := make([]byte, 16)
 	if err := store.StreamBlob(ctx, b, sum, func(r io.Reader) error {
 		n, err := io.ReadFull(r, beginning)
 		beginning = beginning[:n]

@@ -47,7 +47,10 @@ func (v *validator) epoch(e runs.Epoch) error {
 		return err
 	}
 	defer parts.Close()
-	parts.Parent, parts.Topology, parts.Slots, parts.Kept = v.digest, topology, slots.Slots, e.Kept
+	parts.Parent = v.digest
+	parts.Topology = topology
+	parts.Slots = slots.Slots
+	parts.Kept = e.Kept
 	if err := v.slots(e, parts); err != nil {
 		return err
 	}
@@ -68,7 +71,9 @@ func (v *validator) epoch(e runs.Epoch) error {
 	if e.Kept != "" && !same(e.System, v.system) {
 		v.say(key, "kept the system that its updates began with but names another one")
 	}
-	v.before, v.system, v.digest = v.system, e.System, e.Digest
+	v.before = v.system
+	v.system = e.System
+	v.digest = e.Digest
 
 	return nil
 }
@@ -196,7 +201,8 @@ func (v *validator) dataset(ctx context.Context, key string, want []fingerprint)
 	if err != nil {
 		return "", err
 	}
-	n, wrong := 0, -1
+	n := 0
+	wrong := -1
 	err = runs.EachPair(ctx, v.b, d.Body, func(p domain.Pair) error {
 		if wrong < 0 && n < len(want) && want[n] != printOf(p) {
 			wrong = n

@@ -196,10 +196,12 @@ func (c *checker) unread() []string {
 // report compares references with the objects that were read. The listed objects are those that should exist.
 func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
 	used := make(map[string]bool, len(c.refs))
-	gone, missing := map[string]bool{}, map[string]bool{}
+	gone := map[string]bool{}
+	missing := map[string]bool{}
 	copied := make(map[[sha256.Size]byte]bool, len(c.refs)) // references to a fork's copy also count for the original
 	for _, r := range c.refs {
-		used[r.key], copied[r.sum] = true, true
+		used[r.key] = true
+		copied[r.sum] = true
 		switch o, ok := c.objects[r.key]; {
 		case (!ok || o.missing) && retired[strings.TrimPrefix(r.key, store.BlobPrefix)]:
 			gone[r.key] = true
@@ -222,7 +224,8 @@ func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
 	}
 	for _, o := range c.objects {
 		if !o.missing {
-			out.Objects, out.Bytes = out.Objects+1, out.Bytes+o.size
+			out.Objects++
+			out.Bytes = out.Bytes + o.size
 		}
 	}
 	slices.SortFunc(c.problems, func(x, y Problem) int { return strings.Compare(x.String(), y.String()) })

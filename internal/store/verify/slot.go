@@ -73,7 +73,8 @@ func (v *validator) slot(e runs.Epoch, r runs.SlotRefs, p slotParts, parts *runs
 
 // attempts checks that one attempt at a slot is not void. Failed ones that a person had played again do not count.
 func (v *validator) attempts(attempts []runs.Episode, r runs.SlotRefs) {
-	episodes, last := 0, 0
+	episodes := 0
+	last := 0
 	for _, a := range attempts {
 		last = max(last, a.Attempt)
 	}

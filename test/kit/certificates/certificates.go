@@ -38,9 +38,11 @@ func Issue(t testing.TB, dir, name string, ca *tls.Certificate) (pair tls.Certif
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
-	parent, by := template, any(private)
+	parent := template
+	by := any(private)
 	if ca != nil {
-		parent, by = ca.Leaf, ca.PrivateKey
+		parent = ca.Leaf
+		by = ca.PrivateKey
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &private.PublicKey, by)
 	if err != nil {

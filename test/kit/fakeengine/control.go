@@ -11,7 +11,8 @@ func (e *Engine) Restart() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
-	e.adapters, e.asleep = nil, false
+	e.adapters = nil
+	e.asleep = false
 }
 
 // Down sets whether every connection breaks off.

@@ -133,9 +133,14 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *Engine) route(r *http.Request, body []byte) (int, []byte) {
-	path, lora, sleep, wake := r.URL.Path, "/v1", "/sleep", "/wake_up"
+	path := r.URL.Path
+	lora := "/v1"
+	sleep := "/sleep"
+	wake := "/wake_up"
 	if e.SGLang {
-		lora, sleep, wake = "", "/release_memory_occupation", "/resume_memory_occupation"
+		lora = ""
+		sleep = "/release_memory_occupation"
+		wake = "/resume_memory_occupation"
 	}
 
 	if e.Key != "" && r.Header.Get("Authorization") != "Bearer "+e.Key && path != "/health" {
@@ -230,10 +235,12 @@ func (e *Engine) chat(body []byte) (int, []byte) {
 
 	e.mu.Lock()
 	e.bodies = append(e.bodies, body)
-	slow, answer := e.slow, e.Answer
+	slow := e.slow
+	answer := e.Answer
 	var f *failure
 	if len(e.mute) > 0 {
-		f, e.mute = &e.mute[0], e.mute[1:]
+		f = &e.mute[0]
+		e.mute = e.mute[1:]
 	}
 	e.mu.Unlock()
 

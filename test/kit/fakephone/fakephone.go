@@ -192,7 +192,8 @@ func (p *Phone) Break() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	p.dead, p.broken = openenv.CodeADB, true
+	p.dead = openenv.CodeADB
+	p.broken = true
 }
 
 func (p *Phone) ready(w http.ResponseWriter, _ *http.Request) {
@@ -200,7 +201,8 @@ func (p *Phone) ready(w http.ResponseWriter, _ *http.Request) {
 	defer p.mu.Unlock()
 
 	p.counts.Asked++
-	level, busy := "ready", 0.0
+	level := "ready"
+	busy := 0.0
 	switch {
 	case p.booting:
 		level = "busy"
@@ -290,7 +292,9 @@ func (p *Phone) vanish() {
 // expire ends the lease without tearing its episode down. Callers hold mu.
 func (p *Phone) expire() {
 	p.generation++
-	p.leased, p.episode, p.busySince = false, nil, time.Time{}
+	p.leased = false
+	p.episode = nil
+	p.busySince = time.Time{}
 }
 
 func (p *Phone) chance(share float64) bool { return share > 0 && p.rng.Float64() < share }

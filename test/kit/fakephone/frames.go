@@ -79,14 +79,17 @@ func (p *Phone) reset(data json.RawMessage, lease *int) (any, *openenv.Error) {
 
 	p.tearDown()
 	p.generation++
-	*lease, p.leased = p.generation, true
+	*lease = p.generation
+	p.leased = true
 	if refusal := p.failSetup(q.Task); refusal != nil {
 		return nil, refusal
 	}
 
 	p.episode = &Truth{Task: q.Task, Seed: q.Seed, Generation: p.generation}
 	p.truths = append(p.truths, p.episode)
-	p.at, p.steps, p.budget = 0, 0, q.MaxSteps
+	p.at = 0
+	p.steps = 0
+	p.budget = q.MaxSteps
 	p.buttons, p.want = Screen(p.tasks[at], q.Seed)
 
 	return p.observe("", false, false), nil
@@ -139,7 +142,8 @@ func (p *Phone) step(data json.RawMessage, own *int) (any, *openenv.Error) {
 	}
 
 	if wait := p.duration(); wait > 0 {
-		p.busySince, p.owner = time.Now(), lease
+		p.busySince = time.Now()
+		p.owner = lease
 		p.mu.Unlock()
 		time.Sleep(wait) // The device acts afterwards, even if no caller waits any more.
 		p.mu.Lock()

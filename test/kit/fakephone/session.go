@@ -80,7 +80,8 @@ func (p *Phone) answer(raw []byte, lease *int) (answer []byte, ok bool) {
 		refusal = refuse(openenv.CodeType, "")
 	}
 	if refusal != nil {
-		kind, data = "error", refusal
+		kind = "error"
+		data = refusal
 	}
 
 	answer, _ = json.Marshal(map[string]any{"type": kind, "data": data})

@@ -40,7 +40,8 @@ func (g Graduate) Complete(ctx context.Context, q chat.Request) (chat.Response, 
 		text, err := Render(domain.Action{Type: domain.ActionClick}.At(i))
 		out := chat.Response{Usage: domain.Usage{Prompt: 1, Answer: 1}}
 		for range max(q.N, 1) {
-			out.Texts, out.LogProbs = append(out.Texts, text), append(out.LogProbs, -0.1)
+			out.Texts = append(out.Texts, text)
+			out.LogProbs = append(out.LogProbs, -0.1)
 		}
 
 		return out, err

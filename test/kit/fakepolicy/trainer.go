@@ -25,7 +25,8 @@ type Trainer struct {
 // Train writes a policy of a few bytes.
 func (t Trainer) Train(ctx context.Context, j trainer.Job, say trainer.Progress) (trainer.Result, error) {
 	id := j.ID
-	j.ID, j.Workers = "", 0
+	j.ID = ""
+	j.Workers = 0
 	raw, err := json.Marshal(j)
 	if err != nil {
 		return trainer.Result{}, err
@@ -51,7 +52,8 @@ func (t Trainer) Train(ctx context.Context, j trainer.Job, say trainer.Progress)
 		say(p)
 	}
 	ref, err := store.PutBlob(ctx, t.Bucket, []byte("policy "+state))
-	out.Digest, out.TensorDigest = ref.SHA256, ref.SHA256
+	out.Digest = ref.SHA256
+	out.TensorDigest = ref.SHA256
 
 	return out, err
 }

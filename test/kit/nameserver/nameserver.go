@@ -49,7 +49,9 @@ func answer(question []byte, addresses map[string]string) ([]byte, error) {
 	if err := m.Unpack(question); err != nil {
 		return nil, err
 	}
-	m.Response, m.Authoritative, m.Additionals = true, true, nil
+	m.Response = true
+	m.Authoritative = true
+	m.Additionals = nil
 	asked := m.Questions[0]
 	at, known := addresses[strings.ToLower(strings.TrimSuffix(asked.Name.String(), "."))]
 	if !known {

@@ -123,7 +123,8 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 	wording := activities.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
-	model, e := fakepolicy.Policies{}, &endpoints.Endpoints{Bucket: bucket}
+	model := fakepolicy.Policies{}
+	e := &endpoints.Endpoints{Bucket: bucket}
 
 	control := &activities.Control{
 		Common: common(), Suites: suites,

@@ -49,7 +49,8 @@ func (j *job) data() error {
 
 	sc := bufio.NewScanner(f)
 	sc.Buffer(nil, 16<<20)
-	rows, drop := 0, strings.Contains(os.Getenv(Variable), "drop")
+	rows := 0
+	drop := strings.Contains(os.Getenv(Variable), "drop")
 	for sc.Scan() {
 		var r row
 		if err := json.Unmarshal(sc.Bytes(), &r); err != nil {

@@ -160,7 +160,8 @@ func (j *job) resume(dir string) error {
 		j.opt, err = tinylm.DecodeAdam(opt, len(j.model.Flat))
 	}
 
-	j.step, j.log = s.Step, s.Log
+	j.step = s.Step
+	j.log = s.Log
 	fmt.Println("Resuming training from", dir)
 
 	return err

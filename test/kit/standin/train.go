@@ -181,13 +181,16 @@ func linger() { time.Sleep(time.Duration(value("slow=")) * time.Millisecond) }
 func (j *job) optimise(tr *tinylm.Trainer) (float64, map[string]any) {
 	size := min(j.PerDevice*j.Accumulate, len(j.ex))
 	perPass := len(j.ex) / size
-	pass, at := (j.step-1)/perPass, (j.step-1)%perPass
+	pass := (j.step - 1) / perPass
+	at := (j.step - 1) % perPass
 	perm := domain.Rand(j.Seed, "pass", pass).Perm(len(j.ex))[at*size : (at+1)*size]
 
-	batch, w := make([]tinylm.Example, size), make([]float64, size)
+	batch := make([]tinylm.Example, size)
+	w := make([]float64, size)
 	ref := make([][]float64, size)
 	for i, k := range perm {
-		batch[i], w[i] = j.ex[k], 1
+		batch[i] = j.ex[k]
+		w[i] = 1
 		if j.ref != nil {
 			ref[i] = j.ref[k]
 		}

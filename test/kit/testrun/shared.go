@@ -26,7 +26,8 @@ func (s *shared) play(t testing.TB) (runs.End, *store.Memory) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.end, s.bucket = end, r.Bucket
+		s.end = end
+		s.bucket = r.Bucket
 	})
 	if s.bucket == nil {
 		t.Fatal("the shared run ended with an error in another test, want its result")
@@ -69,7 +70,9 @@ func (s *shared) copied(t testing.TB) (*Run, runs.End) {
 // onlyStageOne returns stage 1 of Small.
 func onlyStageOne() spec.Spec {
 	s := Small()
-	s.Epochs, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 0, 0, 0
+	s.Epochs = 0
+	s.Evaluation.TestSeeds = 0
+	s.Evaluation.TestTemplates = 0
 
 	return s
 }

@@ -5,14 +5,25 @@ import "github.com/collabui/collabui/internal/method/spec"
 // Small returns a specification that a test plays in seconds.
 func Small() spec.Spec {
 	s := spec.Default()
-	s.Name, s.Epochs, s.Slots, s.Rounds = "small", 2, 10, 2
+	s.Name = "small"
+	s.Epochs = 2
+	s.Slots = 10
+	s.Rounds = 2
 
-	s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.FineTune.ChunkSteps = 40, 3, 20
-	s.FineTune.Train.Passes, s.FineTune.StopLow = 10, 0.2
+	s.FineTune.Demonstrations = 40
+	s.FineTune.MaxChunks = 3
+	s.FineTune.ChunkSteps = 20
+	s.FineTune.Train.Passes = 10
+	s.FineTune.StopLow = 0.2
 
-	s.Pairs.Kind, s.Pairs.MinPairs = spec.PairsCorrection, 4
-	s.Train.BatchSize, s.Train.Passes = 4, 1
-	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates, s.Evaluation.TestApps = 8, 6, 4, 0
+	s.Pairs.Kind = spec.PairsCorrection
+	s.Pairs.MinPairs = 4
+	s.Train.BatchSize = 4
+	s.Train.Passes = 1
+	s.Evaluation.Val = 8
+	s.Evaluation.TestSeeds = 6
+	s.Evaluation.TestTemplates = 4
+	s.Evaluation.TestApps = 0
 
 	return s
 }
@@ -20,9 +31,14 @@ func Small() spec.Spec {
 // Tiny returns Small with hardly any learning, for tests of everything around it.
 func Tiny() spec.Spec {
 	s := Small()
-	s.Epochs, s.Slots = 1, 5
-	s.FineTune.Demonstrations, s.FineTune.MaxChunks, s.FineTune.ChunkSteps = 10, 1, 5
-	s.Evaluation.Val, s.Evaluation.TestSeeds, s.Evaluation.TestTemplates = 2, 0, 0
+	s.Epochs = 1
+	s.Slots = 5
+	s.FineTune.Demonstrations = 10
+	s.FineTune.MaxChunks = 1
+	s.FineTune.ChunkSteps = 5
+	s.Evaluation.Val = 2
+	s.Evaluation.TestSeeds = 0
+	s.Evaluation.TestTemplates = 0
 
 	return s
 }

@@ -85,7 +85,8 @@ func New(t testing.TB, s spec.Spec) *Run {
 	t.Helper()
 	r := prepared(t, s)
 	model := fakepolicy.Policies{}
-	r.Deps.Chat, r.Deps.Scores = model, model
+	r.Deps.Chat = model
+	r.Deps.Scores = model
 	r.Deps.Load = func(context.Context, string, int) error { return nil }
 	r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: r.Bucket}}
 	r.Deps.Wording = activities.Wording{
@@ -107,7 +108,9 @@ func Learning(t testing.TB, s spec.Spec) *Run {
 	}
 
 	embedded := &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: checkpointKey}
-	r.Deps.Chat, r.Deps.Scores, r.Deps.Load = model, model, model.Load
+	r.Deps.Chat = model
+	r.Deps.Scores = model
+	r.Deps.Load = model.Load
 	r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: embedded}
 	r.Deps.Wording = Wording
 
@@ -272,7 +275,9 @@ func (r *Run) Environment() *testsuite.TestWorkflowEnvironment {
 		env.RegisterWorkflow(f)
 	}
 
-	suites, d, models := r.suites(), r.Deps, r.endpoints()
+	suites := r.suites()
+	d := r.Deps
+	models := r.endpoints()
 	env.RegisterActivity(r.Control())
 	env.RegisterActivity(&activities.Rollouts{
 		Common: r.common(), Suites: suites, Policies: d.Chat, Endpoints: models, Wording: d.Wording,
