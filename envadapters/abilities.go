@@ -45,15 +45,15 @@ type Able interface{ Abilities() Abilities }
 // Can returns the capabilities of an environment: those that Able reports, or else those whose interfaces it
 // implements. Call it after Reset, because some environments know only then whether they are replayable.
 func Can(env Environment) Abilities {
-	if a, ok := env.(Able); ok {
-		return a.Abilities()
+	if able, ok := env.(Able); ok {
+		return able.Abilities()
 	}
 
-	var a Abilities
-	a.Expert, _ = env.(Expert)
-	a.Judge, _ = env.(Judge)
-	a.Screenshotter, _ = env.(Screenshotter)
-	_, a.Replayable = env.(Replayable)
+	var abilities Abilities
+	abilities.Expert, _ = env.(Expert)
+	abilities.Judge, _ = env.(Judge)
+	abilities.Screenshotter, _ = env.(Screenshotter)
+	_, abilities.Replayable = env.(Replayable)
 
-	return a
+	return abilities
 }

@@ -93,9 +93,9 @@ type Recorded interface {
 }
 
 // ProtocolOf returns the protocol of a suite of recorded tasks. It is empty for other suites.
-func ProtocolOf(s Suite) string {
-	if r, ok := s.(Recorded); ok {
-		return r.Protocol()
+func ProtocolOf(suite Suite) string {
+	if recorded, ok := suite.(Recorded); ok {
+		return recorded.Protocol()
 	}
 	return ""
 }

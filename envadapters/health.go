@@ -31,15 +31,15 @@ type Health struct {
 
 // Probe opens an environment of the suite, resets one task and reports how that went. Fix is what to do if the reset
 // fails. Suites use it in Check.
-func Probe(ctx context.Context, s Suite, t domain.Task, fix string) Health {
-	env, err := s.Open(ctx)
+func Probe(ctx context.Context, suite Suite, task domain.Task, fix string) Health {
+	env, err := suite.Open(ctx)
 	if err != nil {
 		return Health{State: Busy, Detail: err.Error(), Fix: "wait, or run the worker with more places"}
 	}
 	defer env.Close(ctx)
 
-	t.Suite = s.Name()
-	if _, err := env.Reset(ctx, t); err != nil {
+	task.Suite = suite.Name()
+	if _, err := env.Reset(ctx, task); err != nil {
 		return Health{State: Dead, Detail: err.Error(), Fix: fix}
 	}
 

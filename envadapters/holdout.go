@@ -12,11 +12,11 @@ func HeldOut(name string) bool { return domain.Seed(0, "held out", name)%5 == 0 
 // HoldOut divides task names into templates for training and held-out ones by HeldOut. A single name is never held out.
 // Both results are sorted.
 func HoldOut(names []string) (train, held []string) {
-	for _, n := range names {
-		if len(names) > 1 && HeldOut(n) {
-			held = append(held, n)
+	for _, name := range names {
+		if len(names) > 1 && HeldOut(name) {
+			held = append(held, name)
 		} else {
-			train = append(train, n)
+			train = append(train, name)
 		}
 	}
 	slices.Sort(train)

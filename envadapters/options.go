@@ -49,12 +49,12 @@ type Options struct {
 
 // Part returns the options of a part. One without a suite has the suite of its name.
 func (o Options) Part(name string) Options {
-	p := o.Parts[name]
-	if p.Suite == "" {
-		p.Suite = name
+	options := o.Parts[name]
+	if options.Suite == "" {
+		options.Suite = name
 	}
 
-	return p
+	return options
 }
 
 // Mapping says where the messages of a foreign server hold the parts of an observation, and what its actions look like.

@@ -13,8 +13,8 @@ import (
 const MaxPixels = 32 << 20
 
 // Take returns a screenshot whose header is that of a PNG of at most MaxPixels. Others are void faults.
-func Take(ctx context.Context, s Screenshotter) ([]byte, error) {
-	shot, err := s.Screenshot(ctx)
+func Take(ctx context.Context, screenshotter Screenshotter) ([]byte, error) {
+	shot, err := screenshotter.Screenshot(ctx)
 	if err == nil {
 		err = checkPNG(shot)
 	}

@@ -19,8 +19,8 @@ type Speaker interface {
 // the agents use, and actions are translated both ways. An action without a counterpart is invalid, and a no-op is
 // executed instead. If both families are equal, it returns env itself.
 func Speaking(env Environment, suite, agents domain.Family) Environment {
-	if s, ok := env.(Speaker); ok {
-		return s.Speak(agents)
+	if speaker, ok := env.(Speaker); ok {
+		return speaker.Speak(agents)
 	}
 	if suite == agents {
 		return env
@@ -55,21 +55,21 @@ func (i *interpreter) show(tr Transition) Transition {
 	return tr
 }
 
-func (i *interpreter) Reset(ctx context.Context, t domain.Task) (Transition, error) {
-	tr, err := i.Environment.Reset(ctx, t)
+func (i *interpreter) Reset(ctx context.Context, task domain.Task) (Transition, error) {
+	tr, err := i.Environment.Reset(ctx, task)
 
 	return i.show(tr), err
 }
 
-func (i *interpreter) Step(ctx context.Context, a domain.Action) (Transition, error) {
-	translated, ok := a.In(i.suite, i.seen)
+func (i *interpreter) Step(ctx context.Context, action domain.Action) (Transition, error) {
+	translated, ok := action.In(i.suite, i.seen)
 	if !ok {
 		translated = domain.Action{Family: i.suite, Type: domain.ActionNone}
 	}
 
 	tr, err := i.Environment.Step(ctx, translated)
 	if err == nil && !ok {
-		tr.Invalid = fmt.Sprintf("this environment has no counterpart of %s", a.Type)
+		tr.Invalid = fmt.Sprintf("this environment has no counterpart of %s", action.Type)
 	}
 
 	return i.show(tr), err
@@ -77,15 +77,15 @@ func (i *interpreter) Step(ctx context.Context, a domain.Action) (Transition, er
 
 // Abilities returns those of the environment. Its expert and judge use the actions of the agents.
 func (i *interpreter) Abilities() Abilities {
-	a := Can(i.Environment)
-	if a.Expert != nil {
-		a.Expert = interpreted{i, a}
+	abilities := Can(i.Environment)
+	if abilities.Expert != nil {
+		abilities.Expert = interpreted{i, abilities}
 	}
-	if a.Judge != nil {
-		a.Judge = interpreted{i, a}
+	if abilities.Judge != nil {
+		abilities.Judge = interpreted{i, abilities}
 	}
 
-	return a
+	return abilities
 }
 
 // interpreted is the expert and the judge of an environment with actions of the agents' family. Actions without a
@@ -96,18 +96,18 @@ type interpreted struct {
 }
 
 func (x interpreted) Advise() (domain.Action, bool) {
-	a, ok := x.of.Expert.Advise()
+	action, ok := x.of.Expert.Advise()
 	if !ok {
-		return a, false
+		return action, false
 	}
 
-	return a.In(x.agents, x.seen)
+	return action.In(x.agents, x.seen)
 }
 
 func (x interpreted) Right() []domain.Action {
 	var out []domain.Action
-	for _, a := range x.of.Judge.Right() {
-		if b, ok := a.In(x.agents, x.seen); ok {
+	for _, action := range x.of.Judge.Right() {
+		if b, ok := action.In(x.agents, x.seen); ok {
 			out = append(out, b)
 		}
 	}

@@ -21,30 +21,30 @@ const maxReturn = 5 * time.Second
 type problems []string
 
 func (p *problems) bad(format string, args ...any) {
-	if s := fmt.Sprintf(format, args...); !slices.Contains(*p, s) {
-		*p = append(*p, s)
+	if text := fmt.Sprintf(format, args...); !slices.Contains(*p, text) {
+		*p = append(*p, text)
 	}
 }
 
 // Suite checks a suite as a whole and returns its problems.
-func Suite(ctx context.Context, s envadapters.Suite) []string {
+func Suite(ctx context.Context, suite envadapters.Suite) []string {
 	var p problems
-	if s.Name() == "" || s.Title() == "" {
-		p.bad("name %q, title %q: neither may be empty", s.Name(), s.Title())
+	if suite.Name() == "" || suite.Title() == "" {
+		p.bad("name %q, title %q: neither may be empty", suite.Name(), suite.Title())
 	}
-	if f := s.Family(); f != domain.FamilyMobile && f != domain.FamilyWeb {
-		p.bad("unknown action family %q", f)
+	if family := suite.Family(); family != domain.FamilyMobile && family != domain.FamilyWeb {
+		p.bad("unknown action family %q", family)
 	}
-	if _, err := s.Templates("no-such-split"); err == nil {
+	if _, err := suite.Templates("no-such-split"); err == nil {
 		p.bad("an unknown split is not an error")
 	}
 
-	if len(s.Splits()) == 0 {
+	if len(suite.Splits()) == 0 {
 		p.bad("no splits")
 	}
 	home := map[string]string{}
-	for _, split := range s.Splits() {
-		ts, err := s.Templates(split)
+	for _, split := range suite.Splits() {
+		ts, err := suite.Templates(split)
 		if err != nil {
 			p.bad("split %s: %v", split, err)
 			continue
@@ -52,8 +52,8 @@ func Suite(ctx context.Context, s envadapters.Suite) []string {
 		p.templates(split, ts, home)
 	}
 
-	if h := s.Check(ctx); h.State != envadapters.Ready && h.State != envadapters.Degraded {
-		p.bad("not ready: %s; %s", h.Detail, h.Fix)
+	if health := suite.Check(ctx); health.State != envadapters.Ready && health.State != envadapters.Degraded {
+		p.bad("not ready: %s; %s", health.Detail, health.Fix)
 	}
 
 	return p
@@ -62,7 +62,7 @@ func Suite(ctx context.Context, s envadapters.Suite) []string {
 // templates checks the templates of a split. Home holds the split of every template that was seen in train,
 // test-templates or test-apps, no two of which may share a template.
 func (p *problems) templates(split string, ts []envadapters.Template, home map[string]string) {
-	byName := func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) }
+	byName := func(template, b envadapters.Template) int { return strings.Compare(template.Name, b.Name) }
 	if !slices.IsSortedFunc(ts, byName) {
 		p.bad("the templates of split %s are not sorted by name", split)
 	}
@@ -86,35 +86,35 @@ func (p *problems) templates(split string, ts []envadapters.Template, home map[s
 
 // Faulty checks what must fail: an unknown task, and a call whose context has ended. It returns the problems, and an
 // error if no environment opens.
-func Faulty(ctx context.Context, s envadapters.Suite, t domain.Task) ([]string, error) {
+func Faulty(ctx context.Context, suite envadapters.Suite, task domain.Task) ([]string, error) {
 	var p problems
-	if err := p.unknownTask(ctx, s, t); err != nil {
+	if err := p.unknownTask(ctx, suite, task); err != nil {
 		return nil, err
 	}
-	if err := p.endedContext(ctx, s, t); err != nil {
+	if err := p.endedContext(ctx, suite, task); err != nil {
 		return nil, err
 	}
 
 	return p, nil
 }
 
-func (p *problems) unknownTask(ctx context.Context, s envadapters.Suite, t domain.Task) error {
-	env, err := s.Open(ctx)
+func (p *problems) unknownTask(ctx context.Context, suite envadapters.Suite, task domain.Task) error {
+	env, err := suite.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer env.Close(ctx)
 
-	t.Template = "no such template"
-	if _, err := env.Reset(ctx, t); !errors.Is(err, envadapters.ErrTask) {
+	task.Template = "no such template"
+	if _, err := env.Reset(ctx, task); !errors.Is(err, envadapters.ErrTask) {
 		p.bad("the error for an unknown task has no ErrTask in its chain: %v", err)
 	}
 
 	return nil
 }
 
-func (p *problems) endedContext(ctx context.Context, s envadapters.Suite, t domain.Task) error {
-	env, err := s.Open(ctx)
+func (p *problems) endedContext(ctx context.Context, suite envadapters.Suite, task domain.Task) error {
+	env, err := suite.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,22 +123,22 @@ func (p *problems) endedContext(ctx context.Context, s envadapters.Suite, t doma
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	began := time.Now()
-	if _, err := env.Reset(ended, t); err == nil {
-		if _, err := env.Step(ended, noop(s.Family())); err == nil {
+	if _, err := env.Reset(ended, task); err == nil {
+		if _, err := env.Step(ended, noop(suite.Family())); err == nil {
 			p.bad("calls continue although their context has ended")
 		}
 	}
-	if d := time.Since(began); d > maxReturn {
-		p.bad("a call whose context has ended returns after %v", d)
+	if duration := time.Since(began); duration > maxReturn {
+		p.bad("a call whose context has ended returns after %v", duration)
 	}
 
 	return nil
 }
 
 // noop returns the action of a family that does nothing.
-func noop(f domain.Family) domain.Action {
-	if f == domain.FamilyWeb {
-		return domain.Action{Family: f, Type: domain.ActionNone}
+func noop(family domain.Family) domain.Action {
+	if family == domain.FamilyWeb {
+		return domain.Action{Family: family, Type: domain.ActionNone}
 	}
 	return domain.Action{Type: domain.ActionWait}
 }

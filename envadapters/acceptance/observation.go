@@ -15,7 +15,7 @@ func (c *check) digest(tr envadapters.Transition) string {
 		c.bad("an episode is both terminated and truncated")
 	}
 
-	b, err := json.Marshal(struct {
+	data, err := json.Marshal(struct {
 		Goal        string
 		Observation domain.Observation
 		Over        bool
@@ -25,32 +25,32 @@ func (c *check) digest(tr envadapters.Transition) string {
 		c.bad("an observation is not JSON: %v", err)
 	}
 
-	return string(b)
+	return string(data)
 }
 
-func (c *check) elements(o domain.Observation) {
+func (c *check) elements(observation domain.Observation) {
 	ids := map[string]bool{}
 	last := -1
-	for _, e := range o.Elements {
-		if e.Index <= last {
-			c.bad("element %d comes after element %d", e.Index, last)
+	for _, element := range observation.Elements {
+		if element.Index <= last {
+			c.bad("element %d comes after element %d", element.Index, last)
 		}
-		last = e.Index
+		last = element.Index
 
-		if e.ID != "" && e.ID != domain.NoID && ids[e.ID] {
-			c.bad("two elements have the ID %q", e.ID)
+		if element.ID != "" && element.ID != domain.NoID && ids[element.ID] {
+			c.bad("two elements have the ID %q", element.ID)
 		}
-		ids[e.ID] = true
-		c.element(e, o)
+		ids[element.ID] = true
+		c.element(element, observation)
 	}
 }
 
-func (c *check) element(e domain.Element, o domain.Observation) {
+func (c *check) element(e domain.Element, observation domain.Observation) {
 	if web := c.suite.Family() == domain.FamilyWeb; web != (e.ID != "") {
 		c.bad("element %d has ID %q: elements of web suites have one, those of mobile suites have none", e.Index, e.ID)
 	}
 	if e.Target != nil {
-		if _, ok := o.Element(*e.Target); !ok {
+		if _, ok := observation.Element(*e.Target); !ok {
 			c.bad("element %d has the target %d, which does not exist", e.Index, *e.Target)
 		}
 	}

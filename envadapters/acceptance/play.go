@@ -53,22 +53,22 @@ func (c *check) play(ctx context.Context, script []domain.Action) (played, error
 			break
 		}
 
-		a, ok := c.next(can.Expert, tr.Observation, n)
+		action, ok := c.next(can.Expert, tr.Observation, n)
 		advised = advised || ok
 		if !first {
 			if n > len(script) {
 				break
 			}
-			a = script[n-1]
+			action = script[n-1]
 		} else if ok {
-			c.judged(can.Judge, a, tr.Observation)
+			c.judged(can.Judge, action, tr.Observation)
 		}
-		p.actions = append(p.actions, a)
-		if tr, err = env.Step(ctx, a); err != nil {
-			return p, fmt.Errorf("step %d, %s: %w", n, a.JSON(), err)
+		p.actions = append(p.actions, action)
+		if tr, err = env.Step(ctx, action); err != nil {
+			return p, fmt.Errorf("step %d, %s: %w", n, action.JSON(), err)
 		}
 		if ok && first && tr.Invalid != "" {
-			c.bad("the expert's action %s is invalid: %s", a.JSON(), tr.Invalid)
+			c.bad("the expert's action %s is invalid: %s", action.JSON(), tr.Invalid)
 		}
 	}
 
@@ -82,17 +82,17 @@ func (c *check) play(ctx context.Context, script []domain.Action) (played, error
 }
 
 // next returns the expert's action. If there is none, it returns a click on one of the elements in turn, and false.
-func (c *check) next(x envadapters.Expert, o domain.Observation, n int) (domain.Action, bool) {
-	if x != nil {
-		if a, ok := x.Advise(); ok {
-			return a, true
+func (c *check) next(expert envadapters.Expert, observation domain.Observation, n int) (domain.Action, bool) {
+	if expert != nil {
+		if action, ok := expert.Advise(); ok {
+			return action, true
 		}
 	}
 
 	var shown []domain.Element
-	for _, e := range o.Elements {
-		if e.Shown() && e.ID != domain.NoID {
-			shown = append(shown, e)
+	for _, element := range observation.Elements {
+		if element.Shown() && element.ID != domain.NoID {
+			shown = append(shown, element)
 		}
 	}
 	if len(shown) == 0 {
@@ -134,8 +134,8 @@ func (c *check) first(ctx context.Context, env envadapters.Environment, tr envad
 	}
 }
 
-func (c *check) screenshot(ctx context.Context, s envadapters.Screenshotter) {
-	png, err := envadapters.Take(ctx, s)
+func (c *check) screenshot(ctx context.Context, screenshotter envadapters.Screenshotter) {
+	png, err := envadapters.Take(ctx, screenshotter)
 	if err != nil {
 		c.bad("screenshot: %v", err)
 	}
@@ -165,15 +165,15 @@ func (c *check) wrongAction(ctx context.Context, env envadapters.Environment, wr
 }
 
 // judged checks that the judge, if there is one, finds the expert's action right.
-func (c *check) judged(j envadapters.Judge, a domain.Action, o domain.Observation) {
-	if j == nil {
+func (c *check) judged(judge envadapters.Judge, action domain.Action, observation domain.Observation) {
+	if judge == nil {
 		return
 	}
 
-	right := j.Right()
-	same := func(r domain.Action) bool { return r.Canonical(o) == a.Canonical(o) }
+	right := judge.Right()
+	same := func(r domain.Action) bool { return r.Canonical(observation) == action.Canonical(observation) }
 	if len(right) > 0 && !slices.ContainsFunc(right, same) {
-		c.bad("the expert does %s, the judge knows %d other actions", a.JSON(), len(right))
+		c.bad("the expert does %s, the judge knows %d other actions", action.JSON(), len(right))
 	}
 }
 

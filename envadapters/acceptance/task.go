@@ -44,11 +44,11 @@ type check struct {
 }
 
 // Task plays one task in several ways and reports violations. It fails if the environment breaks.
-func Task(ctx context.Context, s envadapters.Suite, t domain.Task) (Report, error) {
+func Task(ctx context.Context, suite envadapters.Suite, task domain.Task) (Report, error) {
 	c := &check{
-		suite: s,
-		task:  t,
-		r:     Report{Template: t.Template, Split: t.Split, Replay: None, Expert: None},
+		suite: suite,
+		task:  task,
+		r:     Report{Template: task.Template, Split: task.Split, Replay: None, Expert: None},
 	}
 	err := c.run(ctx)
 	c.r.Problems = c.problems
@@ -57,16 +57,16 @@ func Task(ctx context.Context, s envadapters.Suite, t domain.Task) (Report, erro
 }
 
 func (c *check) run(ctx context.Context) error {
-	t := c.task
+	task := c.task
 	first, err := c.play(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("%s, split %s, seed %d: %w", t.Template, t.Split, t.Seed, err)
+		return fmt.Errorf("%s, split %s, seed %d: %w", task.Template, task.Split, task.Seed, err)
 	}
 
 	if first.replayable {
 		again, err := c.play(ctx, first.actions)
 		if err != nil {
-			return fmt.Errorf("replay of %s: %w", t.Template, err)
+			return fmt.Errorf("replay of %s: %w", task.Template, err)
 		}
 		c.r.Replay = Identical
 		if i := firstDifference(first.seen, again.seen); i >= 0 {
@@ -76,7 +76,7 @@ func (c *check) run(ctx context.Context) error {
 	}
 
 	if err := c.idle(ctx); err != nil {
-		return fmt.Errorf("%s without acting: %w", t.Template, err)
+		return fmt.Errorf("%s without acting: %w", task.Template, err)
 	}
 
 	return nil
@@ -111,8 +111,8 @@ func (c *check) idle(ctx context.Context) error {
 	if n > c.task.MaxSteps {
 		c.bad("an idle episode does not end at its budget of %d steps", c.task.MaxSteps)
 	}
-	if s, err := env.Score(ctx); err != nil || s.Success {
-		c.bad("an idle episode has score %+v, %v", s, err)
+	if score, err := env.Score(ctx); err != nil || score.Success {
+		c.bad("an idle episode has score %+v, %v", score, err)
 	}
 
 	return nil

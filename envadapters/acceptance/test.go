@@ -12,24 +12,24 @@ var Seeds = []uint64{7, 20260101}
 
 // Test runs all checks on up to perSplit templates of every split, spread evenly, or on all if perSplit is 0. It
 // returns the reports, so the test of an adapter can demand more.
-func Test(t *testing.T, s envadapters.Suite, perSplit int) []Report {
+func Test(t *testing.T, suite envadapters.Suite, perSplit int) []Report {
 	t.Helper()
-	report(t, Suite(t.Context(), s), "suite")
+	report(t, Suite(t.Context(), suite), "suite")
 
 	var all []Report
-	for i, split := range s.Splits() {
-		ts, err := s.Templates(split)
+	for i, split := range suite.Splits() {
+		ts, err := suite.Templates(split)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 && len(ts) > 0 {
-			found, err := Faulty(t.Context(), s, taskOf(s, split, ts[0], 1))
+			found, err := Faulty(t.Context(), suite, taskOf(suite, split, ts[0], 1))
 			if err != nil {
 				t.Error(err)
 			}
 			report(t, found, "faulty")
 		}
-		all = append(all, testSplit(t, s, split, ts, perSplit)...)
+		all = append(all, testSplit(t, suite, split, ts, perSplit)...)
 	}
 	if len(all) == 0 {
 		t.Error("no task was checked, want at least one")
@@ -38,7 +38,7 @@ func Test(t *testing.T, s envadapters.Suite, perSplit int) []Report {
 	return all
 }
 
-func testSplit(t *testing.T, s envadapters.Suite, split string, ts []envadapters.Template, perSplit int) []Report {
+func testSplit(t *testing.T, suite envadapters.Suite, split string, ts []envadapters.Template, perSplit int) []Report {
 	t.Helper()
 	every := 1
 	if perSplit > 0 {
@@ -48,8 +48,8 @@ func testSplit(t *testing.T, s envadapters.Suite, split string, ts []envadapters
 	var all []Report
 	for i := 0; i < len(ts); i += every {
 		for _, seed := range Seeds {
-			task := taskOf(s, split, ts[i], seed)
-			r, err := Task(t.Context(), s, task)
+			task := taskOf(suite, split, ts[i], seed)
+			r, err := Task(t.Context(), suite, task)
 			if err != nil {
 				t.Error(err)
 			}
@@ -61,9 +61,9 @@ func testSplit(t *testing.T, s envadapters.Suite, split string, ts []envadapters
 	return all
 }
 
-func taskOf(s envadapters.Suite, split string, template envadapters.Template, seed uint64) domain.Task {
+func taskOf(suite envadapters.Suite, split string, template envadapters.Template, seed uint64) domain.Task {
 	return domain.Task{
-		Suite:    s.Name(),
+		Suite:    suite.Name(),
 		Template: template.Name,
 		Split:    split,
 		Seed:     seed,

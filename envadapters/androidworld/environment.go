@@ -74,11 +74,11 @@ func (e *environment) connect(ctx context.Context) error {
 			return err
 		}
 
-		c, err := openenv.Dial(ctx, sl.url)
+		conn, err := openenv.Dial(ctx, sl.url)
 		if err == nil {
-			c.Limit = p.limits.call
+			conn.Limit = p.limits.call
 			e.slot = sl
-			e.conn = c
+			e.conn = conn
 			e.void = nil
 
 			return nil
@@ -93,32 +93,32 @@ func (e *environment) connect(ctx context.Context) error {
 
 // Reset sets up a task. While the companion finishes a call of an older lease it waits, and it moves to another slot if
 // another worker has leased this one.
-func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
+func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.Transition, error) {
 	var none envadapters.Transition
 	if ctx.Err() != nil {
 		return none, context.Cause(ctx)
 	}
 
 	p := e.suite.pool
-	if !e.suite.has(t) {
+	if !e.suite.has(task) {
 		return none, fault.New(fault.Invalid, "%w: AndroidWorld has no task %q in split %q",
-			envadapters.ErrTask, t.Template, t.Split)
+			envadapters.ErrTask, task.Template, task.Split)
 	}
-	if p.bars(t.Template) {
+	if p.bars(task.Template) {
 		return none, fault.New(fault.Invalid, "%w: %s could not be set up on several emulators and is in quarantine",
-			envadapters.ErrTask, t.Template)
+			envadapters.ErrTask, task.Template)
 	}
 
-	e.Begin(t)
+	e.Begin(task)
 	e.score = envadapters.Score{}
 	e.generation = 0
-	data := resetData{Task: t.Template, Seed: t.Seed, MaxSteps: t.MaxSteps, TTL: leaseTTL}
+	data := resetData{Task: task.Template, Seed: task.Seed, MaxSteps: task.MaxSteps, TTL: leaseTTL}
 	for limit := time.Now().Add(busyWait); ; {
 		tr, err := e.call(ctx, openenv.FrameReset, data)
 		code := openenv.CodeOf(err)
 		switch {
 		case err == nil:
-			p.praise(t.Template)
+			p.praise(task.Template)
 			e.Start()
 			return tr, nil
 		case code == openenv.CodeBusy && time.Now().Before(limit):
@@ -136,7 +136,7 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 			}
 			continue
 		case code == openenv.CodeTaskInit:
-			p.blame(t.Template, e.slot)
+			p.blame(task.Template, e.slot)
 		case code == openenv.CodeUnknownTask:
 			err = fault.New(fault.Invalid, "%w: %w", envadapters.ErrTask, err)
 		}
@@ -146,27 +146,27 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 }
 
 // Step executes one action on the device.
-func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
+func (e *environment) Step(ctx context.Context, action domain.Action) (envadapters.Transition, error) {
 	if err := e.BeginStep(ctx); err != nil {
 		return envadapters.Transition{}, err
 	}
 
-	d := stepData{Action: a, generation: e.generation}
-	if a.Type == domain.ActionNone {
-		d.Action = domain.Action{Type: domain.ActionWait} // A no-op on the device.
+	data := stepData{Action: action, generation: e.generation}
+	if action.Type == domain.ActionNone {
+		data.Action = domain.Action{Type: domain.ActionWait} // A no-op on the device.
 	}
 
 	// For an element that is missing, the companion says so and counts the step.
-	if a.Index != nil {
-		if el, ok := e.seen.Element(*a.Index); ok && el.Visible {
+	if action.Index != nil {
+		if el, ok := e.seen.Element(*action.Index); ok && el.Visible {
 			x := el.Bounds[0] + el.Bounds[2]/2
 			y := el.Bounds[1] + el.Bounds[3]/2
-			d.x = &x
-			d.y = &y
+			data.x = &x
+			data.y = &y
 		}
 	}
 
-	tr, err := e.call(ctx, openenv.FrameStep, d)
+	tr, err := e.call(ctx, openenv.FrameStep, data)
 	tr.Goal = ""
 
 	return tr, err
@@ -174,7 +174,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 
 // call makes a reset or a step and reads what it led to. Every error spoils the lease.
 func (e *environment) call(ctx context.Context, kind openenv.FrameType, data any) (envadapters.Transition, error) {
-	o, done, err := e.exchange(ctx, kind, data)
+	observation, done, err := e.exchange(ctx, kind, data)
 	if err != nil {
 		e.void = err
 		e.Stop()
@@ -182,17 +182,17 @@ func (e *environment) call(ctx context.Context, kind openenv.FrameType, data any
 		return envadapters.Transition{}, err
 	}
 
-	e.generation = o.Info.Generation
-	e.seen = o.Seen(domain.FamilyMobile)
-	tr := envadapters.Transition{Goal: o.Goal, Observation: e.seen}
-	if o.Error != nil {
-		tr.Invalid = fmt.Sprintf("%s: %s", o.Error.Code, o.Error.Message)
+	e.generation = observation.Info.Generation
+	e.seen = observation.Seen(domain.FamilyMobile)
+	tr := envadapters.Transition{Goal: observation.Goal, Observation: e.seen}
+	if observation.Error != nil {
+		tr.Invalid = fmt.Sprintf("%s: %s", observation.Error.Code, observation.Error.Message)
 	}
 
-	if e.Observe(&tr, done, o.Truncated) {
-		e.score = envadapters.Score{Success: tr.Terminated && o.Success != nil && *o.Success}
-		if o.Info.Raw != nil {
-			e.score.Raw = *o.Info.Raw
+	if e.Observe(&tr, done, observation.Truncated) {
+		e.score = envadapters.Score{Success: tr.Terminated && observation.Success != nil && *observation.Success}
+		if observation.Info.Raw != nil {
+			e.score.Raw = *observation.Info.Raw
 		}
 		if e.score.Success {
 			tr.Reward = 1

@@ -35,27 +35,27 @@ func (p *pool) now() Figures {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
-	f := p.figures
-	f.Voids = maps.Clone(p.figures.Voids)
+	figures := p.figures
+	figures.Voids = maps.Clone(p.figures.Voids)
 	for _, s := range p.slots {
 		switch s.state {
 		case free:
-			f.Free++
+			figures.Free++
 		case leased:
-			f.Leased++
+			figures.Leased++
 		case mending, unseen:
-			f.Mending++
+			figures.Mending++
 		case quarantined:
-			f.Quarantined++
+			figures.Quarantined++
 		}
 
 		if s.why != "" {
-			f.Why = append(f.Why, s.url+": "+s.why)
+			figures.Why = append(figures.Why, s.url+": "+s.why)
 		}
 	}
-	f.Templates = slices.Sorted(maps.Keys(p.barred))
+	figures.Templates = slices.Sorted(maps.Keys(p.barred))
 
-	return f
+	return figures
 }
 
 // settled reports whether all slots were looked at and one can be or is played on.

@@ -186,9 +186,9 @@ func (p *pool) note(s *slot, st state, why string) {
 	s.why = why
 }
 
-func (p *pool) pause(d time.Duration) {
+func (p *pool) pause(duration time.Duration) {
 	select {
-	case <-time.After(d):
+	case <-time.After(duration):
 	case <-p.ctx.Done():
 	}
 }

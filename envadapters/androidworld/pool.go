@@ -93,7 +93,7 @@ func newPool(servers []string, spare int, l limits) (*pool, error) {
 
 	var slots []*slot
 	for i, a := range servers {
-		u, err := openenv.ParseAddress(a)
+		address, err := openenv.ParseAddress(a)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "androidworld: servers: %w", err)
 		}
@@ -102,7 +102,7 @@ func newPool(servers []string, spare int, l limits) (*pool, error) {
 				"one companion is one emulator", a)
 		}
 
-		base := strings.Replace(u.Scheme, "ws", "http", 1) + "://" + u.Host
+		base := strings.Replace(address.Scheme, "ws", "http", 1) + "://" + address.Host
 		slots = append(slots, &slot{url: a, base: base, state: unseen, why: "not looked at yet"})
 	}
 

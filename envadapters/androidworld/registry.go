@@ -65,9 +65,9 @@ func split(tasks []entry) map[string][]envadapters.Template {
 
 	out := map[string][]envadapters.Template{}
 	for _, e := range tasks {
-		t := envadapters.Template{Name: e.Name, Group: string(e.Group), MaxSteps: e.Steps}
-		for _, s := range splitsOf(e, slices.Contains(train, e.Name)) {
-			out[s] = append(out[s], t)
+		template := envadapters.Template{Name: e.Name, Group: string(e.Group), MaxSteps: e.Steps}
+		for _, text := range splitsOf(e, slices.Contains(train, e.Name)) {
+			out[text] = append(out[text], template)
 		}
 	}
 

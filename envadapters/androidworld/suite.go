@@ -28,28 +28,28 @@ type Suite struct {
 // New returns a suite. It reads these options: servers are the companions' ws:// addresses; spare is how many of them
 // are kept in reserve (default 0); without lists tasks to leave out, such as those that cannot be set up on these
 // emulators.
-func New(o envadapters.Options) (*Suite, error) { return open(o, usual, registry()) }
+func New(options envadapters.Options) (*Suite, error) { return open(options, usual, registry()) }
 
-func open(o envadapters.Options, l limits, tasks []entry) (*Suite, error) {
-	if len(o.Servers) == 0 {
+func open(options envadapters.Options, l limits, tasks []entry) (*Suite, error) {
+	if len(options.Servers) == 0 {
 		return nil, fault.New(fault.Invalid, "androidworld: servers: "+
 			"expected the address of at least one companion, such as ws://127.0.0.1:8001/ws")
 	}
 
-	for _, n := range o.Without {
-		if !slices.ContainsFunc(tasks, func(e entry) bool { return e.Name == n }) {
-			return nil, fault.New(fault.Invalid, "androidworld: without: there is no task %q", n)
+	for _, name := range options.Without {
+		if !slices.ContainsFunc(tasks, func(e entry) bool { return e.Name == name }) {
+			return nil, fault.New(fault.Invalid, "androidworld: without: there is no task %q", name)
 		}
 	}
-	without := func(e entry) bool { return slices.Contains(o.Without, e.Name) }
+	without := func(e entry) bool { return slices.Contains(options.Without, e.Name) }
 	tasks = slices.DeleteFunc(slices.Clone(tasks), without)
 
-	pool, err := newPool(o.Servers, o.Spare, l)
+	pool, err := newPool(options.Servers, options.Spare, l)
 	if err != nil {
 		return nil, err
 	}
 
-	return &Suite{pool: pool, splits: split(tasks), servers: o.Servers}, nil
+	return &Suite{pool: pool, splits: split(tasks), servers: options.Servers}, nil
 }
 
 // Name returns the suite's name in specifications.
@@ -66,7 +66,7 @@ func (s *Suite) Splits() []string {
 	all := append(slices.Clone(domain.Splits),
 		SplitAll, SplitAndroid, SplitQuestions, SplitMiniwob62, SplitMiniwob)
 
-	return slices.DeleteFunc(all, func(n string) bool { return len(s.splits[n]) == 0 })
+	return slices.DeleteFunc(all, func(name string) bool { return len(s.splits[name]) == 0 })
 }
 
 // Templates lists the tasks of a split, sorted by name.
@@ -79,9 +79,9 @@ func (s *Suite) Templates(name string) ([]envadapters.Template, error) {
 	return slices.Clone(s.splits[name]), nil
 }
 
-func (s *Suite) has(t domain.Task) bool {
-	named := func(x envadapters.Template) bool { return x.Name == t.Template }
-	return slices.ContainsFunc(s.splits[t.Split], named)
+func (s *Suite) has(task domain.Task) bool {
+	named := func(template envadapters.Template) bool { return template.Name == task.Template }
+	return slices.ContainsFunc(s.splits[task.Split], named)
 }
 
 // Open waits for a sound emulator and leases it.
@@ -95,8 +95,8 @@ func (s *Suite) Figures() any { return s.pool.now() }
 
 // Version returns the version of android_world that the first companion to answer reports.
 func (s *Suite) Version(ctx context.Context) (string, error) {
-	d, err := openenv.State(ctx, s.servers)
-	return d.Version, err
+	description, err := openenv.State(ctx, s.servers)
+	return description.Version, err
 }
 
 // How long Check waits for the pool, and how often it looks.
@@ -108,7 +108,7 @@ const (
 // Check waits until all slots were looked at and one is free or leased, up to 20 s. It also compares the companions'
 // tasks with the registry.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
-	d, err := openenv.State(ctx, s.servers)
+	description, err := openenv.State(ctx, s.servers)
 	if err != nil {
 		return envadapters.Health{
 			State:  envadapters.Dead,
@@ -125,49 +125,49 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 		time.Sleep(checkPause)
 	}
 
-	f := s.pool.now()
-	h := envadapters.Health{
+	figures := s.pool.now()
+	health := envadapters.Health{
 		State:  envadapters.Ready,
-		Detail: fmt.Sprintf("android_world %s; %s", d.Version, f),
+		Detail: fmt.Sprintf("android_world %s; %s", description.Version, figures),
 	}
 	switch {
-	case f.Free == 0 && f.Leased > 0:
-		h.State = envadapters.Busy
-	case f.Free == 0:
-		h.State = envadapters.Dead
-		h.Fix = "look at the companions' /ready and logs"
-	case f.Mending+f.Quarantined > 0 || len(f.Templates) > 0:
-		h.State = envadapters.Degraded
-		h.Fix = "look at the companions' /ready and logs"
+	case figures.Free == 0 && figures.Leased > 0:
+		health.State = envadapters.Busy
+	case figures.Free == 0:
+		health.State = envadapters.Dead
+		health.Fix = "look at the companions' /ready and logs"
+	case figures.Mending+figures.Quarantined > 0 || len(figures.Templates) > 0:
+		health.State = envadapters.Degraded
+		health.Fix = "look at the companions' /ready and logs"
 	}
 
-	if diff := s.differ(d); diff != "" && h.State == envadapters.Ready {
-		h.State = envadapters.Degraded
-		h.Detail += "; the companion's tasks differ from the registry's: " + diff
-		h.Fix = "use android_world at the registry's commit, " +
+	if diff := s.differ(description); diff != "" && health.State == envadapters.Ready {
+		health.State = envadapters.Degraded
+		health.Detail += "; the companion's tasks differ from the registry's: " + diff
+		health.Fix = "use android_world at the registry's commit, " +
 			"or rewrite envadapters/androidworld/tasks.json with python -m collabui_companion tasks"
 	}
 
-	return h
+	return health
 }
 
 // differ names up to five tasks that the companion lacks or has with another budget.
-func (s *Suite) differ(d openenv.Description) string {
+func (s *Suite) differ(description openenv.Description) string {
 	const most = 5
 
 	has := map[string]int{}
-	for _, t := range d.Tasks {
-		has[t.Name] = t.MaxSteps
+	for _, task := range description.Tasks {
+		has[task.Name] = task.MaxSteps
 	}
 
 	var diff []string
 	seen := map[string]bool{}
 	for _, ts := range s.splits {
-		for _, t := range ts {
-			if n, ok := has[t.Name]; !seen[t.Name] && (!ok || n != t.MaxSteps) {
-				diff = append(diff, fmt.Sprintf("%s (budget %d, here %d)", t.Name, n, t.MaxSteps))
+		for _, template := range ts {
+			if n, ok := has[template.Name]; !seen[template.Name] && (!ok || n != template.MaxSteps) {
+				diff = append(diff, fmt.Sprintf("%s (budget %d, here %d)", template.Name, n, template.MaxSteps))
 			}
-			seen[t.Name] = true
+			seen[template.Name] = true
 		}
 	}
 

@@ -34,60 +34,60 @@ var keywords = map[string]string{
 
 // field returns a pointer to the field of an action that holds a parameter: *string, *bool or *int, or nil for an
 // unknown parameter.
-func field(a *domain.Action, param string) any {
+func field(action *domain.Action, param string) any {
 	switch param {
 	case "element":
-		return &a.Element
+		return &action.Element
 	case "option":
-		return &a.Option
+		return &action.Option
 	case "text":
-		return &a.Text
+		return &action.Text
 	case "direction":
-		return &a.Direction
+		return &action.Direction
 	case "url":
-		return &a.URL
+		return &action.URL
 	case "message":
-		return &a.Message
+		return &action.Message
 	case "answer":
-		return &a.Answer
+		return &action.Answer
 	case "press_enter":
-		return &a.PressEnter
+		return &action.PressEnter
 	case "new_tab":
-		return &a.NewTab
+		return &action.NewTab
 	case "tab":
-		return &a.Tab
+		return &action.Tab
 	}
 
 	return nil
 }
 
 // set puts a value into a field. None leaves any field as it is.
-func set(a *domain.Action, param string, v any) error {
-	if v == nil {
+func set(action *domain.Action, param string, value any) error {
+	if value == nil {
 		return nil
 	}
 
 	ok := false
-	switch f := field(a, param).(type) {
+	switch f := field(action, param).(type) {
 	case *string:
-		*f, ok = v.(string)
+		*f, ok = value.(string)
 	case *bool:
-		*f, ok = v.(bool)
+		*f, ok = value.(bool)
 	case *int:
-		*f, ok = v.(int)
+		*f, ok = value.(int)
 	}
 	if !ok {
-		return fmt.Errorf("%s cannot be %v", param, v)
+		return fmt.Errorf("%s cannot be %v", param, value)
 	}
 
 	return nil
 }
 
 // callText writes a command as people read it.
-func callText(a domain.Action) string {
+func callText(action domain.Action) string {
 	var args []string
-	for _, param := range params[a.Type] {
-		switch f := field(&a, param).(type) {
+	for _, param := range params[action.Type] {
+		switch f := field(&action, param).(type) {
 		case *string:
 			if *f != "" {
 				args = append(args, strconv.Quote(*f))
@@ -99,43 +99,43 @@ func callText(a domain.Action) string {
 		}
 	}
 
-	return a.Type + "(" + strings.Join(args, ", ") + ")"
+	return action.Type + "(" + strings.Join(args, ", ") + ")"
 }
 
-// startsCall reports whether s begins with a known command.
-func startsCall(s string) bool {
-	name, _, ok := strings.Cut(s, "(")
+// startsCall reports whether text begins with a known command.
+func startsCall(text string) bool {
+	name, _, ok := strings.Cut(text, "(")
 
 	return ok && params[name] != nil
 }
 
-// parseCall reads a command at the start of s and returns the text after it. Strings may hold raw line breaks.
-func parseCall(s string) (a domain.Action, rest string, err error) {
-	open := strings.IndexByte(s, '(')
+// parseCall reads a command at the start of text and returns the text after it. Strings may hold raw line breaks.
+func parseCall(text string) (action domain.Action, rest string, err error) {
+	open := strings.IndexByte(text, '(')
 	if open < 0 {
-		return a, "", fmt.Errorf("expected a command such as click('A'), not %.40q", s)
+		return action, "", fmt.Errorf("expected a command such as click('A'), not %.40q", text)
 	}
-	name := strings.TrimSpace(s[:open])
+	name := strings.TrimSpace(text[:open])
 	names, ok := params[name]
 	if !ok {
-		return a, "", fmt.Errorf("unknown command %.40q", name)
+		return action, "", fmt.Errorf("unknown command %.40q", name)
 	}
 
-	a = domain.Action{Family: domain.FamilyWeb, Type: name}
-	p := parser{s: s, at: open + 1}
+	action = domain.Action{Family: domain.FamilyWeb, Type: name}
+	p := parser{s: text, at: open + 1}
 	for i := 0; ; i++ {
 		closed, err := p.separator(i == 0)
 		if err != nil {
-			return a, "", err
+			return action, "", err
 		}
 		if closed {
-			return a, p.rest(), a.Validate()
+			return action, p.rest(), action.Validate()
 		}
 		if i >= len(names) {
-			return a, "", fmt.Errorf("%s takes %d arguments", name, len(names))
+			return action, "", fmt.Errorf("%s takes %d arguments", name, len(names))
 		}
-		if err := p.argument(&a, names[i]); err != nil {
-			return a, "", fmt.Errorf("%s, argument %d: %w", name, i+1, err)
+		if err := p.argument(&action, names[i]); err != nil {
+			return action, "", fmt.Errorf("%s, argument %d: %w", name, i+1, err)
 		}
 	}
 }

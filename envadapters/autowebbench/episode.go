@@ -24,9 +24,9 @@ func (e *episode) Pose() (recorded.Pose, bool) {
 }
 
 // Do scores an action against the current record.
-func (e *episode) Do(a domain.Action) map[string]domain.Metric {
+func (e *episode) Do(action domain.Action) map[string]domain.Metric {
 	gold := e.steps[e.at].gold
 	e.at++
 
-	return score(a, gold)
+	return score(action, gold)
 }

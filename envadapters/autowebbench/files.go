@@ -96,12 +96,12 @@ func testFiles(data string, skip bool) (out []string, problems []recorded.Proble
 	if data, err = filepath.EvalSymlinks(data); err != nil { // WalkDir does not follow a link
 		return nil, nil, fault.New(fault.Invalid, "autowebbench: data: %w", err)
 	}
-	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(data, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil && skip && path != data {
 			problems = append(problems, recorded.Problem{Where: recorded.Where{File: path}, Err: err})
 			return fs.SkipDir
 		}
-		if err == nil && d.Name() == "test.json" {
+		if err == nil && entry.Name() == "test.json" {
 			out = append(out, path)
 		}
 		return err

@@ -38,13 +38,13 @@ func parsePage(s string) *node {
 
 	for at, count := 0, 0; at < len(s); {
 		if s[at] == '<' && count < maxNodes {
-			if m := opening.FindStringSubmatch(s[at:]); m != nil {
+			if parts := opening.FindStringSubmatch(s[at:]); parts != nil {
 				flush()
-				n := &node{tag: m[1], id: m[2]}
+				n := &node{tag: parts[1], id: parts[2]}
 				top := stack[len(stack)-1]
 				top.children = append(top.children, n)
 				stack = append(stack, n)
-				at += len(m[0])
+				at += len(parts[0])
 				count++
 				continue
 			}

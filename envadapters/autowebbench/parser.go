@@ -46,7 +46,7 @@ func (p *parser) separator(first bool) (closed bool, err error) {
 }
 
 // argument reads an argument into the field of its parameter. By position that is the given one.
-func (p *parser) argument(a *domain.Action, param string) error {
+func (p *parser) argument(action *domain.Action, param string) error {
 	if key := p.keyword(); key != "" {
 		param = key
 		if ours, ok := keywords[key]; ok {
@@ -54,12 +54,12 @@ func (p *parser) argument(a *domain.Action, param string) error {
 		}
 	}
 
-	v, err := p.value()
+	value, err := p.value()
 	if err != nil {
 		return err
 	}
 
-	return set(a, param, v)
+	return set(action, param, value)
 }
 
 // keyword reads "name=". It is empty if the argument has no name.
@@ -109,18 +109,18 @@ func (p *parser) quoted() (string, error) {
 	quote := p.s[p.at]
 	p.at++
 
-	var b strings.Builder
+	var builder strings.Builder
 	for ; p.at < len(p.s); p.at++ {
 		c := p.s[p.at]
 		switch {
 		case c == '\\' && p.at+1 < len(p.s):
 			p.at++
-			b.WriteString(unescape(p.s[p.at]))
+			builder.WriteString(unescape(p.s[p.at]))
 		case c == quote && p.closes():
 			p.at++
-			return b.String(), nil
+			return builder.String(), nil
 		default:
-			b.WriteByte(c)
+			builder.WriteByte(c)
 		}
 	}
 

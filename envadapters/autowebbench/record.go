@@ -92,29 +92,29 @@ func parseRecord(raw []byte) (step, error) {
 }
 
 // history returns a line per previous command.
-func history(s string) ([]string, error) {
+func history(text string) ([]string, error) {
 	out := []string{}
-	if s == "None" {
+	if text == "None" {
 		return out, nil
 	}
 
-	for s != "" {
-		a, rest, err := parseCall(s)
+	for text != "" {
+		action, rest, err := parseCall(text)
 		if err != nil {
 			return nil, fmt.Errorf("previous command %d: %w", len(out)+1, err)
 		}
 
-		line := fmt.Sprintf("%d %s", len(out)+1, callText(a))
+		line := fmt.Sprintf("%d %s", len(out)+1, callText(action))
 		if after, ok := strings.CutPrefix(strings.TrimLeft(rest, " "), markSegment); ok {
 			var segment string
 			segment, rest = cutSegment(after)
-			for _, e := range parsePage(segment).elements(nil) {
-				if e.ID == a.Element {
-					line += " " + e.Role + " " + e.Text + e.Value
+			for _, element := range parsePage(segment).elements(nil) {
+				if element.ID == action.Element {
+					line += " " + element.Role + " " + element.Text + element.Value
 				}
 			}
 		}
-		out, s = append(out, line), strings.TrimSpace(rest)
+		out, text = append(out, line), strings.TrimSpace(rest)
 	}
 
 	return out, nil

@@ -27,12 +27,12 @@ const (
 )
 
 // score compares an action with the recorded one.
-func score(a, gold domain.Action) map[string]domain.Metric {
-	kind := a.Type == gold.Type
-	label := a.Element == gold.Element
+func score(action, gold domain.Action) map[string]domain.Metric {
+	kind := action.Type == gold.Type
+	label := action.Element == gold.Element
 	m := map[string]domain.Metric{
 		envadapters.StepSR: share(kind && label),
-		MetricStrict:       share(a == gold),
+		MetricStrict:       share(action == gold),
 	}
 	if gold.Element == "" {
 		return m
@@ -40,7 +40,7 @@ func score(a, gold domain.Action) map[string]domain.Metric {
 
 	m[MetricAll], m[MetricType], m[MetricLabel] = share(kind && label), share(kind), share(label)
 	if text := gold.Text + gold.Option; text != "" {
-		m[MetricParam] = domain.Metric{Sum: rouge1(a.Text+a.Option, text), N: 1}
+		m[MetricParam] = domain.Metric{Sum: rouge1(action.Text+action.Option, text), N: 1}
 	}
 
 	return m
@@ -59,8 +59,8 @@ func rouge1(got, want string) float64 {
 	g := tokens(got)
 	w := tokens(want)
 	left := map[string]int{}
-	for _, t := range w {
-		left[t]++
+	for _, text := range w {
+		left[text]++
 	}
 
 	shared := 0
@@ -75,7 +75,7 @@ func rouge1(got, want string) float64 {
 }
 
 // tokens returns the words and the single Chinese characters of a text in lower case.
-func tokens(s string) []string {
+func tokens(text string) []string {
 	var out []string
 	var word strings.Builder
 	end := func() {
@@ -85,7 +85,7 @@ func tokens(s string) []string {
 		}
 	}
 
-	for _, r := range strings.ToLower(s) {
+	for _, r := range strings.ToLower(text) {
 		switch {
 		case unicode.Is(unicode.Han, r):
 			end()

@@ -25,20 +25,20 @@ type Suite struct {
 
 // New returns a suite, which reads its files when they are first needed. It takes two options: data is a test.json or a
 // folder with such files, and broken is skip or stop, the default.
-func New(o envadapters.Options) (*Suite, error) {
-	if o.Data == "" {
+func New(options envadapters.Options) (*Suite, error) {
+	if options.Data == "" {
 		return nil, fault.New(fault.Invalid, "autowebbench: data: expected a test.json of AutoWebBench, "+
 			"or a folder with en/ind/test.json and the like")
 	}
-	skip, err := recorded.Skips("autowebbench", o.Broken)
+	skip, err := recorded.Skips("autowebbench", options.Broken)
 	if err != nil {
 		return nil, err
 	}
 
-	s := &Suite{data: o.Data, skip: skip}
-	s.read = recorded.Once(s.load)
+	suite := &Suite{data: options.Data, skip: skip}
+	suite.read = recorded.Once(suite.load)
 
-	return s, nil
+	return suite, nil
 }
 
 // Name returns the suite's name in specifications.
@@ -103,16 +103,16 @@ func (s *Suite) Open(context.Context) (envadapters.Environment, error) {
 	return recorded.NewEnvironment(s.episode), nil
 }
 
-func (s *Suite) episode(t domain.Task) (recorded.Episode, error) {
+func (s *Suite) episode(task domain.Task) (recorded.Episode, error) {
 	ix, err := s.read()
 	if err != nil {
 		return nil, err
 	}
 
-	episodes := ix.splits[t.Split].episodes
+	episodes := ix.splits[task.Split].episodes
 	var n int
-	if _, err := fmt.Sscanf(t.Template, "%04d", &n); err != nil || n < 1 || n > len(episodes) {
-		return nil, fault.New(fault.Invalid, "autowebbench has no task %q in split %q", t.Template, t.Split)
+	if _, err := fmt.Sscanf(task.Template, "%04d", &n); err != nil || n < 1 || n > len(episodes) {
+		return nil, fault.New(fault.Invalid, "autowebbench has no task %q in split %q", task.Template, task.Split)
 	}
 
 	return &episode{steps: episodes[n-1]}, nil
@@ -130,18 +130,18 @@ func (s *Suite) Check(context.Context) envadapters.Health {
 		}
 	}
 
-	h := envadapters.Health{State: envadapters.Ready}
+	health := envadapters.Health{State: envadapters.Ready}
 	var seen []string
 	for _, name := range s.Splits() {
 		seen = append(seen, fmt.Sprintf("%s: %d records", name, ix.splits[name].records))
 	}
 	if len(ix.problems) > 0 {
-		h.State = envadapters.Degraded
+		health.State = envadapters.Degraded
 		seen = append(seen, recorded.Summary(ix.problems))
 	}
-	h.Detail = strings.Join(seen, "; ")
+	health.Detail = strings.Join(seen, "; ")
 
-	return h
+	return health
 }
 
 // Close does nothing.

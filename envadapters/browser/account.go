@@ -82,11 +82,11 @@ func accountFor(path string) (account, error) {
 
 // can reports whether the account can run a command.
 func (a account) can(name string, args ...string) bool {
-	c := exec.Command(name, args...)
-	c.Dir, c.Env = "/", environ()
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: a.credential}
+	command := exec.Command(name, args...)
+	command.Dir, command.Env = "/", environ()
+	command.SysProcAttr = &syscall.SysProcAttr{Credential: a.credential}
 
-	return c.Run() == nil
+	return command.Run() == nil
 }
 
 // profile makes the folder of a browser's files, which is its home, too, and belongs to its account. It is among the
@@ -100,7 +100,7 @@ func (a account) profile() (string, error) {
 
 	// The worker's folder for temporary files is private. Nobody may pass through it, and list nothing.
 	parent := filepath.Dir(dir)
-	if i, err := os.Stat(parent); err == nil && i.Mode().Perm() == 0o700 {
+	if fileInfo, err := os.Stat(parent); err == nil && fileInfo.Mode().Perm() == 0o700 {
 		_ = os.Chmod(parent, 0o711) // whether that is enough is tried below
 	}
 	if err := a.own(dir); err != nil || a.can("test", "-w", dir) {

@@ -68,7 +68,7 @@ func (b *Browser) Pid() int {
 // Tab opens a page and waits for the promise that ready evaluates to, such as that of the page's fonts. Then it stops
 // the page's clock. The context bounds the opening only.
 func (b *Browser) Tab(ctx context.Context, url, ready string) (*Tab, error) {
-	return b.tab(ctx, func(t *Tab) error { return t.open(ctx, url, ready) })
+	return b.tab(ctx, func(tab *Tab) error { return tab.open(ctx, url, ready) })
 }
 
 // View says how a tab shows its pages.
@@ -78,8 +78,8 @@ type View struct {
 }
 
 // Blank opens an empty tab for Navigate. Its clock is stopped from the beginning. The context bounds the opening only.
-func (b *Browser) Blank(ctx context.Context, v View) (*Tab, error) {
-	return b.tab(ctx, func(t *Tab) error { return t.blank(ctx, v) })
+func (b *Browser) Blank(ctx context.Context, view View) (*Tab, error) {
+	return b.tab(ctx, func(tab *Tab) error { return tab.blank(ctx, view) })
 }
 
 func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) {
@@ -122,8 +122,8 @@ func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) 
 
 // drop closes a page that nothing may have attached to yet.
 func (b *Browser) drop(id target.ID) {
-	_ = bounded(context.Background(), b.ctx, callLimit, func(c context.Context) error {
-		_, err := chromedp.CallBrowser(c, target.CloseTarget, target.CloseTargetParams{TargetID: id})
+	_ = bounded(context.Background(), b.ctx, callLimit, func(ctx context.Context) error {
+		_, err := chromedp.CallBrowser(ctx, target.CloseTarget, target.CloseTargetParams{TargetID: id})
 
 		return err
 	})
@@ -132,9 +132,9 @@ func (b *Browser) drop(id target.ID) {
 // target creates a page.
 func (b *Browser) target(ctx context.Context) (id target.ID, err error) {
 	err = bounded(ctx, b.ctx, callLimit, func(c context.Context) error {
-		p := target.CreateTargetParams{URL: "about:blank", EnableBeginFrameControl: &b.shell}
-		r, err := chromedp.CallBrowser(c, target.CreateTarget, p)
-		id = r.TargetID
+		params := target.CreateTargetParams{URL: "about:blank", EnableBeginFrameControl: &b.shell}
+		result, err := chromedp.CallBrowser(c, target.CreateTarget, params)
+		id = result.TargetID
 
 		return err
 	})
@@ -170,8 +170,8 @@ func (b *Browser) ensure(ctx context.Context) error {
 		closeProxy()
 		return err
 	}
-	o := options(path, profile, who, b.pages, proxy)
-	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), o...)
+	execAllocatorOptions := options(path, profile, who, b.pages, proxy)
+	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), execAllocatorOptions...)
 	on, cancelBrowser := chromedp.NewContext(alloc)
 	cancel := func() {
 		cancelBrowser()
@@ -227,8 +227,8 @@ func (b *Browser) stop() {
 		return
 	}
 
-	if p := chromedp.FromContext(b.ctx).Browser.Process(); p != nil {
-		_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // The whole group: the program may be a wrapper.
+	if process := chromedp.FromContext(b.ctx).Browser.Process(); process != nil {
+		_ = syscall.Kill(-process.Pid, syscall.SIGKILL) // The whole group: the program may be a wrapper.
 	}
 
 	go b.cancel() // It may wait for answers that a dead browser never sends.
@@ -259,18 +259,18 @@ func (b *Browser) Close() {
 }
 
 // bounded runs f on a chromedp context with a deadline and the caller's cancellation.
-func bounded(caller, on context.Context, d time.Duration, f func(context.Context) error) error {
-	c, cancel := context.WithTimeout(on, d)
+func bounded(caller, on context.Context, duration time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(on, duration)
 	defer cancel()
 	defer context.AfterFunc(caller, cancel)()
 
-	err := f(c)
+	err := f(ctx)
 	if err != nil && caller.Err() != nil {
 		return context.Cause(caller)
 	}
 
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no answer within %v", d)
+		return fmt.Errorf("no answer within %v", duration)
 	}
 
 	return err

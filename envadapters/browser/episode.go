@@ -30,24 +30,24 @@ type Episode struct {
 // Episode waits for a free place. global is the name of an object that the suite's pages define. A tab without it has
 // broken.
 func (p *Pool) Episode(ctx context.Context, global string) (*Episode, error) {
-	x, err := p.take(ctx)
+	place, err := p.take(ctx)
 	if err != nil {
 		return nil, err
 	}
 
-	return &Episode{Place: x, pool: p, global: global}, nil
+	return &Episode{Place: place, pool: p, global: global}, nil
 }
 
 // Tab returns the tab of the episode; nil before the first call of Prepare.
 func (e *Episode) Tab() *Tab { return e.Place.Tab }
 
 // Begin begins the episode of a task. It fails after Close.
-func (e *Episode) Begin(t domain.Task) error {
+func (e *Episode) Begin(task domain.Task) error {
 	if e.closed {
 		return fault.New(fault.Fatal, "reset of a closed environment")
 	}
 
-	e.Task = t
+	e.Task = task
 	e.steps = 0
 	e.ended = false
 
@@ -120,8 +120,8 @@ func (e *Episode) Close(context.Context) {
 
 // Direction returns where the content that a scroll or a swipe reveals lies: 1 or -1 in one of the two coordinates. A
 // swipe names the direction of the finger, which is the opposite one.
-func Direction(a domain.Action) (dx, dy int) {
-	switch a.Direction {
+func Direction(action domain.Action) (dx, dy int) {
+	switch action.Direction {
 	case "down":
 		dy = 1
 	case "up":
@@ -132,7 +132,7 @@ func Direction(a domain.Action) (dx, dy int) {
 		dx = -1
 	}
 
-	if a.Type == domain.ActionSwipe {
+	if action.Type == domain.ActionSwipe {
 		return -dx, -dy
 	}
 
@@ -152,7 +152,7 @@ func Swiped(x0, y0, x1, y1 float64) *domain.Touch {
 func pixel(x, y float64) [2]int { return [2]int{int(math.Round(x)), int(math.Round(y))} }
 
 // Quote returns a text as a literal of JavaScript.
-func Quote(s string) string {
-	b, _ := json.Marshal(s) // A string cannot fail.
-	return string(b)
+func Quote(text string) string {
+	data, _ := json.Marshal(text) // A string cannot fail.
+	return string(data)
 }

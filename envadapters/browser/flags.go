@@ -90,8 +90,8 @@ func options(path, profile string, who account, pages, proxy string) []chromedp.
 // rules hold for names and addresses in every spelling, and for WebTransport, but not for WebRTC.
 func reachable(servers ...string) string {
 	var rules strings.Builder
-	for _, s := range servers {
-		if address := strings.TrimPrefix(s, "http://"); address != "" {
+	for _, text := range servers {
+		if address := strings.TrimPrefix(text, "http://"); address != "" {
 			rules.WriteString("MAP " + address + " " + address + ", ")
 		}
 	}
@@ -105,5 +105,5 @@ func environ() []string {
 	needed := regexp.MustCompile(`^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|FONTCONFIG_[A-Z]+|` +
 		`DISPLAY|LD_LIBRARY_PATH|DBUS_SESSION_BUS_ADDRESS)=`)
 
-	return slices.DeleteFunc(os.Environ(), func(v string) bool { return !needed.MatchString(v) })
+	return slices.DeleteFunc(os.Environ(), func(value string) bool { return !needed.MatchString(value) })
 }

@@ -9,12 +9,12 @@ import (
 )
 
 // mouse sends an event of the mouse at a point, in CSS pixels.
-func (t *Tab) mouse(ctx context.Context, x, y float64, p input.DispatchMouseEventParams) error {
-	p.X = x
-	p.Y = y
+func (t *Tab) mouse(ctx context.Context, x, y float64, params input.DispatchMouseEventParams) error {
+	params.X = x
+	params.Y = y
 
 	return t.do(ctx, "mouse", func(c context.Context) error {
-		_, err := chromedp.Call(c, input.DispatchMouseEvent, p)
+		_, err := chromedp.Call(c, input.DispatchMouseEvent, params)
 		return err
 	})
 }
@@ -67,9 +67,9 @@ func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
 // hoverPause is how long Hover waits for an answer before it lets the clock run again.
 const hoverPause = 5 * time.Millisecond
 
-// Hover moves the mouse to a point and lets the clock run for at least d. A move takes effect with the next frame, and
-// none are drawn while the clock is stopped.
-func (t *Tab) Hover(ctx context.Context, x, y float64, d time.Duration) error {
+// Hover moves the mouse to a point and lets the clock run for at least duration. A move takes effect with the next
+// frame, and none are drawn while the clock is stopped.
+func (t *Tab) Hover(ctx context.Context, x, y float64, duration time.Duration) error {
 	done, err := t.drawing(ctx)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (t *Tab) Hover(ctx context.Context, x, y float64, d time.Duration) error {
 		if drawn == nil {
 			drawn = t.frame(ctx)
 		}
-		if err := t.Advance(ctx, d); err != nil {
+		if err := t.Advance(ctx, duration); err != nil {
 			return err
 		}
 
@@ -119,12 +119,12 @@ func (t *Tab) Insert(ctx context.Context, text string) error {
 // Type types text key by key. A line break is Enter.
 func (t *Tab) Type(ctx context.Context, text string) error {
 	for _, r := range text {
-		k := input.DispatchKeyEventParams{Key: string(r), Text: string(r), WindowsVirtualKeyCode: keyCode(r)}
+		params := input.DispatchKeyEventParams{Key: string(r), Text: string(r), WindowsVirtualKeyCode: keyCode(r)}
 		if r == '\n' {
-			k = enter
+			params = enter
 		}
 
-		if err := t.key(ctx, k); err != nil {
+		if err := t.key(ctx, params); err != nil {
 			return err
 		}
 	}
@@ -150,16 +150,16 @@ var enter = input.DispatchKeyEventParams{Key: "Enter", Code: "Enter", Text: "\r"
 func (t *Tab) Enter(ctx context.Context) error { return t.key(ctx, enter) }
 
 // key presses and releases a key.
-func (t *Tab) key(ctx context.Context, p input.DispatchKeyEventParams) error {
-	return t.do(ctx, "key "+p.Key, func(c context.Context) error {
-		p.Type = input.DispatchKeyEventTypeKeyDown
-		if _, err := chromedp.Call(c, input.DispatchKeyEvent, p); err != nil {
+func (t *Tab) key(ctx context.Context, params input.DispatchKeyEventParams) error {
+	return t.do(ctx, "key "+params.Key, func(c context.Context) error {
+		params.Type = input.DispatchKeyEventTypeKeyDown
+		if _, err := chromedp.Call(c, input.DispatchKeyEvent, params); err != nil {
 			return err
 		}
 
-		p.Type = input.DispatchKeyEventTypeKeyUp
-		p.Text = ""
-		_, err := chromedp.Call(c, input.DispatchKeyEvent, p)
+		params.Type = input.DispatchKeyEventTypeKeyUp
+		params.Text = ""
+		_, err := chromedp.Call(c, input.DispatchKeyEvent, params)
 
 		return err
 	})

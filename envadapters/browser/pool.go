@@ -21,26 +21,26 @@ const recycleAfter = 500
 // NewPool returns a pool that has started nothing yet. Its pages reach the server at pages, which is the base URL that
 // Serve returned, and the hosts that EnvHosts lists.
 func NewPool(pages string, browsers, tabs int) *Pool {
-	p := &Pool{free: make(chan *Place, browsers*tabs)}
+	pool := &Pool{free: make(chan *Place, browsers*tabs)}
 
 	for range browsers {
-		p.browsers = append(p.browsers, &Browser{pages: pages})
+		pool.browsers = append(pool.browsers, &Browser{pages: pages})
 	}
 
 	for range tabs {
-		for _, b := range p.browsers {
-			p.free <- &Place{Browser: b}
+		for _, browser := range pool.browsers {
+			pool.free <- &Place{Browser: browser}
 		}
 	}
 
-	return p
+	return pool
 }
 
 // take waits for a free place.
 func (p *Pool) take(ctx context.Context) (*Place, error) {
 	select {
-	case x := <-p.free:
-		return x, nil
+	case place := <-p.free:
+		return place, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -49,12 +49,12 @@ func (p *Pool) take(ctx context.Context) (*Place, error) {
 // prepare counts an episode and opens the place's tab if it has none.
 func (x *Place) prepare(open func(*Browser) (*Tab, error)) error {
 	if x.Tab == nil {
-		t, err := open(x.Browser)
+		tab, err := open(x.Browser)
 		if err != nil {
 			return err
 		}
 
-		x.Tab = t
+		x.Tab = tab
 		x.played = 0
 	}
 
@@ -64,18 +64,18 @@ func (x *Place) prepare(open func(*Browser) (*Tab, error)) error {
 }
 
 // give takes a place back. It closes the tab if it is old or not sound.
-func (p *Pool) give(x *Place, sound bool) {
-	if x.Tab != nil && (!sound || x.played >= recycleAfter) {
-		x.Tab.Close()
-		x.Tab = nil
+func (p *Pool) give(place *Place, sound bool) {
+	if place.Tab != nil && (!sound || place.played >= recycleAfter) {
+		place.Tab.Close()
+		place.Tab = nil
 	}
 
-	p.free <- x
+	p.free <- place
 }
 
 // Close ends the browsers.
 func (p *Pool) Close() {
-	for _, b := range p.browsers {
-		b.Close()
+	for _, browser := range p.browsers {
+		browser.Close()
 	}
 }

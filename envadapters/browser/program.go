@@ -31,8 +31,8 @@ func Find() (string, error) {
 		return p, nil
 	}
 
-	for _, n := range names {
-		if p, err := exec.LookPath(n); err == nil {
+	for _, name := range names {
+		if p, err := exec.LookPath(name); err == nil {
 			return p, nil
 		}
 	}
@@ -53,9 +53,9 @@ func Version(ctx context.Context) (string, error) {
 		return version.said, nil
 	}
 
-	c := exec.CommandContext(ctx, path, "--version")
-	c.Env = environ()
-	out, err := c.Output()
+	command := exec.CommandContext(ctx, path, "--version")
+	command.Env = environ()
+	out, err := command.Output()
 	if err != nil {
 		return "", fault.New(fault.Transient, "%s --version: %w", path, err)
 	}

@@ -27,25 +27,25 @@ func serveProxy(list string) (address string, closeIt func(), err error) {
 	if strings.TrimSpace(list) == "" {
 		return "", func() {}, nil
 	}
-	l, err := listen()
+	listener, err := listen()
 	if err != nil {
 		return "", nil, fault.New(fault.Transient, "listen for the proxy of pages: %w", err)
 	}
-	s := &http.Server{Handler: proxyTo(hosts.Parse(EnvHosts, list)), ReadHeaderTimeout: headerLimit}
-	go func() { _ = s.Serve(l) }()
+	server := &http.Server{Handler: proxyTo(hosts.Parse(EnvHosts, list)), ReadHeaderTimeout: headerLimit}
+	go func() { _ = server.Serve(listener) }()
 
-	return "http://" + l.Addr().String(), func() { _ = s.Close() }, nil
+	return "http://" + listener.Addr().String(), func() { _ = server.Close() }, nil
 }
 
 // proxyTo forwards requests to the hosts of a list, and opens tunnels to them.
 func proxyTo(list hosts.List) http.Handler {
-	t := &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute}
-	hosts.Hold(t, func() hosts.List { return list }, connectLimit)
+	transport := &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute}
+	hosts.Hold(transport, func() hosts.List { return list }, connectLimit)
 	refuse := func(w http.ResponseWriter, _ *http.Request, err error) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 	}
 	forward := &httputil.ReverseProxy{
-		Transport: t, ErrorHandler: refuse, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		Transport: transport, ErrorHandler: refuse, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		Rewrite: func(*httputil.ProxyRequest) {}, // a request to a proxy names its server
 	}
 

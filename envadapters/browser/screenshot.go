@@ -104,15 +104,15 @@ type shot struct {
 func (t *Tab) picture(ctx context.Context) <-chan shot {
 	return t.ask(ctx, func(c context.Context) ([]byte, error) {
 		if t.shell {
-			p := headlessexperimental.BeginFrameParams{Screenshot: &headlessexperimental.ScreenshotParams{}}
-			r, err := chromedp.Call(c, headlessexperimental.BeginFrame, p)
+			params := headlessexperimental.BeginFrameParams{Screenshot: &headlessexperimental.ScreenshotParams{}}
+			beginFrameResult, err := chromedp.Call(c, headlessexperimental.BeginFrame, params)
 
-			return r.ScreenshotData, err
+			return beginFrameResult.ScreenshotData, err
 		}
-		p := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
-		r, err := chromedp.Call(c, page.CaptureScreenshot, p)
+		captureScreenshotParams := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
+		result, err := chromedp.Call(c, page.CaptureScreenshot, captureScreenshotParams)
 
-		return r.Data, err
+		return result.Data, err
 	})
 }
 

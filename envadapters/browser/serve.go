@@ -18,24 +18,24 @@ const headerLimit = 5 * time.Second
 // Serve serves pages until the caller closes the server: at a loopback address of their own, so that no other service
 // of this machine is of the same site. It returns the base URL, which has no trailing slash. It answers no page of
 // another server, and no page whose name was bound to its address.
-func Serve(pages http.Handler) (s *http.Server, base string, err error) {
-	l, err := listen()
+func Serve(pages http.Handler) (server *http.Server, base string, err error) {
+	listener, err := listen()
 	if err != nil {
 		return nil, "", fault.New(fault.Transient, "listen for the pages: %w", err)
 	}
 
-	s = &http.Server{Handler: own(pages, l.Addr().String()), ReadHeaderTimeout: headerLimit}
-	go func() { _ = s.Serve(l) }()
+	server = &http.Server{Handler: own(pages, listener.Addr().String()), ReadHeaderTimeout: headerLimit}
+	go func() { _ = server.Serve(listener) }()
 
-	return s, "http://" + l.Addr().String(), nil
+	return server, "http://" + listener.Addr().String(), nil
 }
 
 // listen listens on a free port of an address that it draws from 127.0.0.0/8. Systems other than Linux have 127.0.0.1
 // alone, where the port is what keeps pages from other services.
 func listen() (net.Listener, error) {
 	ip := net.IPv4(127, byte(1+rand.N(254)), byte(rand.N(256)), byte(1+rand.N(254)))
-	if l, err := net.Listen("tcp", ip.String()+":0"); err == nil {
-		return l, nil
+	if listener, err := net.Listen("tcp", ip.String()+":0"); err == nil {
+		return listener, nil
 	}
 
 	return net.Listen("tcp", "127.0.0.1:0")
@@ -59,7 +59,7 @@ func own(pages http.Handler, address string) http.Handler {
 
 // Check reports whether a suite of web pages can be used here: it looks for Chromium, opens a tab and resets one task.
 // fix is what to do if the task cannot be reset.
-func Check(ctx context.Context, s envadapters.Suite, t domain.Task, fix string) envadapters.Health {
+func Check(ctx context.Context, suite envadapters.Suite, task domain.Task, fix string) envadapters.Health {
 	if _, err := Find(); err != nil {
 		return envadapters.Health{
 			State:  envadapters.Dead,
@@ -68,5 +68,5 @@ func Check(ctx context.Context, s envadapters.Suite, t domain.Task, fix string) 
 		}
 	}
 
-	return envadapters.Probe(ctx, s, t, fix)
+	return envadapters.Probe(ctx, suite, task, fix)
 }

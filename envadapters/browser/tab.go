@@ -102,27 +102,27 @@ func (t *Tab) open(ctx context.Context, url, ready string) error {
 			return err
 		}
 
-		p := runtime.EvaluateParams{Expression: ready, AwaitPromise: yes()}
-		r, err := chromedp.Call(c, runtime.Evaluate, p)
+		evaluateParams := runtime.EvaluateParams{Expression: ready, AwaitPromise: yes()}
+		evaluateResult, err := chromedp.Call(c, runtime.Evaluate, evaluateParams)
 		if err != nil {
 			return err
 		}
 
-		if r.ExceptionDetails != nil {
-			return fmt.Errorf("the page is not ready: %s", r.ExceptionDetails.Text)
+		if evaluateResult.ExceptionDetails != nil {
+			return fmt.Errorf("the page is not ready: %s", evaluateResult.ExceptionDetails.Text)
 		}
 
 		return setClock(c, stopped())
 	})
 }
 
-func (t *Tab) blank(ctx context.Context, v View) error {
+func (t *Tab) blank(ctx context.Context, view View) error {
 	if err := t.start(ctx); err != nil {
 		return err
 	}
 
 	return t.do(ctx, "open", func(c context.Context) error {
-		if err := show(c, v.Width, v.Height, false); err != nil {
+		if err := show(c, view.Width, view.Height, false); err != nil {
 			return err
 		}
 
@@ -135,19 +135,19 @@ func (t *Tab) blank(ctx context.Context, v View) error {
 	})
 }
 
-func show(c context.Context, width, height int64, mobile bool) error {
+func show(ctx context.Context, width, height int64, mobile bool) error {
 	metrics := emulation.SetDeviceMetricsOverrideParams{
 		Width:             width,
 		Height:            height,
 		DeviceScaleFactor: 1,
 		Mobile:            mobile,
 	}
-	if _, err := chromedp.Call(c, emulation.SetDeviceMetricsOverride, metrics); err != nil {
+	if _, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, metrics); err != nil {
 		return err
 	}
 
 	focus := emulation.SetFocusEmulationEnabledParams{Enabled: true}
-	_, err := chromedp.Call(c, emulation.SetFocusEmulationEnabled, focus)
+	_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, focus)
 
 	return err
 }
@@ -160,8 +160,8 @@ func stopped() emulation.SetVirtualTimePolicyParams {
 	}
 }
 
-func setClock(c context.Context, p emulation.SetVirtualTimePolicyParams) error {
-	_, err := chromedp.Call(c, emulation.SetVirtualTimePolicy, p)
+func setClock(ctx context.Context, params emulation.SetVirtualTimePolicyParams) error {
+	_, err := chromedp.Call(ctx, emulation.SetVirtualTimePolicy, params)
 	return err
 }
 
@@ -175,8 +175,8 @@ func (t *Tab) Navigate(ctx context.Context, url string) error {
 // Running calls f while the clock runs, for an unknown time: a page cannot load while its clock is stopped. The clock
 // does not start again from the epoch.
 func (t *Tab) Running(ctx context.Context, f func() error) error {
-	set := func(p emulation.SetVirtualTimePolicyParams) error {
-		return t.do(ctx, "set the clock", func(c context.Context) error { return setClock(c, p) })
+	set := func(params emulation.SetVirtualTimePolicyParams) error {
+		return t.do(ctx, "set the clock", func(c context.Context) error { return setClock(c, params) })
 	}
 
 	if err := set(emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance}); err != nil {
@@ -220,13 +220,13 @@ func yes() *bool { b := true; return &b }
 // promise, which must not need a timer.
 func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
 	return t.do(ctx, "evaluate", func(c context.Context) error {
-		p := runtime.EvaluateParams{Expression: expr, ReturnByValue: yes(), AwaitPromise: yes()}
-		r, err := chromedp.Call(c, runtime.Evaluate, p)
+		evaluateParams := runtime.EvaluateParams{Expression: expr, ReturnByValue: yes(), AwaitPromise: yes()}
+		evaluateResult, err := chromedp.Call(c, runtime.Evaluate, evaluateParams)
 		if err != nil {
 			return err
 		}
 
-		if ex := r.ExceptionDetails; ex != nil {
+		if ex := evaluateResult.ExceptionDetails; ex != nil {
 			if ex.Exception != nil {
 				return fmt.Errorf("%w: %s", ErrPage, ex.Exception.Description)
 			}
@@ -237,21 +237,21 @@ func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
 			return nil
 		}
 
-		return json.Unmarshal([]byte(r.Result.Value), out)
+		return json.Unmarshal([]byte(evaluateResult.Result.Value), out)
 	})
 }
 
-// Advance lets the page's clock run for d. It is stopped between calls.
-func (t *Tab) Advance(ctx context.Context, d time.Duration) error {
+// Advance lets the page's clock run for duration. It is stopped between calls.
+func (t *Tab) Advance(ctx context.Context, duration time.Duration) error {
 	return t.do(ctx, "advance the clock", func(c context.Context) error {
 		select {
 		case <-t.expired:
 		default:
 		}
 
-		budget := float64(d.Milliseconds())
-		p := emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance, Budget: &budget}
-		if err := setClock(c, p); err != nil {
+		budget := float64(duration.Milliseconds())
+		params := emulation.SetVirtualTimePolicyParams{Policy: emulation.VirtualTimePolicyAdvance, Budget: &budget}
+		if err := setClock(c, params); err != nil {
 			return err
 		}
 

@@ -82,15 +82,15 @@ func Worker(more ...string) List {
 
 // Hold makes a transport connect to hosts of a list only, with a limit of the time to connect. It holds for what a
 // proxy connects to as well, as far as names and addresses tell, because the proxy resolves the names.
-func Hold(t *http.Transport, list func() List, limit time.Duration) {
-	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+func Hold(transport *http.Transport, list func() List, limit time.Duration) {
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		return list().Dial(ctx, network, address, limit)
 	}
-	proxy := t.Proxy
+	proxy := transport.Proxy
 	if proxy == nil {
 		return
 	}
-	t.Proxy = func(r *http.Request) (*url.URL, error) {
+	transport.Proxy = func(r *http.Request) (*url.URL, error) {
 		if err := list().check(r.URL.Hostname(), Port(r.URL)); err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (l List) Dial(ctx context.Context, network, address string, limit time.Dura
 	if err := l.check(host, port); err != nil {
 		return nil, err
 	}
-	d := net.Dialer{Timeout: limit, Control: func(_, resolved string, _ syscall.RawConn) error {
+	dialer := net.Dialer{Timeout: limit, Control: func(_, resolved string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(resolved)
 		if err != nil {
 			return fault.New(fault.Invalid, "connect to %s: %w", address, err)
@@ -138,7 +138,7 @@ func (l List) Dial(ctx context.Context, network, address string, limit time.Dura
 		return l.allow(at.Addr(), host, port)
 	}}
 
-	return d.DialContext(ctx, network, address)
+	return dialer.DialContext(ctx, network, address)
 }
 
 // services are the names of clouds' metadata services. Their addresses are refused as well, but a proxy resolves names
@@ -254,7 +254,7 @@ func inner(at netip.Addr) netip.Addr {
 	if sixToFour.Contains(at) {
 		return netip.AddrFrom4([4]byte(raw[2:6]))
 	}
-	if slices.ContainsFunc(translated, func(p netip.Prefix) bool { return p.Contains(at) }) {
+	if slices.ContainsFunc(translated, func(prefix netip.Prefix) bool { return prefix.Contains(at) }) {
 		return netip.AddrFrom4([4]byte(raw[12:16]))
 	}
 
@@ -265,11 +265,11 @@ func inner(at netip.Addr) netip.Addr {
 func plain(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
 // Port returns the port of an address, which its scheme implies if it is not written.
-func Port(u *url.URL) string {
+func Port(address *url.URL) string {
 	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "https" || u.Scheme == "wss":
+	case address.Port() != "":
+		return address.Port()
+	case address.Scheme == "https" || address.Scheme == "wss":
 		return "443"
 	}
 

@@ -20,13 +20,13 @@ func (a action) elements(cs []candidate) []domain.Element {
 		var attrs map[string]any
 		_ = json.Unmarshal([]byte(c.Attributes), &attrs)
 		var said []string
-		for _, k := range telling {
-			if v, ok := attrs[k].(string); ok && v != "" && !slices.Contains(said, v) {
-				said = append(said, v)
+		for _, key := range telling {
+			if value, ok := attrs[key].(string); ok && value != "" && !slices.Contains(said, value) {
+				said = append(said, value)
 			}
 		}
 
-		e := domain.Element{
+		element := domain.Element{
 			Index:   i,
 			ID:      c.Node,
 			Role:    role(c.Tag, attrs),
@@ -34,8 +34,8 @@ func (a action) elements(cs []candidate) []domain.Element {
 			Desc:    strings.Join(said, " "),
 			Visible: true,
 		}
-		e.Editable = e.Role == "field"
-		out = append(out, e)
+		element.Editable = element.Role == "field"
+		out = append(out, element)
 	}
 
 	return out

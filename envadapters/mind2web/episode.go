@@ -81,18 +81,18 @@ func (e *episode) Pose() (recorded.Pose, bool) {
 	e.begin()
 	a := e.task.Actions[e.step]
 	asked := e.asked()
-	p := recorded.Pose{History: e.history()}
-	p.Observation.Elements = a.elements(asked)
+	pose := recorded.Pose{History: e.history()}
+	pose.Observation.Elements = a.elements(asked)
 	for _, id := range e.right {
 		if slices.ContainsFunc(asked, func(c candidate) bool { return c.Node == id }) {
-			p.Right = append(p.Right, a.do(id))
+			pose.Right = append(pose.Right, a.do(id))
 		}
 	}
-	if len(p.Right) == 0 && e.official {
-		p.Right = []domain.Action{none}
+	if len(pose.Right) == 0 && e.official {
+		pose.Right = []domain.Action{none}
 	}
 
-	return p, true
+	return pose, true
 }
 
 // history returns the last recorded actions.

@@ -23,19 +23,19 @@ type node struct{ tag, id string }
 func pageTexts(page string) map[string]string {
 	out := map[string]string{}
 	var open []node
-	z := html.NewTokenizer(strings.NewReader(page))
+	tokenizer := html.NewTokenizer(strings.NewReader(page))
 	for {
-		switch z.Next() {
+		switch tokenizer.Next() {
 		case html.ErrorToken:
 			return out
 		case html.TextToken:
-			addText(out, open, strings.Join(strings.Fields(string(z.Text())), " "))
+			addText(out, open, strings.Join(strings.Fields(string(tokenizer.Text())), " "))
 		case html.StartTagToken:
-			if tag, _ := z.TagName(); !slices.Contains(voids, string(tag)) {
-				open = append(open, node{string(tag), nodeID(z)})
+			if tag, _ := tokenizer.TagName(); !slices.Contains(voids, string(tag)) {
+				open = append(open, node{string(tag), nodeID(tokenizer)})
 			}
 		case html.EndTagToken:
-			tag, _ := z.TagName()
+			tag, _ := tokenizer.TagName()
 			open = closeTag(open, string(tag))
 		}
 	}
@@ -66,10 +66,10 @@ func closeTag(open []node, tag string) []node {
 }
 
 // nodeID returns the backend_node_id of the current start tag.
-func nodeID(z *html.Tokenizer) string {
+func nodeID(tokenizer *html.Tokenizer) string {
 	id := ""
 	for {
-		k, v, more := z.TagAttr()
+		k, v, more := tokenizer.TagAttr()
 		if string(k) == "backend_node_id" {
 			id = string(v)
 		}

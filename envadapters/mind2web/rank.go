@@ -89,15 +89,15 @@ var weightedRoles = []string{"field", domain.RoleSelect, "button", "link", "chec
 // the fewer candidates have it, an element that takes input counts more, and a long text counts less.
 func lexical(t task, a action, all []candidate) map[string]float64 {
 	wanted := map[string]bool{}
-	for _, w := range tokens(t.Goal) {
-		wanted[w] = true
+	for _, word := range tokens(t.Goal) {
+		wanted[word] = true
 	}
 
 	elements := a.elements(all)
 	words := make([][]string, len(elements))
 	often := map[string]int{}
-	for i, e := range elements {
-		words[i] = tokens(e.Text + " " + e.Desc)
+	for i, element := range elements {
+		words[i] = tokens(element.Text + " " + element.Desc)
 		slices.Sort(words[i])
 		words[i] = slices.Compact(words[i])
 		for _, w := range words[i] {
@@ -123,8 +123,8 @@ func lexical(t task, a action, all []candidate) map[string]float64 {
 }
 
 // tokens returns the words of a text in lower case.
-func tokens(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+func tokens(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
 }

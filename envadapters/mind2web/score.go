@@ -68,8 +68,8 @@ func setF1(got, want string) float64 {
 	g := set(got)
 	w := set(want)
 	shared := 0
-	for t := range g {
-		if w[t] {
+	for text := range g {
+		if w[text] {
 			shared++
 		}
 	}
@@ -77,9 +77,9 @@ func setF1(got, want string) float64 {
 	return recorded.F1(shared, len(g), len(w))
 }
 
-func set(s string) map[string]bool {
+func set(text string) map[string]bool {
 	out := map[string]bool{}
-	for _, t := range strings.Fields(s) {
+	for _, t := range strings.Fields(text) {
 		out[t] = true
 	}
 

@@ -41,23 +41,23 @@ type Suite struct {
 // New returns a suite, which reads its files when they are first needed. It takes three options: data is the folder
 // with train, test_task and so on, protocol is official, the default, or list, and broken is skip or stop, the
 // default.
-func New(o envadapters.Options) (*Suite, error) {
-	if o.Data == "" {
+func New(options envadapters.Options) (*Suite, error) {
+	if options.Data == "" {
 		return nil, fault.New(fault.Invalid, "mind2web: data: expected the folder of Mind2Web that holds train, "+
 			"test_task, test_website or test_domain")
 	}
-	if !slices.Contains([]string{"", protocolOfficial, protocolList}, o.Protocol) {
-		return nil, fault.New(fault.Invalid, "mind2web: protocol: expected official or list, not %q", o.Protocol)
+	if !slices.Contains([]string{"", protocolOfficial, protocolList}, options.Protocol) {
+		return nil, fault.New(fault.Invalid, "mind2web: protocol: expected official or list, not %q", options.Protocol)
 	}
-	skip, err := recorded.Skips("mind2web", o.Broken)
+	skip, err := recorded.Skips("mind2web", options.Broken)
 	if err != nil {
 		return nil, err
 	}
 
-	s := &Suite{data: o.Data, skip: skip, official: o.Protocol != protocolList}
-	s.read = recorded.Once(s.load)
+	suite := &Suite{data: options.Data, skip: skip, official: options.Protocol != protocolList}
+	suite.read = recorded.Once(suite.load)
 
-	return s, nil
+	return suite, nil
 }
 
 // Name returns the suite's name in specifications.
@@ -112,11 +112,11 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 
 	var out []envadapters.Template
 	for _, e := range ix.splits[split] {
-		t := envadapters.Template{Name: e.id, Group: e.website, MaxSteps: e.steps}
+		template := envadapters.Template{Name: e.id, Group: e.website, MaxSteps: e.steps}
 		if s.official {
-			t.MaxSteps *= maxQuestions
+			template.MaxSteps *= maxQuestions
 		}
-		out = append(out, t)
+		out = append(out, template)
 	}
 
 	return out, nil
@@ -157,7 +157,7 @@ func (s *Suite) Check(context.Context) envadapters.Health {
 		}
 	}
 
-	h := envadapters.Health{State: envadapters.Ready}
+	health := envadapters.Health{State: envadapters.Ready}
 	var seen []string
 	for _, name := range s.Splits() {
 		steps := 0
@@ -167,12 +167,12 @@ func (s *Suite) Check(context.Context) envadapters.Health {
 		seen = append(seen, fmt.Sprintf("%s: %d tasks, %d steps", name, len(ix.splits[name]), steps))
 	}
 	if len(ix.problems) > 0 {
-		h.State = envadapters.Degraded
+		health.State = envadapters.Degraded
 		seen = append(seen, recorded.Summary(ix.problems))
 	}
-	h.Detail = strings.Join(append(seen, s.Protocol()), "; ")
+	health.Detail = strings.Join(append(seen, s.Protocol()), "; ")
 
-	return h
+	return health
 }
 
 // Close does nothing.

@@ -19,23 +19,23 @@ const (
 
 // act executes one action with real input events. For a mistake of the agent it returns the reason and executes
 // nothing.
-func (e *environment) act(ctx context.Context, a domain.Action) (invalid string, err error) {
-	el, invalid := e.target(a)
+func (e *environment) act(ctx context.Context, action domain.Action) (invalid string, err error) {
+	el, invalid := e.target(action)
 	if invalid != "" {
 		return invalid, nil
 	}
-	if a.Index != nil {
+	if action.Index != nil {
 		e.touched = browser.Touch(el.Tap[0], el.Tap[1])
 	}
 
 	opened := false // A list of options was open. An action on anything but an option closes it.
-	if a.Index == nil || el.By != byOption {
+	if action.Index == nil || el.By != byOption {
 		if err := e.eval(ctx, "collabui.close()", &opened); err != nil {
 			return "", err
 		}
 	}
 
-	switch a.Type {
+	switch action.Type {
 	case domain.ActionClick, domain.ActionLongPress, domain.ActionDoubleTap:
 		if opened {
 			return "", e.pass(ctx, settle) // A tap next to an open list closes it and does nothing else.
@@ -43,16 +43,16 @@ func (e *environment) act(ctx context.Context, a domain.Action) (invalid string,
 		if el.By == byOption || el.By == byList && !el.Occluded {
 			return e.ask(ctx, fmt.Sprintf("collabui.use(%d)", el.Index))
 		}
-		return "", e.then(ctx, e.touch(ctx, a.Type, el))
+		return "", e.then(ctx, e.touch(ctx, action.Type, el))
 	case domain.ActionInputText:
 		if el.By == byList || el.By == byPicker {
-			return e.ask(ctx, fmt.Sprintf("collabui.enter(%d, %s)", el.Index, browser.Quote(a.Text)))
+			return e.ask(ctx, fmt.Sprintf("collabui.enter(%d, %s)", el.Index, browser.Quote(action.Text)))
 		}
-		return "", e.then(ctx, e.write(ctx, el, a.Text))
+		return "", e.then(ctx, e.write(ctx, el, action.Text))
 	case domain.ActionEnter:
 		return "", e.then(ctx, e.Tab().Enter(ctx))
 	case domain.ActionScroll, domain.ActionSwipe:
-		return "", e.then(ctx, e.scroll(ctx, a))
+		return "", e.then(ctx, e.scroll(ctx, action))
 	case domain.ActionWait:
 		return "", e.pass(ctx, waitTime)
 	case domain.ActionHome:
@@ -64,10 +64,10 @@ func (e *environment) act(ctx context.Context, a domain.Action) (invalid string,
 	case domain.ActionBack, domain.ActionStatus, domain.ActionNone:
 		return "", nil // Back closes an open list and does nothing else: a page has no history.
 	case domain.ActionAnswer, domain.ActionOpenApp:
-		return "this app takes no " + a.Type, nil
+		return "this app takes no " + action.Type, nil
 	}
 
-	return "", fault.New(fault.Fatal, "miniwob does not know the valid action %s", a.JSON())
+	return "", fault.New(fault.Fatal, "miniwob does not know the valid action %s", action.JSON())
 }
 
 // target returns the element that an action names, if it names one, or why the action cannot be executed.
@@ -107,8 +107,8 @@ const (
 	draw = 100 * time.Millisecond
 )
 
-// pass lets the page run for d of page time.
-func (e *environment) pass(ctx context.Context, d time.Duration) error {
+// pass lets the page run for duration of page time.
+func (e *environment) pass(ctx context.Context, duration time.Duration) error {
 	if err := e.run(ctx, soon); err != nil {
 		return err
 	}
@@ -117,17 +117,17 @@ func (e *environment) pass(ctx context.Context, d time.Duration) error {
 		return err
 	}
 
-	return e.run(ctx, d-soon)
+	return e.run(ctx, duration-soon)
 }
 
-// run lets the page's timers run for d of page time.
-func (e *environment) run(ctx context.Context, d time.Duration) error {
-	return e.eval(ctx, fmt.Sprintf("collabui.run(%d)", d.Milliseconds()), nil)
+// run lets the page's timers run for duration of page time.
+func (e *environment) run(ctx context.Context, duration time.Duration) error {
+	return e.eval(ctx, fmt.Sprintf("collabui.run(%d)", duration.Milliseconds()), nil)
 }
 
 // corner returns a point outside of every page.
-func corner(v browser.View) [2]float64 {
-	return [2]float64{float64(v.Width - 1), float64(v.Height - 1)}
+func corner(view browser.View) [2]float64 {
+	return [2]float64{float64(view.Width - 1), float64(view.Height - 1)}
 }
 
 // ask evaluates a call that returns why it did nothing, or an empty text.
@@ -180,16 +180,16 @@ func (e *environment) write(ctx context.Context, el element, text string) error 
 }
 
 // scroll reveals what lies in a direction.
-func (e *environment) scroll(ctx context.Context, a domain.Action) error {
+func (e *environment) scroll(ctx context.Context, action domain.Action) error {
 	i := -1
-	if a.Index != nil {
-		i = *a.Index
+	if action.Index != nil {
+		i = *action.Index
 		if !e.mobile() {
 			e.pointer = e.page.Elements[i].Tap // The wheel scrolls what is under the mouse.
 		}
 	}
 
-	dx, dy := browser.Direction(a)
+	dx, dy := browser.Direction(action)
 	var moved []float64 // from where to where a finger would have moved the content; empty if nothing scrolled
 	err := e.eval(ctx, fmt.Sprintf("collabui.scroll(%d, %d, %d)", i, dx, dy), &moved)
 	if len(moved) == 4 {

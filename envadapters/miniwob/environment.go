@@ -176,14 +176,14 @@ func (e *environment) observe(ctx context.Context) error {
 // Step executes one action and observes the page. The episode ends when the page or the agent says so, when the agent
 // leaves the app, or at the budget. A page sets its reward when it ends the episode, so the first reward that is not 0
 // ends it. A page that ends with 0 is over too, because a tap on its cover would begin another task.
-func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
+func (e *environment) Step(ctx context.Context, action domain.Action) (envadapters.Transition, error) {
 	if err := e.BeginStep(); err != nil {
 		return envadapters.Transition{}, err
 	}
 
-	e.memo.did(a, e.seen)
+	e.memo.did(action, e.seen)
 	e.touched = nil
-	invalid, err := e.act(ctx, a)
+	invalid, err := e.act(ctx, action)
 	if err == nil {
 		err = e.observe(ctx)
 	}
@@ -191,7 +191,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 		return envadapters.Transition{}, e.Spoil(ctx, err)
 	}
 
-	over := e.page.Over || e.left || a.Type == domain.ActionStatus
+	over := e.page.Over || e.left || action.Type == domain.ActionStatus
 	if invalid != "" {
 		e.touched = nil
 	}

@@ -12,14 +12,14 @@ import (
 // as "click Submit".
 type memory struct{ done []string }
 
-func (m *memory) did(a domain.Action, o domain.Observation) {
-	name := a.Direction
-	if a.Index != nil {
-		e, _ := o.Element(*a.Index)
+func (m *memory) did(action domain.Action, observation domain.Observation) {
+	name := action.Direction
+	if action.Index != nil {
+		e, _ := observation.Element(*action.Index)
 		name = called(e)
 	}
 
-	m.done = append(m.done, a.Type+" "+name)
+	m.done = append(m.done, action.Type+" "+name)
 }
 
 // called returns an element's text or, without a text, its description.
@@ -45,13 +45,13 @@ type strategy func(p play) (a domain.Action, ok bool)
 var inQuotes = regexp.MustCompile(`"([^"]*)"`)
 
 // advise returns an action that helps, judging by the goal, the observation and the episode so far.
-func advise(task, goal string, o domain.Observation, m memory) (domain.Action, bool) {
+func advise(task, goal string, observation domain.Observation, m memory) (domain.Action, bool) {
 	s, ok := strategies[task]
 	if !ok {
 		return domain.Action{}, false
 	}
 
-	p := play{goal: goal, o: o, memo: m}
+	p := play{goal: goal, o: observation, memo: m}
 	for _, q := range inQuotes.FindAllStringSubmatch(goal, -1) {
 		p.quoted = append(p.quoted, q[1])
 	}

@@ -24,8 +24,8 @@ func chooseDate(p play) (domain.Action, bool) {
 
 	var shown time.Time
 	for _, e := range p.all(roles("text")) {
-		if t, err := time.Parse("January 2006", e.Text); err == nil {
-			shown = t
+		if at, err := time.Parse("January 2006", e.Text); err == nil {
+			shown = at
 		}
 	}
 
@@ -33,7 +33,7 @@ func chooseDate(p play) (domain.Action, bool) {
 		return click(p.first(roles("field")))
 	}
 
-	month := func(t time.Time) int { return t.Year()*12 + int(t.Month()) }
+	month := func(moment time.Time) int { return moment.Year()*12 + int(moment.Month()) }
 	switch d := month(want) - month(shown); {
 	case d < 0:
 		return click(p.named("Prev"))
@@ -48,8 +48,8 @@ func chooseDate(p play) (domain.Action, bool) {
 
 // handleEmail finds the goal's mail and deletes, stars, answers or forwards it.
 func handleEmail(p play) (domain.Action, bool) {
-	m := regexp.MustCompile(`email by (\w+)`).FindStringSubmatch(p.goal)
-	if m == nil {
+	parts := regexp.MustCompile(`email by (\w+)`).FindStringSubmatch(p.goal)
+	if parts == nil {
 		return none, false
 	}
 
@@ -91,7 +91,7 @@ func handleEmail(p play) (domain.Action, bool) {
 		return scroll("down")
 	}
 
-	sender, ok := p.first(func(e domain.Element) bool { return e.Text == m[1] })
+	sender, ok := p.first(func(e domain.Element) bool { return e.Text == parts[1] })
 	if !ok {
 		return scroll("down")
 	}
@@ -141,14 +141,14 @@ func search(p play) (domain.Action, bool) {
 
 // phoneBook pages to a person and clicks the number, address or mail of the goal.
 func phoneBook(p play) (domain.Action, bool) {
-	m := regexp.MustCompile(`Find (\w+) in .* their (\w+)`).FindStringSubmatch(p.goal)
-	if m == nil {
+	parts := regexp.MustCompile(`Find (\w+) in .* their (\w+)`).FindStringSubmatch(p.goal)
+	if parts == nil {
 		return none, false
 	}
 
-	if e, ok := p.first(roles("heading")); ok && e.Text == m[1] {
+	if e, ok := p.first(roles("heading")); ok && e.Text == parts[1] {
 		label, ok := p.first(func(e domain.Element) bool {
-			return strings.EqualFold(strings.TrimSuffix(e.Text, ":"), m[2])
+			return strings.EqualFold(strings.TrimSuffix(e.Text, ":"), parts[2])
 		})
 		if !ok {
 			return none, false
@@ -168,8 +168,8 @@ func socialMedia(p play) (domain.Action, bool) {
 
 	want := -1
 	many := strings.Contains(p.goal, "posts by")
-	if m := regexp.MustCompile(`on (\d+) posts?`).FindStringSubmatch(p.goal); m != nil {
-		want, _ = strconv.Atoi(m[1])
+	if parts := regexp.MustCompile(`on (\d+) posts?`).FindStringSubmatch(p.goal); parts != nil {
+		want, _ = strconv.Atoi(parts[1])
 	} else if !many {
 		want = 1
 	}
@@ -227,16 +227,16 @@ func buyTicket(p play) (domain.Action, bool) {
 	least := 1 << 30
 	minutes := 0
 	for _, e := range p.o.Elements {
-		if m := regexp.MustCompile(`(\d+)h (\d+)m`).FindStringSubmatch(e.Text); m != nil {
-			h, _ := strconv.Atoi(m[1])
-			q, _ := strconv.Atoi(m[2])
+		if parts := regexp.MustCompile(`(\d+)h (\d+)m`).FindStringSubmatch(e.Text); parts != nil {
+			h, _ := strconv.Atoi(parts[1])
+			q, _ := strconv.Atoi(parts[2])
 			minutes = h*60 + q
 		}
-		m := regexp.MustCompile(`\$(\d+)`).FindStringSubmatch(e.Text)
-		if m == nil || e.Role != "button" {
+		matches := regexp.MustCompile(`\$(\d+)`).FindStringSubmatch(e.Text)
+		if matches == nil || e.Role != "button" {
 			continue
 		}
-		v, _ := strconv.Atoi(m[1])
+		v, _ := strconv.Atoi(matches[1])
 		if strings.Contains(p.goal, "duration") {
 			v = minutes
 		}

@@ -37,9 +37,9 @@ func clickInTurn(p play) (domain.Action, bool) {
 		names = capitals.FindAllString(p.goal, -1)
 	}
 
-	for _, n := range names {
-		if !p.did("click " + n) {
-			return click(p.named(n))
+	for _, name := range names {
+		if !p.did("click " + name) {
+			return click(p.named(name))
 		}
 	}
 
@@ -66,8 +66,8 @@ func checkNamed(p play) (domain.Action, bool) {
 
 	if hidden {
 		if e, ok := p.first(roles("option")); ok { // Scroll inside of the list.
-			a, _ := scroll("down")
-			return a.At(e.Index), true
+			action, _ := scroll("down")
+			return action.At(e.Index), true
 		}
 		return scroll("down")
 	}
@@ -169,15 +169,15 @@ var colours = strings.Fields("red green blue cyan magenta yellow black white gre
 
 // wanted returns the colour that the goal names; empty if it names none.
 func (p play) wanted() string {
-	for _, w := range strings.FieldsFunc(p.goal, func(r rune) bool { return strings.ContainsRune(" .,", r) }) {
-		if w == "gray" {
+	for _, word := range strings.FieldsFunc(p.goal, func(r rune) bool { return strings.ContainsRune(" .,", r) }) {
+		if word == "gray" {
 			return "grey"
 		}
-		if w == "aqua" {
+		if word == "aqua" {
 			return "cyan"
 		}
-		if slices.Contains(colours, w) {
-			return w
+		if slices.Contains(colours, word) {
+			return word
 		}
 	}
 

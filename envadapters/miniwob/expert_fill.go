@@ -81,8 +81,8 @@ func spin(p play) (domain.Action, bool) {
 
 // nth returns the place that the goal counts to, from 1.
 func nth(goal string) int {
-	if m := ordinal.FindStringSubmatch(goal); m != nil {
-		n, _ := strconv.Atoi(m[1])
+	if parts := ordinal.FindStringSubmatch(goal); parts != nil {
+		n, _ := strconv.Atoi(parts[1])
 		return max(n, 1)
 	}
 
@@ -154,8 +154,8 @@ var movie = regexp.MustCompile(`(\w+) movies directed by ([\w' -]+?) from (?:yea
 
 // fillLabelled fills a film search.
 func fillLabelled(p play) (domain.Action, bool) {
-	m := movie.FindStringSubmatch(p.goal)
-	if m == nil {
+	parts := movie.FindStringSubmatch(p.goal)
+	if parts == nil {
 		return none, false
 	}
 
@@ -164,16 +164,16 @@ func fillLabelled(p play) (domain.Action, bool) {
 	for _, e := range p.all(func(e domain.Element) bool { return !e.Editable }) {
 		label := strings.ToLower(e.Text)
 		if strings.Contains(label, "genre") {
-			texts = append(texts, m[1])
+			texts = append(texts, parts[1])
 		}
 		if strings.Contains(label, "director") {
-			texts = append(texts, m[2])
+			texts = append(texts, parts[2])
 		}
 		if strings.Contains(label, "year") {
-			texts = append(texts, m[3])
+			texts = append(texts, parts[3])
 		}
 		if strings.Contains(label, "date") {
-			texts = append(texts, m[3])
+			texts = append(texts, parts[3])
 		}
 	}
 
@@ -188,14 +188,14 @@ var (
 // solve computes a sum, or solves one for x.
 func solve(p play) (domain.Action, bool) {
 	for _, e := range p.all(roles("text")) {
-		if m := equation.FindStringSubmatch(e.Text); m != nil {
-			return p.fill(strconv.Itoa(unknown(m)))
+		if parts := equation.FindStringSubmatch(e.Text); parts != nil {
+			return p.fill(strconv.Itoa(unknown(parts)))
 		}
-		if m := sum.FindStringSubmatch(e.Text); m != nil {
-			a, _ := strconv.Atoi(m[1])
-			b, _ := strconv.Atoi(m[3])
+		if matches := sum.FindStringSubmatch(e.Text); matches != nil {
+			a, _ := strconv.Atoi(matches[1])
+			b, _ := strconv.Atoi(matches[3])
 			results := map[string]int{"+": a + b, "-": a - b, "x": a * b, "*": a * b}
-			return p.fill(strconv.Itoa(results[m[2]]))
+			return p.fill(strconv.Itoa(results[matches[2]]))
 		}
 	}
 
@@ -203,16 +203,16 @@ func solve(p play) (domain.Action, bool) {
 }
 
 // unknown returns the x of a match of equation.
-func unknown(m []string) int {
-	a, _ := strconv.Atoi(m[1])
-	b, _ := strconv.Atoi(m[3])
-	c, _ := strconv.Atoi(m[4])
+func unknown(parts []string) int {
+	a, _ := strconv.Atoi(parts[1])
+	b, _ := strconv.Atoi(parts[3])
+	c, _ := strconv.Atoi(parts[4])
 	switch {
-	case m[1] == "x" && m[2] == "+":
+	case parts[1] == "x" && parts[2] == "+":
 		return c - b
-	case m[1] == "x":
+	case parts[1] == "x":
 		return c + b
-	case m[2] == "+":
+	case parts[2] == "+":
 		return c - a
 	}
 
@@ -243,11 +243,11 @@ func guessNumber(p play) (domain.Action, bool) {
 	}
 
 	said, _ := p.first(func(e domain.Element) bool { return strings.Contains(e.Text, "number is") })
-	m := regexp.MustCompile(`number is (higher|lower) than (-?\d+)`).FindStringSubmatch(said.Text)
+	parts := regexp.MustCompile(`number is (higher|lower) than (-?\d+)`).FindStringSubmatch(said.Text)
 	guess := 4
-	if m != nil {
-		n, _ := strconv.Atoi(m[2])
-		guess = guesses[n][m[1]]
+	if parts != nil {
+		n, _ := strconv.Atoi(parts[2])
+		guess = guesses[n][parts[1]]
 	}
 
 	if field.Value != fmt.Sprint(guess) {
@@ -294,13 +294,13 @@ var sequence = regexp.MustCompile(
 
 // fillSequence marks one radio button or checkbox by its place, and fills one field by its place.
 func fillSequence(p play) (domain.Action, bool) {
-	m := sequence.FindStringSubmatch(p.goal)
-	if m == nil {
+	parts := sequence.FindStringSubmatch(p.goal)
+	if parts == nil {
 		return none, false
 	}
 
-	i, _ := strconv.Atoi(m[1])
-	j, _ := strconv.Atoi(m[4])
+	i, _ := strconv.Atoi(parts[1])
+	j, _ := strconv.Atoi(parts[4])
 	boxes := p.all(roles("radio", "checkbox"))
 	fields := p.all(isField)
 	if i > len(boxes) || j > len(fields) {
@@ -311,8 +311,8 @@ func fillSequence(p play) (domain.Action, bool) {
 		return click(boxes[i-1], true)
 	}
 
-	if fields[j-1].Value != m[3] {
-		return enter(fields[j-1], m[3])
+	if fields[j-1].Value != parts[3] {
+		return enter(fields[j-1], parts[3])
 	}
 
 	return p.submit()

@@ -82,22 +82,22 @@ type Suite struct {
 var semantics = map[string]rules{"": standard, Standard: standard, Mobile: mobile}
 
 // Check returns an invalid fault if the options name semantics that there are not.
-func Check(o envadapters.Options) error {
-	if _, ok := semantics[o.Semantics]; !ok {
+func Check(options envadapters.Options) error {
+	if _, ok := semantics[options.Semantics]; !ok {
 		return fault.New(fault.Invalid, "miniwob has no semantics %q; it has %s and %s",
-			o.Semantics, Standard, Mobile)
+			options.Semantics, Standard, Mobile)
 	}
 
 	return nil
 }
 
-// New finds the pages in o.Data and serves them on loopback. It starts no browser before the first Reset. A folder
-// without pages and unknown semantics are faults of kind Invalid that say what to do.
-func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
-	if err := Check(o); err != nil {
+// New finds the pages in options.Data and serves them on loopback. It starts no browser before the first Reset. A
+// folder without pages and unknown semantics are faults of kind Invalid that say what to do.
+func New(options envadapters.Options, browsers, tabs int) (*Suite, error) {
+	if err := Check(options); err != nil {
 		return nil, err
 	}
-	root, err := openPages(o.Data)
+	root, err := openPages(options.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
 	}
 
 	return &Suite{
-		rules:   semantics[o.Semantics],
+		rules:   semantics[options.Semantics],
 		root:    root,
 		names:   names,
 		version: sync.OnceValues(func() (string, error) { return digest(root.FS()) }),
@@ -168,10 +168,10 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	}
 
 	var out []envadapters.Template
-	for _, n := range s.names {
-		if in(split, n) {
-			group, _, _ := strings.Cut(n, "-")
-			out = append(out, envadapters.Template{Name: n, Group: group, MaxSteps: s.rules.maxSteps})
+	for _, name := range s.names {
+		if in(split, name) {
+			group, _, _ := strings.Cut(name, "-")
+			out = append(out, envadapters.Template{Name: name, Group: group, MaxSteps: s.rules.maxSteps})
 		}
 	}
 
@@ -180,18 +180,18 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 
 // missing lists the tasks of AndroidWorld's registry that the folder lacks.
 func (s *Suite) missing() []string {
-	has := func(n string) bool { return slices.Contains(s.names, n) }
+	has := func(name string) bool { return slices.Contains(s.names, name) }
 	return slices.DeleteFunc(slices.Clone(mobile92), has)
 }
 
 // Open waits for a free tab and returns an environment that plays in it.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
-	e, err := s.pool.Episode(ctx, "collabui")
+	episode, err := s.pool.Episode(ctx, "collabui")
 	if err != nil {
 		return nil, err
 	}
 
-	return &environment{Episode: e, suite: s}, nil
+	return &environment{Episode: episode, suite: s}, nil
 }
 
 // tab opens a tab with the page around the pages.
@@ -211,15 +211,15 @@ func (s *Suite) tab(ctx context.Context, b *browser.Browser) (*browser.Tab, erro
 
 // Check opens a tab and resets one task.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
-	t := domain.Task{Template: s.names[0], Split: SplitAll, Seed: 1, MaxSteps: s.rules.maxSteps}
-	h := browser.Check(ctx, s, t, "check the folder of the pages; to download it again: "+fix)
+	task := domain.Task{Template: s.names[0], Split: SplitAll, Seed: 1, MaxSteps: s.rules.maxSteps}
+	health := browser.Check(ctx, s, task, "check the folder of the pages; to download it again: "+fix)
 
-	h.Detail += fmt.Sprintf("; %d tasks", len(s.names))
+	health.Detail += fmt.Sprintf("; %d tasks", len(s.names))
 	if m := s.missing(); len(m) > 0 {
-		h.Detail += fmt.Sprintf("; of AndroidWorld's %d the folder lacks %s", len(mobile92), strings.Join(m, ", "))
+		health.Detail += fmt.Sprintf("; of AndroidWorld's %d the folder lacks %s", len(mobile92), strings.Join(m, ", "))
 	}
 
-	return h
+	return health
 }
 
 // Close ends the browsers and the page server.

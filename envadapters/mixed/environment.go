@@ -34,12 +34,12 @@ func (e *environment) Abilities() envadapters.Abilities {
 	return envadapters.Can(e.env)
 }
 
-func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
-	part, template, _ := strings.Cut(t.Template, between)
+func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.Transition, error) {
+	part, template, _ := strings.Cut(task.Template, between)
 	suite := e.suite.parts[part]
 	if suite == nil {
 		return envadapters.Transition{}, fault.New(fault.Invalid, "%w: it names no part of %s: %q",
-			envadapters.ErrTask, e.suite.Title(), t.Template)
+			envadapters.ErrTask, e.suite.Title(), task.Template)
 	}
 	if e.env == nil || e.part != part {
 		e.Close(ctx)
@@ -49,18 +49,18 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 		}
 		e.part, e.env = part, envadapters.Speaking(env, suite.Family(), e.agents)
 	}
-	t.Suite = suite.Name()
-	t.Template = template
+	task.Suite = suite.Name()
+	task.Template = template
 
-	return e.env.Reset(ctx, t)
+	return e.env.Reset(ctx, task)
 }
 
-func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
+func (e *environment) Step(ctx context.Context, action domain.Action) (envadapters.Transition, error) {
 	if e.env == nil {
 		return envadapters.Transition{}, notReset()
 	}
 
-	return e.env.Step(ctx, a)
+	return e.env.Step(ctx, action)
 }
 
 func (e *environment) Score(ctx context.Context) (envadapters.Score, error) {

@@ -40,8 +40,8 @@ func (s *Suite) Name() string { return "mixed" }
 // Title names all parts with their titles.
 func (s *Suite) Title() string {
 	var titles []string
-	for _, n := range s.names {
-		titles = append(titles, n+": "+s.parts[n].Title())
+	for _, name := range s.names {
+		titles = append(titles, name+": "+s.parts[name].Title())
 	}
 
 	return "mixed (" + strings.Join(titles, "; ") + ")"
@@ -53,8 +53,8 @@ func (s *Suite) Family() domain.Family { return s.parts[s.names[0]].Family() }
 // Splits returns the splits that any part has.
 func (s *Suite) Splits() []string {
 	var out []string
-	for _, n := range s.names {
-		for _, split := range s.parts[n].Splits() {
+	for _, name := range s.names {
+		for _, split := range s.parts[name].Splits() {
 			if !slices.Contains(out, split) {
 				out = append(out, split)
 			}
@@ -71,20 +71,20 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	}
 
 	var out []envadapters.Template
-	for _, n := range s.names {
-		if !slices.Contains(s.parts[n].Splits(), split) {
+	for _, name := range s.names {
+		if !slices.Contains(s.parts[name].Splits(), split) {
 			continue
 		}
-		templates, err := s.parts[n].Templates(split)
+		templates, err := s.parts[name].Templates(split)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", n, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		for _, t := range templates {
-			t.Name, t.Group = Name(n, t.Name), strings.TrimSuffix(n+between+t.Group, between)
+			t.Name, t.Group = Name(name, t.Name), strings.TrimSuffix(name+between+t.Group, between)
 			out = append(out, t)
 		}
 	}
-	slices.SortFunc(out, func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(template, b envadapters.Template) int { return strings.Compare(template.Name, b.Name) })
 
 	return out, nil
 }
@@ -103,14 +103,14 @@ var states = []envadapters.HealthState{
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	all := envadapters.Health{State: envadapters.Ready}
 	var details, fixes []string
-	for _, n := range s.names {
-		h := s.parts[n].Check(ctx)
-		if slices.Index(states, h.State) > slices.Index(states, all.State) {
-			all.State = h.State
+	for _, name := range s.names {
+		health := s.parts[name].Check(ctx)
+		if slices.Index(states, health.State) > slices.Index(states, all.State) {
+			all.State = health.State
 		}
-		details = append(details, fmt.Sprintf("%s is %s: %s", n, h.State, h.Detail))
-		if h.Fix != "" {
-			fixes = append(fixes, n+": "+h.Fix)
+		details = append(details, fmt.Sprintf("%s is %s: %s", name, health.State, health.Detail))
+		if health.Fix != "" {
+			fixes = append(fixes, name+": "+health.Fix)
 		}
 	}
 	all.Detail, all.Fix = strings.Join(details, "; "), strings.Join(fixes, "; ")
@@ -121,17 +121,17 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 // Version returns the versions of all parts that state one.
 func (s *Suite) Version(ctx context.Context) (string, error) {
 	var versions []string
-	for _, n := range s.names {
-		v, ok := s.parts[n].(envadapters.Versioned)
+	for _, name := range s.names {
+		versioned, ok := s.parts[name].(envadapters.Versioned)
 		if !ok {
 			continue
 		}
-		version, err := v.Version(ctx)
+		version, err := versioned.Version(ctx)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", n, err)
+			return "", fmt.Errorf("%s: %w", name, err)
 		}
 		if version != "" {
-			versions = append(versions, n+"="+version)
+			versions = append(versions, name+"="+version)
 		}
 	}
 
@@ -140,9 +140,9 @@ func (s *Suite) Version(ctx context.Context) (string, error) {
 
 // Browser returns the browser of the first part that has one: all of them have that of this machine.
 func (s *Suite) Browser(ctx context.Context) (string, error) {
-	for _, n := range s.names {
-		if b, ok := s.parts[n].(envadapters.Browsing); ok {
-			return b.Browser(ctx)
+	for _, name := range s.names {
+		if browsing, ok := s.parts[name].(envadapters.Browsing); ok {
+			return browsing.Browser(ctx)
 		}
 	}
 
@@ -152,9 +152,9 @@ func (s *Suite) Browser(ctx context.Context) (string, error) {
 // Figures returns those of all parts that have some, by name.
 func (s *Suite) Figures() any {
 	figures := map[string]any{}
-	for _, n := range s.names {
-		if m, ok := s.parts[n].(envadapters.Metered); ok {
-			figures[n] = m.Figures()
+	for _, name := range s.names {
+		if metered, ok := s.parts[name].(envadapters.Metered); ok {
+			figures[name] = metered.Figures()
 		}
 	}
 
@@ -164,8 +164,8 @@ func (s *Suite) Figures() any {
 // Close closes all parts.
 func (s *Suite) Close() error {
 	var errs []error
-	for _, n := range s.names {
-		errs = append(errs, s.parts[n].Close())
+	for _, name := range s.names {
+		errs = append(errs, s.parts[name].Close())
 	}
 
 	return errors.Join(errs...)
@@ -182,9 +182,9 @@ var _ envadapters.Served = (*Suite)(nil)
 
 // Servers returns the states of the servers of all parts.
 func (s *Suite) Servers(ctx context.Context) (out []envadapters.Server) {
-	for _, n := range s.names {
-		if x, ok := s.parts[n].(envadapters.Served); ok {
-			out = append(out, x.Servers(ctx)...)
+	for _, name := range s.names {
+		if served, ok := s.parts[name].(envadapters.Served); ok {
+			out = append(out, served.Servers(ctx)...)
 		}
 	}
 

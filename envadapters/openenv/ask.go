@@ -19,8 +19,8 @@ func askAny(ctx context.Context, servers []string, ask question) (Description, e
 	answers := make(chan answer, len(servers))
 	for i, a := range servers {
 		go func() {
-			d, err := askOne(ctx, a, ask)
-			answers <- answer{d, i, err}
+			description, err := askOne(ctx, a, ask)
+			answers <- answer{description, i, err}
 		}()
 	}
 
@@ -37,19 +37,19 @@ func askAny(ctx context.Context, servers []string, ask question) (Description, e
 }
 
 func askOne(ctx context.Context, server string, ask question) (Description, error) {
-	c, err := Dial(ctx, server)
+	conn, err := Dial(ctx, server)
 	if err != nil {
 		return Description{}, err
 	}
-	defer c.Close()
+	defer conn.Close()
 
-	return ask(ctx, c)
+	return ask(ctx, conn)
 }
 
 // State returns the description of the suite from the first server that answers.
 func State(ctx context.Context, servers []string) (Description, error) {
-	return askAny(ctx, servers, func(ctx context.Context, c *Conn) (d Description, err error) {
-		err = c.Call(ctx, FrameState, nil, &d)
-		return d, err
+	return askAny(ctx, servers, func(ctx context.Context, conn *Conn) (description Description, err error) {
+		err = conn.Call(ctx, FrameState, nil, &description)
+		return description, err
 	})
 }

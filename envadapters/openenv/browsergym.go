@@ -18,38 +18,38 @@ type Act struct {
 const gymScroll = 300
 
 // browserGym writes an action as BrowserGym's agents do. It names the element by its ID.
-func browserGym(a Act) string {
-	switch a.Type {
+func browserGym(act Act) string {
+	switch act.Type {
 	case domain.ActionClick:
-		return gymCall("click", a.ID)
+		return gymCall("click", act.ID)
 	case domain.ActionDoubleTap:
-		return gymCall("dblclick", a.ID)
+		return gymCall("dblclick", act.ID)
 	case domain.ActionHover, domain.ActionLongPress:
-		return gymCall("hover", a.ID)
+		return gymCall("hover", act.ID)
 	case domain.ActionTypeString, domain.ActionInputText:
-		return gymCall("fill", a.ID, a.Text)
+		return gymCall("fill", act.ID, act.Text)
 	case domain.ActionSelect:
-		return gymCall("select_option", a.ID, a.Option)
+		return gymCall("select_option", act.ID, act.Option)
 	case domain.ActionScroll, domain.ActionScrollPage:
-		dx := map[string]int{"left": -gymScroll, "right": gymScroll}[a.Direction]
-		dy := map[string]int{"up": -gymScroll, "down": gymScroll}[a.Direction]
+		dx := map[string]int{"left": -gymScroll, "right": gymScroll}[act.Direction]
+		dy := map[string]int{"up": -gymScroll, "down": gymScroll}[act.Direction]
 		return fmt.Sprintf("scroll(%d, %d)", dx, dy)
 	case domain.ActionGo:
-		return map[string]string{"backward": "go_back()", "forward": "go_forward()"}[a.Direction]
+		return map[string]string{"backward": "go_back()", "forward": "go_forward()"}[act.Direction]
 	case domain.ActionBack:
 		return "go_back()"
 	case domain.ActionEnter:
 		return gymCall("keyboard_press", "Enter")
 	case domain.ActionJumpTo:
-		return gymCall("goto", a.URL)
+		return gymCall("goto", act.URL)
 	case domain.ActionSwitchTab:
-		return fmt.Sprintf("tab_focus(%d)", a.Tab-1)
+		return fmt.Sprintf("tab_focus(%d)", act.Tab-1)
 	case domain.ActionFinish, domain.ActionAnswer:
-		return gymCall("send_msg_to_user", a.Answer+a.Text)
+		return gymCall("send_msg_to_user", act.Answer+act.Text)
 	case domain.ActionUserInput:
-		return gymCall("report_infeasible", a.Message)
+		return gymCall("report_infeasible", act.Message)
 	case domain.ActionStatus:
-		if a.GoalStatus == domain.StatusInfeasible {
+		if act.GoalStatus == domain.StatusInfeasible {
 			return gymCall("report_infeasible", "")
 		}
 		return gymCall("send_msg_to_user", "")

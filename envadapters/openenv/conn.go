@@ -80,13 +80,13 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 
-	o := &websocket.DialOptions{
+	dialOptions := &websocket.DialOptions{
 		HTTPClient: Client, HTTPHeader: http.Header{}, CompressionMode: websocket.CompressionDisabled,
 	}
-	if err := Authorize(o.HTTPHeader, url); err != nil {
+	if err := Authorize(dialOptions.HTTPHeader, url); err != nil {
 		return nil, err
 	}
-	ws, res, err := websocket.Dial(ctx, url, o)
+	ws, res, err := websocket.Dial(ctx, url, dialOptions)
 	if err != nil {
 		if err := redirected(url, res); err != nil {
 			return nil, err
@@ -106,10 +106,10 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 
 	ws.SetReadLimit(maxAnswer)
 	alive, stop := context.WithCancel(context.Background())
-	c := &Conn{Limit: CallLimit, ws: ws, frames: make(chan frame, 1), done: make(chan struct{}), stop: stop}
-	go c.read(alive)
+	conn := &Conn{Limit: CallLimit, ws: ws, frames: make(chan frame, 1), done: make(chan struct{}), stop: stop}
+	go conn.read(alive)
 
-	return c, nil
+	return conn, nil
 }
 
 // read runs as long as the session, so pings are answered while an agent thinks.

@@ -45,19 +45,19 @@ const describeLimit = 30 * time.Second
 
 // Describe describes a suite. It opens an environment and resets the first task, because whether an episode can be
 // replayed is known only then.
-func Describe(s envadapters.Suite) (Description, error) {
+func Describe(suite envadapters.Suite) (Description, error) {
 	d := Description{
 		Profile:      Profile,
-		Suite:        s.Name(),
-		Title:        s.Title(),
-		Family:       string(s.Family()),
-		Recorded:     envadapters.ProtocolOf(s),
-		Splits:       s.Splits(),
+		Suite:        suite.Name(),
+		Title:        suite.Title(),
+		Family:       string(suite.Family()),
+		Recorded:     envadapters.ProtocolOf(suite),
+		Splits:       suite.Splits(),
 		Capabilities: []Capability{},
 	}
 
 	for _, split := range d.Splits {
-		ts, err := s.Templates(split)
+		ts, err := suite.Templates(split)
 		if err != nil {
 			return d, err
 		}
@@ -66,21 +66,21 @@ func Describe(s envadapters.Suite) (Description, error) {
 		}
 	}
 
-	if v, ok := s.(envadapters.Versioned); ok {
+	if versioned, ok := suite.(envadapters.Versioned); ok {
 		var err error
-		if d.Version, err = v.Version(context.Background()); err != nil {
+		if d.Version, err = versioned.Version(context.Background()); err != nil {
 			return d, err
 		}
 	}
 
-	can, err := abilities(s, d.Tasks)
+	can, err := abilities(suite, d.Tasks)
 	if err != nil {
 		return d, err
 	}
 
-	add := func(has bool, c Capability) {
+	add := func(has bool, capability Capability) {
 		if has {
-			d.Capabilities = append(d.Capabilities, c)
+			d.Capabilities = append(d.Capabilities, capability)
 		}
 	}
 	add(can.Replayable, CapReplayable)
@@ -92,19 +92,19 @@ func Describe(s envadapters.Suite) (Description, error) {
 }
 
 // abilities opens an environment, resets the first task and returns what the environment can do.
-func abilities(s envadapters.Suite, tasks []Task) (envadapters.Abilities, error) {
+func abilities(suite envadapters.Suite, tasks []Task) (envadapters.Abilities, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), describeLimit)
 	defer cancel()
 
-	env, err := s.Open(ctx)
+	env, err := suite.Open(ctx)
 	if err != nil {
 		return envadapters.Abilities{}, err
 	}
 	defer env.Close(ctx)
 
 	if len(tasks) > 0 {
-		x := tasks[0]
-		t := domain.Task{Suite: s.Name(), Template: x.Name, Split: x.Split, Seed: 1, MaxSteps: x.MaxSteps}
+		task := tasks[0]
+		t := domain.Task{Suite: suite.Name(), Template: task.Name, Split: task.Split, Seed: 1, MaxSteps: task.MaxSteps}
 		if _, err := env.Reset(ctx, t); err != nil {
 			return envadapters.Abilities{}, err
 		}

@@ -28,32 +28,32 @@ type environment struct {
 const seedLimit = 1 << 31
 
 // Reset begins the episode of a task that the server lists.
-func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
+func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.Transition, error) {
 	if ctx.Err() != nil {
 		return envadapters.Transition{}, context.Cause(ctx)
 	}
 
-	known := func(x Task) bool { return x.Name == t.Template && x.Split == t.Split }
+	known := func(x Task) bool { return x.Name == task.Template && x.Split == task.Split }
 	if !slices.ContainsFunc(e.desc.Tasks, known) {
 		return envadapters.Transition{}, fault.New(fault.Invalid, "%w: %s has no task %q in split %q",
-			envadapters.ErrTask, e.suite.Title(), t.Template, t.Split)
+			envadapters.ErrTask, e.suite.Title(), task.Template, task.Split)
 	}
 
-	e.Begin(t)
+	e.Begin(task)
 	e.reward = 0
 	e.score = envadapters.Score{}
 
 	def := any(resetData{
-		Task:     t.Template,
-		Split:    t.Split,
-		Seed:     t.Seed,
-		MaxSteps: t.MaxSteps,
+		Task:     task.Template,
+		Split:    task.Split,
+		Seed:     task.Seed,
+		MaxSteps: task.MaxSteps,
 		Right:    e.can(CapJudge) || e.can(CapExpert),
 	})
 	if e.suite.mapping.foreign() {
-		def = map[string]any{"seed": t.Seed % seedLimit}
+		def = map[string]any{"seed": task.Seed % seedLimit}
 	}
-	data, err := render("reset", e.suite.mapping.reset, t, def)
+	data, err := render("reset", e.suite.mapping.reset, task, def)
 	if err != nil {
 		return envadapters.Transition{}, err
 	}
@@ -66,7 +66,7 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	e.Start()
 	tr.Goal = e.last.Goal
 	if tr.Goal == "" {
-		tr.Goal = t.Template
+		tr.Goal = task.Template
 	}
 
 	return tr, nil
@@ -82,18 +82,18 @@ func taskFault(err error) error {
 }
 
 // Step sends one action. What the server refuses as invalid is a mistake of the agent.
-func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
+func (e *environment) Step(ctx context.Context, action domain.Action) (envadapters.Transition, error) {
 	if err := e.BeginStep(ctx); err != nil {
 		return envadapters.Transition{}, err
 	}
 
 	all := domain.Observation{Elements: e.last.Elements}
-	el, found := a.Named(all)
-	if names := a.Index != nil || a.Element != ""; e.suite.mapping.foreign() && names && !found {
-		return e.refused("no element has this name: " + a.JSON()), nil
+	el, found := action.Named(all)
+	if names := action.Index != nil || action.Element != ""; e.suite.mapping.foreign() && names && !found {
+		return e.refused("no element has this name: " + action.JSON()), nil
 	}
 
-	data, err := render("action", e.suite.mapping.action, Act{Action: a, ID: el.ID, Said: el.Text}, a)
+	data, err := render("action", e.suite.mapping.action, Act{Action: action, ID: el.ID, Said: el.Text}, action)
 	if err != nil {
 		return envadapters.Transition{}, err
 	}
@@ -122,11 +122,11 @@ func (e *environment) call(ctx context.Context, kind FrameType, data any) (envad
 		return envadapters.Transition{}, err
 	}
 
-	o, err := e.suite.read(got.Observation)
+	observation, err := e.suite.read(got.Observation)
 	if err != nil {
 		return envadapters.Transition{}, fault.New(fault.Void, "%s: %w", kind, err)
 	}
-	e.last = o
+	e.last = observation
 
 	var reward any
 	_ = json.Unmarshal(got.Reward, &reward) // The reward is optional.
@@ -135,23 +135,23 @@ func (e *environment) call(ctx context.Context, kind FrameType, data any) (envad
 	}
 
 	tr := envadapters.Transition{Observation: e.seen()}
-	if o.HasHist {
-		tr.History = append([]string{}, o.History...)
+	if observation.HasHist {
+		tr.History = append([]string{}, observation.History...)
 	}
-	if o.Error != nil {
-		tr.Invalid = o.Error.Message
+	if observation.Error != nil {
+		tr.Invalid = observation.Error.Message
 		if tr.Invalid == "" {
-			tr.Invalid = string(o.Error.Code)
+			tr.Invalid = string(observation.Error.Code)
 		}
 	}
 
-	e.right = o.Right
-	if !e.Observe(&tr, got.Done, o.Truncated) {
+	e.right = observation.Right
+	if !e.Observe(&tr, got.Done, observation.Truncated) {
 		return tr, nil
 	}
 
 	e.right = nil
-	e.score = e.finished(o)
+	e.score = e.finished(observation)
 	if e.score.Success {
 		tr.Reward = 1
 	}
@@ -160,29 +160,31 @@ func (e *environment) call(ctx context.Context, kind FrameType, data any) (envad
 }
 
 // finished returns the score after the last step.
-func (e *environment) finished(o Observation) envadapters.Score {
-	s := envadapters.Score{Raw: e.reward, Metrics: o.Metrics}
-	if o.Score != nil {
-		s.Raw = *o.Score
+func (e *environment) finished(observation Observation) envadapters.Score {
+	score := envadapters.Score{Raw: e.reward, Metrics: observation.Metrics}
+	if observation.Score != nil {
+		score.Raw = *observation.Score
 	}
 
 	least := e.suite.mapping.Success
 	if least == 0 {
 		least = 1
 	}
-	s.Success = s.Raw >= least
-	if o.Success != nil {
-		s.Success = *o.Success
+	score.Success = score.Raw >= least
+	if observation.Success != nil {
+		score.Success = *observation.Success
 	}
 
-	if o.Info.Raw != nil {
-		s.Raw = *o.Info.Raw
+	if observation.Info.Raw != nil {
+		score.Raw = *observation.Info.Raw
 	}
 
-	return s
+	return score
 }
 
-func (e *environment) can(c Capability) bool { return slices.Contains(e.desc.Capabilities, c) }
+func (e *environment) can(capability Capability) bool {
+	return slices.Contains(e.desc.Capabilities, capability)
+}
 
 // Abilities returns what the server offers.
 func (e *environment) Abilities() envadapters.Abilities {

@@ -18,7 +18,7 @@ type Episode struct {
 }
 
 // Begin prepares the episode of a task. Steps are refused until Start.
-func (e *Episode) Begin(t domain.Task) { *e = Episode{Task: t} }
+func (e *Episode) Begin(task domain.Task) { *e = Episode{Task: task} }
 
 // Start lets steps begin: the reset succeeded.
 func (e *Episode) Start() { e.playing = true }

@@ -38,33 +38,33 @@ const EnvHosts = "COLLABUI_ENVS_HOSTS"
 
 // Authorize adds the key to the header of a request to a server of environments, if there is one and the server may
 // have it. Of several, the first is sent.
-func Authorize(h http.Header, address string) error {
+func Authorize(header http.Header, address string) error {
 	keys, err := Key()
 	if err != nil || keys == "" {
 		return err
 	}
-	u, err := url.Parse(address)
+	parsed, err := url.Parse(address)
 	if err != nil {
 		return fault.New(fault.Invalid, "%w", err)
 	}
-	listed := func(entry string) bool { return mayHaveKey(strings.ToLower(strings.TrimSpace(entry)), u) }
+	listed := func(entry string) bool { return mayHaveKey(strings.ToLower(strings.TrimSpace(entry)), parsed) }
 	if slices.ContainsFunc(strings.Split(os.Getenv(EnvHosts), ","), listed) {
-		h.Set("Authorization", "Bearer "+strings.Fields(keys)[0])
+		header.Set("Authorization", "Bearer "+strings.Fields(keys)[0])
 	}
 
 	return nil
 }
 
 // mayHaveKey reports whether an entry of EnvHosts lets a server have the key.
-func mayHaveKey(entry string, u *url.URL) bool {
+func mayHaveKey(entry string, address *url.URL) bool {
 	host, inClear := strings.CutPrefix(entry, "ws://")
-	encrypted := u.Scheme == "wss" || u.Scheme == "https"
-	name := strings.ToLower(u.Hostname())
+	encrypted := address.Scheme == "wss" || address.Scheme == "https"
+	name := strings.ToLower(address.Hostname())
 	ip := net.ParseIP(name)
 	loopback := name == "localhost" || ip != nil && ip.IsLoopback()
 	if host == "" || !encrypted && !inClear && !loopback {
 		return false
 	}
 
-	return host == name || host == net.JoinHostPort(name, hosts.Port(u))
+	return host == name || host == net.JoinHostPort(name, hosts.Port(address))
 }

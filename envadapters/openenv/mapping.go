@@ -53,10 +53,10 @@ func prepare(m envadapters.Mapping) (mapping, error) {
 		return out, fault.New(fault.Invalid, "openenv: mapping.family: expected mobile or web, not %q", m.Family)
 	}
 
-	for k := range m.Fields {
-		if !slices.Contains(mappedFields, k) {
+	for key := range m.Fields {
+		if !slices.Contains(mappedFields, key) {
 			return out, fault.New(fault.Invalid, "openenv: mapping.fields: unknown %q; known are %s",
-				k, strings.Join(mappedFields, ", "))
+				key, strings.Join(mappedFields, ", "))
 		}
 	}
 
@@ -106,8 +106,8 @@ func (m mapping) description() Description {
 		if split == domain.SplitTestTemplates {
 			of = held
 		}
-		for _, n := range of {
-			d.Tasks = append(d.Tasks, Task{Name: n, Split: split, MaxSteps: defaultSteps})
+		for _, name := range of {
+			d.Tasks = append(d.Tasks, Task{Name: name, Split: split, MaxSteps: defaultSteps})
 		}
 	}
 
@@ -116,27 +116,27 @@ func (m mapping) description() Description {
 
 // observation reads the observation of a server without the profile.
 func (m mapping) observation(raw json.RawMessage) (Observation, error) {
-	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
 		return Observation{}, err
 	}
 
 	var o Observation
 	if m.Goal != "" {
-		o.Goal = text(at(v, m.Goal))
+		o.Goal = text(at(value, m.Goal))
 	}
 
 	if m.Elements != "" {
-		list, _ := at(v, m.Elements).([]any)
+		list, _ := at(value, m.Elements).([]any)
 		for _, x := range list {
 			o.Elements = append(o.Elements, m.object(x))
 		}
 	}
 
 	if m.Text != "" {
-		for l := range strings.SplitSeq(text(at(v, m.Text)), "\n") {
-			if e, ok := m.element(l); ok {
-				o.Elements = append(o.Elements, e)
+		for line := range strings.SplitSeq(text(at(value, m.Text)), "\n") {
+			if element, ok := m.element(line); ok {
+				o.Elements = append(o.Elements, element)
 			}
 		}
 	}
@@ -155,7 +155,7 @@ func (m mapping) observation(raw json.RawMessage) (Observation, error) {
 	}
 
 	if m.Score != "" {
-		if s, ok := number(at(v, m.Score)); ok {
+		if s, ok := number(at(value, m.Score)); ok {
 			o.Score = &s
 		}
 	}
@@ -164,12 +164,12 @@ func (m mapping) observation(raw json.RawMessage) (Observation, error) {
 }
 
 // object reads an element from an object.
-func (m mapping) object(x any) domain.Element {
-	get := func(k string) any {
-		if p := m.Fields[k]; p != "" {
-			k = p
+func (m mapping) object(value any) domain.Element {
+	get := func(key string) any {
+		if p := m.Fields[key]; p != "" {
+			key = p
 		}
-		return at(x, k)
+		return at(value, key)
 	}
 	editable, _ := get("editable").(bool)
 
@@ -216,28 +216,28 @@ func (m mapping) element(line string) (domain.Element, bool) {
 }
 
 // at follows a dotted path through decoded JSON. It returns nil if the path leads nowhere.
-func at(v any, path string) any {
-	for k := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(path, "$"), "."), ".") {
-		switch x := v.(type) {
+func at(value any, path string) any {
+	for key := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(path, "$"), "."), ".") {
+		switch x := value.(type) {
 		case map[string]any:
-			v = x[k]
+			value = x[key]
 		case []any:
-			i, err := strconv.Atoi(k)
+			i, err := strconv.Atoi(key)
 			if err != nil || i < 0 || i >= len(x) {
 				return nil
 			}
-			v = x[i]
+			value = x[i]
 		default:
 			return nil
 		}
 	}
 
-	return v
+	return value
 }
 
 // text returns decoded JSON as text.
-func text(v any) string {
-	switch x := v.(type) {
+func text(value any) string {
+	switch x := value.(type) {
 	case nil:
 		return ""
 	case string:
@@ -246,14 +246,14 @@ func text(v any) string {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
 
-	raw, _ := json.Marshal(v) // decoded JSON cannot fail
+	raw, _ := json.Marshal(value) // decoded JSON cannot fail
 
 	return string(raw)
 }
 
 // number returns a decoded JSON number, or 1 or 0 for a boolean.
-func number(v any) (float64, bool) {
-	switch x := v.(type) {
+func number(value any) (float64, bool) {
+	switch x := value.(type) {
 	case float64:
 		return x, true
 	case bool:

@@ -18,7 +18,7 @@ const awayFor = 2 * time.Second
 // Open waits for a free place and opens a session. It passes over servers that do not answer, and fails if none does. A
 // server that offers something else than before is a transient fault: what it offers is asked again then.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
-	d, err := s.described()
+	description, err := s.described()
 	if err != nil {
 		return nil, err
 	}
@@ -29,9 +29,9 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 		case p := <-s.free:
 			err := errs[p.url]
 			if err == nil {
-				var c *Conn
-				if c, err = s.session(ctx, p, d); err == nil {
-					return &environment{suite: s, place: p, conn: c, desc: d}, nil
+				var conn *Conn
+				if conn, err = s.session(ctx, p, description); err == nil {
+					return &environment{suite: s, place: p, conn: conn, desc: description}, nil
 				}
 			}
 
@@ -47,30 +47,30 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 }
 
 // session opens a session with the server of a place, which offers what was described.
-func (s *Suite) session(ctx context.Context, p *place, d Description) (*Conn, error) {
-	c, err := Dial(ctx, p.url)
+func (s *Suite) session(ctx context.Context, p *place, description Description) (*Conn, error) {
+	conn, err := Dial(ctx, p.url)
 	if err != nil || s.mapping.foreign() {
-		return c, err
+		return conn, err
 	}
-	now, err := s.describe(ctx, c)
+	now, err := s.describe(ctx, conn)
 	if CodeOf(err) == CodeCapacity { // the reset says so
-		c.Close()
+		conn.Close()
 
 		return Dial(ctx, p.url)
 	}
-	if err == nil && !reflect.DeepEqual(now, d) {
+	if err == nil && !reflect.DeepEqual(now, description) {
 		s.mu.Lock()
 		s.desc = nil
 		s.asked = time.Time{}
 		s.mu.Unlock()
 		err = fault.New(fault.Transient, "%s offers version %q now, and other tasks or abilities than before, or than "+
-			"another server of the environment (version %q)", p.url, now.Version, d.Version)
+			"another server of the environment (version %q)", p.url, now.Version, description.Version)
 	}
 	if err != nil {
-		c.Close()
+		conn.Close()
 
 		return nil, err
 	}
 
-	return c, nil
+	return conn, nil
 }

@@ -54,9 +54,9 @@ type Info struct {
 
 // Seen returns the observation as agents of a family see it. Elements of a mobile suite are named by their indices
 // alone.
-func (o Observation) Seen(f domain.Family) domain.Observation {
+func (o Observation) Seen(family domain.Family) domain.Observation {
 	out := domain.Observation{Width: o.Screen.W, Height: o.Screen.H, Elements: slices.Clone(o.Elements)}
-	if f == domain.FamilyMobile {
+	if family == domain.FamilyMobile {
 		for i := range out.Elements {
 			out.Elements[i].ID = ""
 		}
@@ -72,16 +72,16 @@ func (o Observation) Checked() (Observation, error) {
 
 	last := -1
 	for i := range o.Elements {
-		e := &o.Elements[i]
-		if e.Index <= last {
+		element := &o.Elements[i]
+		if element.Index <= last {
 			return o, errors.New("the server's elements are not in the order of their indices")
 		}
-		last = e.Index
+		last = element.Index
 
-		e.State = slices.Clone(e.State[:min(len(e.State), maxStates)])
-		texts := []*string{&e.Text, &e.Desc, &e.Value, &e.Role, &e.ID}
-		for k := range e.State {
-			texts = append(texts, &e.State[k])
+		element.State = slices.Clone(element.State[:min(len(element.State), maxStates)])
+		texts := []*string{&element.Text, &element.Desc, &element.Value, &element.Role, &element.ID}
+		for k := range element.State {
+			texts = append(texts, &element.State[k])
 		}
 		for _, s := range texts {
 			if len(*s) > maxElementText {
@@ -94,20 +94,20 @@ func (o Observation) Checked() (Observation, error) {
 }
 
 // checkRight checks the actions that the server says help: they become demonstrations and labels.
-func (o Observation) checkRight(f domain.Family) error {
+func (o Observation) checkRight(family domain.Family) error {
 	if len(o.Right) > maxRight {
 		return fmt.Errorf("right: %d actions, expected at most %d", len(o.Right), maxRight)
 	}
 
-	for _, a := range o.Right {
-		if a.Type == domain.ActionNone { // The no-op belongs to both families.
+	for _, action := range o.Right {
+		if action.Type == domain.ActionNone { // The no-op belongs to both families.
 			continue
 		}
-		if err := a.Validate(); err != nil {
+		if err := action.Validate(); err != nil {
 			return fmt.Errorf("right: %w", err)
 		}
-		if !a.InFamily(f) {
-			return fmt.Errorf("right: expected %s actions, not %s", f, a.JSON())
+		if !action.InFamily(family) {
+			return fmt.Errorf("right: expected %s actions, not %s", family, action.JSON())
 		}
 	}
 

@@ -20,7 +20,7 @@ func (x *session) reset(ctx context.Context, raw json.RawMessage) (any, error) {
 		return nil, err
 	}
 
-	t, err := x.find(r.resetData)
+	task, err := x.find(r.resetData)
 	if err != nil {
 		return nil, err
 	}
@@ -29,24 +29,24 @@ func (x *session) reset(ctx context.Context, raw json.RawMessage) (any, error) {
 		return nil, err
 	}
 
-	x.task = t
+	x.task = task
 	x.steps = 0
 	x.over = false
 	x.right = r.Right
-	tr, err := x.env.Reset(ctx, t)
+	tr, err := x.env.Reset(ctx, task)
 	x.goal = tr.Goal
 
 	return x.observe(ctx, tr, err)
 }
 
 // find returns the first task that a reset names. A missing task, split or budget is filled in.
-func (x *session) find(r resetData) (domain.Task, error) {
+func (x *session) find(data resetData) (domain.Task, error) {
 	for _, t := range x.desc.Tasks {
-		if r.Task != "" && (t.Name != r.Task || r.Split != "" && t.Split != r.Split) {
+		if data.Task != "" && (t.Name != data.Task || data.Split != "" && t.Split != data.Split) {
 			continue
 		}
 
-		steps := r.MaxSteps
+		steps := data.MaxSteps
 		if steps == 0 {
 			steps = t.MaxSteps
 		}
@@ -54,10 +54,10 @@ func (x *session) find(r resetData) (domain.Task, error) {
 			return domain.Task{}, refuse(CodeValidation, "max_steps must be at least 1, not %d", steps)
 		}
 
-		return domain.Task{Suite: x.desc.Suite, Template: t.Name, Split: t.Split, Seed: r.Seed, MaxSteps: steps}, nil
+		return domain.Task{Suite: x.desc.Suite, Template: t.Name, Split: t.Split, Seed: data.Seed, MaxSteps: steps}, nil
 	}
 
-	return domain.Task{}, refuse(CodeUnknownTask, "no task %q in split %q", r.Task, r.Split)
+	return domain.Task{}, refuse(CodeUnknownTask, "no task %q in split %q", data.Task, data.Split)
 }
 
 // open opens an environment if the session has none.
@@ -90,22 +90,22 @@ func (x *session) step(ctx context.Context, raw json.RawMessage) (any, error) {
 		return nil, refuse(CodeSession, "there is no episode: send a reset first")
 	}
 
-	var a domain.Action
-	if err := json.Unmarshal(raw, &a); err != nil {
+	var action domain.Action
+	if err := json.Unmarshal(raw, &action); err != nil {
 		return nil, refuse(CodeValidation, "%v", err)
 	}
 
-	if a.Type != domain.ActionNone { // The no-op belongs to both families.
-		if err := a.Validate(); err != nil {
+	if action.Type != domain.ActionNone { // The no-op belongs to both families.
+		if err := action.Validate(); err != nil {
 			return nil, refuse(CodeValidation, "%v", err)
 		}
 		_, recorded := x.suite.(envadapters.Recorded) // which counts it as a wrong answer
-		if !recorded && !a.InFamily(x.suite.Family()) {
+		if !recorded && !action.InFamily(x.suite.Family()) {
 			return nil, refuse(CodeValidation, "this environment takes %s actions", x.suite.Family())
 		}
 	}
 
-	tr, err := x.env.Step(ctx, a)
+	tr, err := x.env.Step(ctx, action)
 	x.steps++
 
 	return x.observe(ctx, tr, err)
@@ -121,7 +121,7 @@ func (x *session) observe(ctx context.Context, tr envadapters.Transition, err er
 		return nil, refuse(CodeExecution, "%v", err)
 	}
 
-	o := Observation{
+	observation := Observation{
 		Goal:      x.goal,
 		Elements:  tr.Observation.Elements,
 		Screen:    Screen{W: tr.Observation.Width, H: tr.Observation.Height},
@@ -132,12 +132,12 @@ func (x *session) observe(ctx context.Context, tr envadapters.Transition, err er
 	}
 
 	if tr.Invalid != "" {
-		o.Error = &Error{Code: CodeInvalidAction, Message: tr.Invalid}
+		observation.Error = &Error{Code: CodeInvalidAction, Message: tr.Invalid}
 	}
 
 	x.over = tr.Terminated || tr.Truncated
 	if x.right && !x.over {
-		o.Right = right(envadapters.Can(x.env), tr.Observation)
+		observation.Right = right(envadapters.Can(x.env), tr.Observation)
 	}
 	if x.over {
 		s, err := x.env.Score(ctx)
@@ -149,22 +149,22 @@ func (x *session) observe(ctx context.Context, tr envadapters.Transition, err er
 		if s.Success {
 			score = 1
 		}
-		o.Score = &score
-		o.Success = &s.Success
-		o.Info.Raw = &s.Raw
-		o.Metrics = s.Metrics
+		observation.Score = &score
+		observation.Success = &s.Success
+		observation.Info.Raw = &s.Raw
+		observation.Metrics = s.Metrics
 	}
 
-	return map[string]any{"observation": o, "reward": tr.Reward, "done": x.over}, nil
+	return map[string]any{"observation": observation, "reward": tr.Reward, "done": x.over}, nil
 }
 
 func (x *session) state(ctx context.Context, raw json.RawMessage) (any, error) {
-	var q stateData
-	if err := decode(raw, &q); err != nil {
+	var data stateData
+	if err := decode(raw, &data); err != nil {
 		return nil, err
 	}
 
-	if q.Image == "" {
+	if data.Image == "" {
 		return struct {
 			Description
 			Step int `json:"step_count"`
@@ -176,8 +176,8 @@ func (x *session) state(ctx context.Context, raw json.RawMessage) (any, error) {
 	}
 
 	can := envadapters.Can(x.env)
-	if can.Screenshotter == nil || q.Image != "png" {
-		return nil, refuse(CodeValidation, "no image of kind %q here", q.Image)
+	if can.Screenshotter == nil || data.Image != "png" {
+		return nil, refuse(CodeValidation, "no image of kind %q here", data.Image)
 	}
 
 	png, err := envadapters.Take(ctx, can.Screenshotter)
@@ -191,7 +191,7 @@ func (x *session) state(ctx context.Context, raw json.RawMessage) (any, error) {
 
 // right lists the actions that help now. With a judge they are the judge's, of which the expert's is the first, and
 // without one the expert's alone.
-func right(can envadapters.Abilities, o domain.Observation) []domain.Action {
+func right(can envadapters.Abilities, observation domain.Observation) []domain.Action {
 	var judged []domain.Action
 	if can.Judge != nil {
 		judged = slices.Clone(can.Judge.Right())
@@ -200,17 +200,17 @@ func right(can envadapters.Abilities, o domain.Observation) []domain.Action {
 		return judged
 	}
 
-	a, ok := can.Expert.Advise()
+	action, ok := can.Expert.Advise()
 	if !ok {
 		return judged
 	}
 	if can.Judge == nil {
-		return []domain.Action{a}
+		return []domain.Action{action}
 	}
 
-	same := func(b domain.Action) bool { return a.Canonical(o) == b.Canonical(o) }
+	same := func(b domain.Action) bool { return action.Canonical(observation) == b.Canonical(observation) }
 	if i := slices.IndexFunc(judged, same); i >= 0 {
-		return slices.Insert(slices.Delete(judged, i, i+1), 0, a)
+		return slices.Insert(slices.Delete(judged, i, i+1), 0, action)
 	}
 
 	return judged

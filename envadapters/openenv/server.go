@@ -22,27 +22,29 @@ const (
 // Handler serves a suite to others. /ws is a session; /health, /metadata and /schema describe the suite. There are no
 // stateless /reset and /step of OpenEnv, because they cannot play an episode. Pages of a web browser may not connect.
 // A session ends, and frees its place, within a minute after its client stopped answering pings.
-func Handler(s envadapters.Suite) (http.Handler, error) { return handler(s, pingEvery, answerLimit) }
+func Handler(suite envadapters.Suite) (http.Handler, error) {
+	return handler(suite, pingEvery, answerLimit)
+}
 
-func handler(s envadapters.Suite, every, limit time.Duration) (http.Handler, error) {
-	d, err := Describe(s)
+func handler(suite envadapters.Suite, every, limit time.Duration) (http.Handler, error) {
+	description, err := Describe(suite)
 	if err != nil {
 		return nil, err
 	}
 
 	mux := http.NewServeMux()
-	send := func(path string, v any) {
+	send := func(path string, value any) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(v)
+			_ = json.NewEncoder(w).Encode(value)
 		})
 	}
 
 	send("/health", map[string]string{"status": "healthy"})
 	send("/metadata", map[string]string{
-		"name":        d.Suite,
-		"description": d.Title,
-		"version":     d.Version,
+		"name":        description.Suite,
+		"description": description.Title,
+		"version":     description.Version,
 		"profile":     Profile,
 	})
 
@@ -53,7 +55,7 @@ func handler(s envadapters.Suite, every, limit time.Duration) (http.Handler, err
 			return // Accept has answered.
 		}
 		ws.SetReadLimit(maxRequest)
-		x := &session{suite: s, desc: d, ws: ws, pingEvery: every, pingLimit: limit}
+		x := &session{suite: suite, desc: description, ws: ws, pingEvery: every, pingLimit: limit}
 		defer x.end()
 		x.serve(r.Context())
 	})

@@ -34,11 +34,11 @@ func (s *Suite) Servers(ctx context.Context) []envadapters.Server {
 // healthy returns why the server of a ws:// or wss:// address cannot be reached. What a server answers does not matter:
 // not every one has a page for it.
 func healthy(ctx context.Context, address string) error {
-	u, err := url.Parse(strings.Replace(address, "ws", "http", 1))
+	parsed, err := url.Parse(strings.Replace(address, "ws", "http", 1))
 	if err != nil {
 		return fault.New(fault.Invalid, "%w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.Scheme+"://"+u.Host+"/health", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, parsed.Scheme+"://"+parsed.Host+"/health", nil)
 	if err != nil {
 		return fault.New(fault.Invalid, "%w", err)
 	}

@@ -168,8 +168,8 @@ func (x *session) handle(ctx context.Context, raw []byte) (FrameType, any, error
 		a, err := x.step(ctx, f.Data)
 		return frameObservation, a, err
 	case FrameState:
-		v, err := x.state(ctx, f.Data)
-		return FrameState, v, err
+		value, err := x.state(ctx, f.Data)
+		return FrameState, value, err
 	case frameClose:
 		return "", nil, errClose
 	}

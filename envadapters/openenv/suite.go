@@ -39,41 +39,41 @@ const defaultSteps = 30
 // addresses; places is the number of sessions at each server (default 1, as OpenEnv's servers); mapping describes a
 // server without the profile; max_steps is the step budget of all tasks (default: the server's, or 30 without the
 // profile).
-func New(o envadapters.Options) (*Suite, error) {
-	m, err := prepare(o.Mapping)
+func New(options envadapters.Options) (*Suite, error) {
+	m, err := prepare(options.Mapping)
 	if err != nil {
 		return nil, err
 	}
 
-	if len(o.Servers) == 0 {
+	if len(options.Servers) == 0 {
 		return nil, fault.New(fault.Invalid,
 			"openenv: servers: expected at least one address such as ws://127.0.0.1:8000/ws")
 	}
 
-	places := max(o.Places, 1)
-	s := &Suite{o: o, mapping: m, free: make(chan *place, places*len(o.Servers))}
-	for _, a := range o.Servers {
+	places := max(options.Places, 1)
+	suite := &Suite{o: options, mapping: m, free: make(chan *place, places*len(options.Servers))}
+	for _, a := range options.Servers {
 		if _, err := ParseAddress(a); err != nil {
 			return nil, fault.New(fault.Invalid, "openenv: servers: %w", err)
 		}
 	}
 	for range places {
-		for _, a := range o.Servers {
-			s.free <- &place{url: a}
+		for _, a := range options.Servers {
+			suite.free <- &place{url: a}
 		}
 	}
 
-	return s, nil
+	return suite, nil
 }
 
 // ParseAddress parses the address of a server.
 func ParseAddress(address string) (*url.URL, error) {
-	u, err := url.Parse(address)
-	if err != nil || !envadapters.IsServer(u, "ws", "wss") {
+	parsed, err := url.Parse(address)
+	if err != nil || !envadapters.IsServer(parsed, "ws", "wss") {
 		return nil, fmt.Errorf("expected ws://host:port/ws or wss://…, not %q", address)
 	}
 
-	return u, nil
+	return parsed, nil
 }
 
 // Name returns the suite's name in specifications.
@@ -81,12 +81,12 @@ func (s *Suite) Name() string { return "openenv" }
 
 // Title returns the title of the served suite.
 func (s *Suite) Title() string {
-	d, err := s.described()
-	if err != nil || d.Title == "" {
+	description, err := s.described()
+	if err != nil || description.Title == "" {
 		return "an environment over OpenEnv at " + s.o.Servers[0]
 	}
 
-	return d.Title + " (over OpenEnv)"
+	return description.Title + " (over OpenEnv)"
 }
 
 // Family returns the family that the mapping or the served suite names, and the mobile family otherwise.
@@ -95,7 +95,7 @@ func (s *Suite) Family() domain.Family {
 		return domain.Family(cmp.Or(s.mapping.Family, string(domain.FamilyMobile)))
 	}
 
-	if d, err := s.described(); err == nil && d.Family == string(domain.FamilyWeb) {
+	if description, err := s.described(); err == nil && description.Family == string(domain.FamilyWeb) {
 		return domain.FamilyWeb
 	}
 
@@ -104,47 +104,47 @@ func (s *Suite) Family() domain.Family {
 
 // Splits returns the splits of the served suite.
 func (s *Suite) Splits() []string {
-	d, err := s.described()
+	description, err := s.described()
 	if err != nil {
 		return nil
 	}
 
-	return d.Splits
+	return description.Splits
 }
 
 // Templates lists the tasks of a split, sorted by name.
 func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
-	d, err := s.described()
+	description, err := s.described()
 	if err != nil {
 		return nil, err
 	}
 
-	if !slices.Contains(d.Splits, split) {
+	if !slices.Contains(description.Splits, split) {
 		return nil, fault.New(fault.Invalid, "%s has no split %q; it has %s",
-			s.Title(), split, strings.Join(d.Splits, ", "))
+			s.Title(), split, strings.Join(description.Splits, ", "))
 	}
 
 	var out []envadapters.Template
-	for _, t := range d.Tasks {
-		if t.Split == split {
-			out = append(out, envadapters.Template{Name: t.Name, Group: t.Group, MaxSteps: t.MaxSteps})
+	for _, task := range description.Tasks {
+		if task.Split == split {
+			out = append(out, envadapters.Template{Name: task.Name, Group: task.Group, MaxSteps: task.MaxSteps})
 		}
 	}
-	slices.SortFunc(out, func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(template, b envadapters.Template) int { return strings.Compare(template.Name, b.Name) })
 
 	return out, nil
 }
 
 // Protocol returns the protocol of the served suite if it is a recorded one.
 func (s *Suite) Protocol() string {
-	d, _ := s.described() // Other calls report a server that does not answer.
-	return d.Recorded
+	description, _ := s.described() // Other calls report a server that does not answer.
+	return description.Recorded
 }
 
 // Version returns the version that the server reports.
 func (s *Suite) Version(context.Context) (string, error) {
-	d, err := s.described()
-	return d.Version, err
+	description, err := s.described()
+	return description.Version, err
 }
 
 // described asks the servers what they offer until one has answered, and remembers the answer. Why none has
@@ -163,40 +163,40 @@ func (s *Suite) described() (Description, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
 
-	d, err := askAny(ctx, s.o.Servers, s.describe)
+	description, err := askAny(ctx, s.o.Servers, s.describe)
 	if err == nil {
-		s.desc = &d
+		s.desc = &description
 	}
 	s.failed, s.asked = err, time.Now()
 
-	return d, err
+	return description, err
 }
 
 // describe returns a server's description of its suite. For a server without the profile, it comes from the mapping.
-func (s *Suite) describe(ctx context.Context, c *Conn) (Description, error) {
-	var d Description
+func (s *Suite) describe(ctx context.Context, conn *Conn) (Description, error) {
+	var description Description
 	if s.mapping.foreign() {
-		d = s.mapping.description()
-	} else if err := c.Call(ctx, FrameState, nil, &d); err != nil {
-		return d, err
-	} else if d.Profile != Profile {
-		return d, fault.New(fault.Invalid,
+		description = s.mapping.description()
+	} else if err := conn.Call(ctx, FrameState, nil, &description); err != nil {
+		return description, err
+	} else if description.Profile != Profile {
+		return description, fault.New(fault.Invalid,
 			"the server speaks profile %q, not %s: add a mapping to the suite (docs/add-an-environment.md)",
-			d.Profile, Profile)
+			description.Profile, Profile)
 	}
 
 	if s.o.MaxSteps > 0 {
-		for i := range d.Tasks {
-			d.Tasks[i].MaxSteps = s.o.MaxSteps
+		for i := range description.Tasks {
+			description.Tasks[i].MaxSteps = s.o.MaxSteps
 		}
 	}
 
-	return d, nil
+	return description, nil
 }
 
 // Check asks every server.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
-	d, err := s.described()
+	description, err := s.described()
 	if CodeOf(err) == CodeCapacity {
 		return envadapters.Health{
 			State:  envadapters.Busy,
@@ -208,28 +208,28 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 		return dead(err)
 	}
 
-	h := envadapters.Health{
+	health := envadapters.Health{
 		State:  envadapters.Ready,
-		Detail: fmt.Sprintf("%s: %d tasks", s.Title(), len(d.Tasks)),
+		Detail: fmt.Sprintf("%s: %d tasks", s.Title(), len(description.Tasks)),
 	}
 	var errs []error
 	for _, a := range s.o.Servers {
-		c, err := Dial(ctx, a)
+		conn, err := Dial(ctx, a)
 		if err != nil {
-			h.State = envadapters.Degraded
-			h.Detail += "; " + err.Error()
-			h.Fix = "start the servers that do not answer, or remove them from the configuration"
+			health.State = envadapters.Degraded
+			health.Detail += "; " + err.Error()
+			health.Fix = "start the servers that do not answer, or remove them from the configuration"
 			errs = append(errs, err)
 
 			continue
 		}
-		c.Close()
+		conn.Close()
 	}
 	if len(errs) == len(s.o.Servers) { // they answered before
 		return dead(errors.Join(errs...))
 	}
 
-	return h
+	return health
 }
 
 // dead is the health of a suite of which no server answers.
@@ -267,22 +267,22 @@ func (s *Suite) Close() error { return nil }
 
 // read reads an observation.
 func (s *Suite) read(raw json.RawMessage) (Observation, error) {
-	var o Observation
+	var observation Observation
 	var err error
 	if s.mapping.foreign() {
-		o, err = s.mapping.observation(raw)
+		observation, err = s.mapping.observation(raw)
 	} else {
-		err = json.Unmarshal(raw, &o)
+		err = json.Unmarshal(raw, &observation)
 	}
 	if err != nil {
-		return o, fmt.Errorf("the observation is malformed: %w", err)
+		return observation, fmt.Errorf("the observation is malformed: %w", err)
 	}
 
-	if err := o.checkRight(s.Family()); err != nil {
-		return o, err
+	if err := observation.checkRight(s.Family()); err != nil {
+		return observation, err
 	}
 
-	return o.Checked()
+	return observation.Checked()
 }
 
 var (

@@ -42,8 +42,8 @@ func Instead(dir string, problems []Problem) string {
 
 	const most = 3
 	var left []string
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && envadapters.Stray(path) && len(left) < most {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && envadapters.Stray(path) && len(left) < most {
 			left = append(left, path)
 		}
 		return nil

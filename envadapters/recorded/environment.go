@@ -49,16 +49,16 @@ func NewEnvironment(open func(domain.Task) (Episode, error)) *Environment {
 func (e *Environment) Replayable() {}
 
 // Reset opens the task.
-func (e *Environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
+func (e *Environment) Reset(ctx context.Context, task domain.Task) (envadapters.Transition, error) {
 	if ctx.Err() != nil {
 		return envadapters.Transition{}, context.Cause(ctx)
 	}
-	episode, err := e.open(t)
+	episode, err := e.open(task)
 	if err != nil {
 		return envadapters.Transition{}, fault.New(fault.KindOf(err), "%w: %w", envadapters.ErrTask, err)
 	}
 
-	e.task = t
+	e.task = task
 	e.episode = episode
 	e.steps = 0
 	e.ended = false
@@ -71,18 +71,18 @@ func (e *Environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 
 // show moves to the current pose. The episode ends after the last one.
 func (e *Environment) show() envadapters.Transition {
-	p, ok := e.episode.Pose()
-	e.pose = p
+	pose, ok := e.episode.Pose()
+	e.pose = pose
 	e.ended = !ok
-	if p.History == nil {
-		p.History = []string{} // A nil history would mean the system's own.
+	if pose.History == nil {
+		pose.History = []string{} // A nil history would mean the system's own.
 	}
 
-	return envadapters.Transition{Observation: p.Observation, History: p.History, Terminated: !ok}
+	return envadapters.Transition{Observation: pose.Observation, History: pose.History, Terminated: !ok}
 }
 
 // Step scores the action and shows the recorded next page.
-func (e *Environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
+func (e *Environment) Step(ctx context.Context, action domain.Action) (envadapters.Transition, error) {
 	if e.episode == nil || e.ended {
 		return envadapters.Transition{}, fault.New(fault.Fatal, "step outside of an episode")
 	}
@@ -91,9 +91,9 @@ func (e *Environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 	}
 
 	e.steps++
-	for name, m := range e.episode.Do(a) {
+	for name, metric := range e.episode.Do(action) {
 		sum := e.score.Metrics[name]
-		e.score.Metrics[name] = domain.Metric{Sum: sum.Sum + m.Sum, N: sum.N + m.N}
+		e.score.Metrics[name] = domain.Metric{Sum: sum.Sum + metric.Sum, N: sum.N + metric.N}
 	}
 
 	tr := e.show()

@@ -48,11 +48,11 @@ func Summary(problems []Problem) string {
 		return ""
 	}
 	out := fmt.Sprintf("skipped %d:", len(problems))
-	for i, p := range problems[:min(most, len(problems))] {
+	for i, problem := range problems[:min(most, len(problems))] {
 		if i > 0 {
 			out += ","
 		}
-		out += " " + p.String()
+		out += " " + problem.String()
 	}
 	if more := len(problems) - most; more > 0 {
 		out += fmt.Sprintf(", and %d more", more)
@@ -96,8 +96,8 @@ func Read(file string, skip bool, f func(raw []byte, at Where) error) (
 	}
 	defer func() { _ = in.Close() }()
 
-	h := sha256.New()
-	s := splitter{in: bufio.NewReaderSize(io.TeeReader(in, h), 1<<20), line: 1}
+	sum := sha256.New()
+	s := splitter{in: bufio.NewReaderSize(io.TeeReader(in, sum), 1<<20), line: 1}
 	n := 0
 	for {
 		raw, at, err := s.next()
@@ -125,20 +125,20 @@ func Read(file string, skip bool, f func(raw []byte, at Where) error) (
 			"%s has no records: expected JSON objects, in an array or one per line", file))
 	}
 
-	return hex.EncodeToString(h.Sum(nil)), problems, nil
+	return hex.EncodeToString(sum.Sum(nil)), problems, nil
 }
 
 // At reads one record again.
-func At(w Where) ([]byte, error) {
-	in, err := os.Open(w.File)
+func At(where Where) ([]byte, error) {
+	in, err := os.Open(where.File)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "open recorded tasks: %w", err)
 	}
 	defer func() { _ = in.Close() }()
 
-	raw := make([]byte, w.Length)
-	if _, err := in.ReadAt(raw, w.Offset); err != nil {
-		return nil, fault.New(fault.Corrupt, "%v: the file has changed since it was first read: %w", w, err)
+	raw := make([]byte, where.Length)
+	if _, err := in.ReadAt(raw, where.Offset); err != nil {
+		return nil, fault.New(fault.Corrupt, "%v: the file has changed since it was first read: %w", where, err)
 	}
 
 	return raw, nil

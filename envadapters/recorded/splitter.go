@@ -26,17 +26,17 @@ type splitter struct {
 // next returns the next object, or io.EOF after the last one.
 func (s *splitter) next() ([]byte, Where, error) {
 	var raw bytes.Buffer
-	var w Where
+	var where Where
 	depth := 0
 	quoted := false
 	escaped := false
 	for {
 		c, err := s.in.ReadByte()
 		if errors.Is(err, io.EOF) && depth > 0 {
-			return nil, w, errTruncated
+			return nil, where, errTruncated
 		}
 		if err != nil {
-			return nil, w, err
+			return nil, where, err
 		}
 
 		s.at++
@@ -47,8 +47,8 @@ func (s *splitter) next() ([]byte, Where, error) {
 			if c != '{' {
 				continue
 			}
-			w.Line = s.line
-			w.Offset = s.at - 1
+			where.Line = s.line
+			where.Offset = s.at - 1
 		}
 		if raw.Len() <= maxRecord {
 			raw.WriteByte(c)
@@ -71,10 +71,10 @@ func (s *splitter) next() ([]byte, Where, error) {
 			continue
 		}
 
-		w.Length = raw.Len()
-		if w.Length > maxRecord {
-			return nil, w, errTooLong
+		where.Length = raw.Len()
+		if where.Length > maxRecord {
+			return nil, where, errTooLong
 		}
-		return raw.Bytes(), w, nil
+		return raw.Bytes(), where, nil
 	}
 }

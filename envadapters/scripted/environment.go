@@ -49,19 +49,19 @@ func (e *environment) misbehave(ctx context.Context, step int) error {
 	return nil
 }
 
-func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
+func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.Transition, error) {
 	e.suite.mu.Lock()
 	e.suite.Episodes++
 	e.suite.mu.Unlock()
 
-	known, err := e.suite.Templates(t.Split)
-	named := func(k envadapters.Template) bool { return k.Name == t.Template }
+	known, err := e.suite.Templates(task.Split)
+	named := func(template envadapters.Template) bool { return template.Name == task.Template }
 	if err != nil || !slices.ContainsFunc(known, named) {
 		return envadapters.Transition{}, fault.New(fault.Invalid, "%w: scripted has no template %q in split %q",
-			envadapters.ErrTask, t.Template, t.Split)
+			envadapters.ErrTask, task.Template, task.Split)
 	}
 
-	e.task = t
+	e.task = task
 	e.at = 0
 	e.steps = 0
 	e.ended = false
@@ -78,23 +78,23 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 
 // draw names the buttons, chooses those to tap, and orders them on the screen.
 func (e *environment) draw() {
-	r := domain.Rand(e.task.Seed, e.task.Template, e.task.Split)
+	rand := domain.Rand(e.task.Seed, e.task.Template, e.task.Split)
 	e.names = nil
-	for _, i := range r.Perm(20)[:buttons] {
-		e.names = append(e.names, fmt.Sprintf("w%c%d", 'a'+i, r.IntN(1000)))
+	for _, i := range rand.Perm(20)[:buttons] {
+		e.names = append(e.names, fmt.Sprintf("w%c%d", 'a'+i, rand.IntN(1000)))
 	}
 
 	e.want = e.names[:e.suite.length()]
 	e.names = slices.Clone(e.names)
-	r.Shuffle(len(e.names), func(i, j int) { e.names[i], e.names[j] = e.names[j], e.names[i] })
+	rand.Shuffle(len(e.names), func(i, j int) { e.names[i], e.names[j] = e.names[j], e.names[i] })
 }
 
 // observe shows the buttons, and below them how many were tapped.
 func (e *environment) observe() domain.Observation {
-	o := domain.Observation{Width: 100, Height: 100}
+	observation := domain.Observation{Width: 100, Height: 100}
 	add := func(role, text string) {
-		i := len(o.Elements)
-		o.Elements = append(o.Elements, domain.Element{
+		i := len(observation.Elements)
+		observation.Elements = append(observation.Elements, domain.Element{
 			Index:   i,
 			Role:    role,
 			Text:    text,
@@ -103,15 +103,15 @@ func (e *environment) observe() domain.Observation {
 		})
 	}
 
-	for _, n := range e.names {
-		add("button", n)
+	for _, name := range e.names {
+		add("button", name)
 	}
 	add("text", fmt.Sprintf("count %d%s", e.at, e.odd))
 
-	return o
+	return observation
 }
 
-func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
+func (e *environment) Step(ctx context.Context, action domain.Action) (envadapters.Transition, error) {
 	if e.ended {
 		return envadapters.Transition{}, fault.New(fault.Fatal, "step after the episode's end")
 	}
@@ -124,21 +124,21 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 		return envadapters.Transition{}, err
 	}
 
-	t := envadapters.Transition{Invalid: e.tap(a)}
-	t.Observation = e.observe()
-	t.Terminated = e.done()
-	t.Truncated = !t.Terminated && e.steps >= e.task.MaxSteps
-	e.ended = t.Terminated || t.Truncated
-	if t.Terminated {
-		t.Reward = 1
+	transition := envadapters.Transition{Invalid: e.tap(action)}
+	transition.Observation = e.observe()
+	transition.Terminated = e.done()
+	transition.Truncated = !transition.Terminated && e.steps >= e.task.MaxSteps
+	e.ended = transition.Terminated || transition.Truncated
+	if transition.Terminated {
+		transition.Reward = 1
 	}
 
-	return t, nil
+	return transition, nil
 }
 
 // Takes returns what a step of a task takes, from 1: a lognormal time with σ = 1.
-func Takes(t domain.Task, step int, median time.Duration) time.Duration {
-	times := math.Exp(domain.Rand(t.Seed, "latency", t.Template, t.Split, step).NormFloat64())
+func Takes(task domain.Task, step int, median time.Duration) time.Duration {
+	times := math.Exp(domain.Rand(task.Seed, "latency", task.Template, task.Split, step).NormFloat64())
 
 	return time.Duration(times * float64(median))
 }
@@ -158,13 +158,13 @@ func (e *environment) wait(ctx context.Context) error {
 }
 
 // tap taps a button and returns why it cannot.
-func (e *environment) tap(a domain.Action) (invalid string) {
+func (e *environment) tap(action domain.Action) (invalid string) {
 	switch {
-	case a.Type != domain.ActionClick || a.Index == nil:
+	case action.Type != domain.ActionClick || action.Index == nil:
 		return "only click does anything here"
-	case *a.Index < 0 || *a.Index >= len(e.names):
+	case *action.Index < 0 || *action.Index >= len(e.names):
 		return "no such button"
-	case e.names[*a.Index] == e.want[e.at]:
+	case e.names[*action.Index] == e.want[e.at]:
 		e.at++
 	}
 

@@ -78,21 +78,21 @@ func (s *Suite) Played() int {
 }
 
 // Break adds misbehaviours.
-func (s *Suite) Break(f ...Fault) {
+func (s *Suite) Break(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = append(s.faults, f...)
+	s.faults = append(s.faults, faults...)
 }
 
 // hit returns the misbehaviour that is due at a step of a task, and counts it. It is empty if none is due.
-func (s *Suite) hit(t domain.Task, step int) Kind {
+func (s *Suite) hit(task domain.Task, step int) Kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	for i := range s.faults {
 		f := &s.faults[i]
-		sameTask := f.Template == t.Template && (f.Seed == 0 || f.Seed == t.Seed) &&
-			(f.Split == "" || f.Split == t.Split)
+		sameTask := f.Template == task.Template && (f.Seed == 0 || f.Seed == task.Seed) &&
+			(f.Split == "" || f.Split == task.Split)
 		if sameTask && f.Step == step && f.Times > 0 {
 			f.Times--
 			return f.Kind
@@ -137,17 +137,17 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	if split == domain.SplitTrain {
 		names = append(names, s.Trained...)
 	}
-	for _, n := range names {
-		if slices.Contains(s.Without, n) {
+	for _, name := range names {
+		if slices.Contains(s.Without, name) {
 			continue
 		}
 		switch split {
 		case domain.SplitTestTemplates:
-			n = "held-" + n
+			name = "held-" + name
 		case domain.SplitTestApps:
-			n = "app-" + n
+			name = "app-" + name
 		}
-		out = append(out, envadapters.Template{Name: n, Group: "scripted", MaxSteps: s.length() + 2})
+		out = append(out, envadapters.Template{Name: name, Group: "scripted", MaxSteps: s.length() + 2})
 	}
 
 	return out, nil

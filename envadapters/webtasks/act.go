@@ -21,66 +21,66 @@ const selectAll = "document.activeElement.select && document.activeElement.selec
 
 // act executes one action with real input events. For a mistake of the agent it returns the reason and executes
 // nothing.
-func (e *environment) act(ctx context.Context, a domain.Action) (invalid string, err error) {
-	if a.Type == domain.ActionNone {
+func (e *environment) act(ctx context.Context, action domain.Action) (invalid string, err error) {
+	if action.Type == domain.ActionNone {
 		return "", nil
 	}
-	if err := a.Validate(); err != nil || !a.InFamily(domain.FamilyMobile) {
-		return a.JSON() + " is not a mobile action", nil
+	if err := action.Validate(); err != nil || !action.InFamily(domain.FamilyMobile) {
+		return action.JSON() + " is not a mobile action", nil
 	}
-	switch a.Type {
+	switch action.Type {
 	case domain.ActionClick, domain.ActionLongPress, domain.ActionDoubleTap, domain.ActionInputText:
-		return e.use(ctx, a)
+		return e.use(ctx, action)
 	case domain.ActionStatus:
-		e.said = a.GoalStatus == domain.StatusComplete
+		e.said = action.GoalStatus == domain.StatusComplete
 		return "", nil
 	case domain.ActionAnswer:
-		return "", e.Tab().Eval(ctx, "kit.answer("+browser.Quote(a.Text)+")", nil)
+		return "", e.Tab().Eval(ctx, "kit.answer("+browser.Quote(action.Text)+")", nil)
 	case domain.ActionEnter:
 		return "", e.then(ctx, e.Tab().Enter(ctx))
 	case domain.ActionBack:
 		return "", e.Tab().Eval(ctx, "kit.back()", nil)
 	case domain.ActionScroll, domain.ActionSwipe:
-		return "", e.scroll(ctx, a)
+		return "", e.scroll(ctx, action)
 	case domain.ActionWait:
 		return "", e.Tab().Advance(ctx, waitTime)
 	case domain.ActionHome, domain.ActionOpenApp:
 		return "this device shows one app only", nil
 	}
 
-	return fmt.Sprintf("unknown action type %q", a.Type), nil
+	return fmt.Sprintf("unknown action type %q", action.Type), nil
 }
 
 // use executes an action on an element.
-func (e *environment) use(ctx context.Context, a domain.Action) (invalid string, err error) {
-	el, ok := e.page.Element(*a.Index)
+func (e *environment) use(ctx context.Context, action domain.Action) (invalid string, err error) {
+	el, ok := e.page.Element(*action.Index)
 	if !ok || !el.Visible {
-		return fmt.Sprintf("no visible element has index %d", *a.Index), nil
+		return fmt.Sprintf("no visible element has index %d", *action.Index), nil
 	}
 
-	if a.Type == domain.ActionInputText && !el.Editable {
-		return fmt.Sprintf("element %d takes no text", *a.Index), nil
+	if action.Type == domain.ActionInputText && !el.Editable {
+		return fmt.Sprintf("element %d takes no text", *action.Index), nil
 	}
 
 	x := float64(el.Bounds[0]) + float64(el.Bounds[2])/2
 	y := float64(el.Bounds[1]) + float64(el.Bounds[3])/2
 	e.touched = browser.Touch(x, y)
 
-	return "", e.then(ctx, e.touch(ctx, a, x, y))
+	return "", e.then(ctx, e.touch(ctx, action, x, y))
 }
 
-func (e *environment) touch(ctx context.Context, a domain.Action, x, y float64) error {
+func (e *environment) touch(ctx context.Context, action domain.Action, x, y float64) error {
 	hold := time.Duration(0)
-	if a.Type == domain.ActionLongPress {
+	if action.Type == domain.ActionLongPress {
 		hold = holdTime
 	}
 
 	err := e.Tab().Press(ctx, x, y, 1, hold)
-	if err == nil && a.Type == domain.ActionDoubleTap {
+	if err == nil && action.Type == domain.ActionDoubleTap {
 		err = e.Tab().Press(ctx, x, y, 2, 0)
 	}
 
-	if err != nil || a.Type != domain.ActionInputText {
+	if err != nil || action.Type != domain.ActionInputText {
 		return err
 	}
 
@@ -88,7 +88,7 @@ func (e *environment) touch(ctx context.Context, a domain.Action, x, y float64) 
 		return err
 	}
 
-	return e.Tab().Insert(ctx, a.Text)
+	return e.Tab().Insert(ctx, action.Text)
 }
 
 // then lets the page settle after an input event.
@@ -101,10 +101,10 @@ func (e *environment) then(ctx context.Context, err error) error {
 }
 
 // scroll moves the content by three quarters of the screen. The finger moves against the direction of a scroll.
-func (e *environment) scroll(ctx context.Context, a domain.Action) error {
+func (e *environment) scroll(ctx context.Context, action domain.Action) error {
 	const share = 0.75 / 2 // from the middle to either side
 
-	dx, dy := browser.Direction(a)
+	dx, dy := browser.Direction(action)
 	x := float64(dx) * browser.Width * share
 	y := float64(dy) * browser.Height * share
 	x0 := browser.Width/2 + x

@@ -38,14 +38,14 @@ type pageState struct {
 func (e *environment) Replayable() {}
 
 // Reset begins the episode of a task. A reset in place equals a fresh load.
-func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
+func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.Transition, error) {
 	var none envadapters.Transition
 
-	if err := e.Begin(t); err != nil {
+	if err := e.Begin(task); err != nil {
 		return none, err
 	}
 
-	if err := known(t); err != nil {
+	if err := known(task); err != nil {
 		return none, err
 	}
 
@@ -56,7 +56,7 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 
 	e.said = false
 	reset := fmt.Sprintf("kit.reset(%s, %s, '%d', %s)",
-		browser.Quote(t.Template), browser.Quote(t.Split), t.Seed, browser.Quote(e.words))
+		browser.Quote(task.Template), browser.Quote(task.Split), task.Seed, browser.Quote(e.words))
 	if err := e.eval(ctx, reset); err != nil {
 		return none, e.Spoil(ctx, err)
 	}
@@ -64,44 +64,44 @@ func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Tra
 	return envadapters.Transition{Goal: e.page.Goal, Observation: e.page.Observation}, nil
 }
 
-func known(t domain.Task) error {
+func known(task domain.Task) error {
 	all, err := templates()
 	if err != nil {
 		return err
 	}
 
-	for _, x := range all {
-		if x.Name == t.Template && x.in(t.Split) {
+	for _, info := range all {
+		if info.Name == task.Template && info.in(task.Split) {
 			return nil
 		}
 	}
 
 	return fault.New(fault.Invalid, "%w: webtasks has no template %q in split %q",
-		envadapters.ErrTask, t.Template, t.Split)
+		envadapters.ErrTask, task.Template, task.Split)
 }
 
 // eval evaluates an expression whose value is a pageState and keeps it.
 func (e *environment) eval(ctx context.Context, expr string) error {
-	var p pageState
-	if err := e.Tab().Eval(ctx, expr, &p); err != nil {
+	var state pageState
+	if err := e.Tab().Eval(ctx, expr, &state); err != nil {
 		return err
 	}
 
 	// A field that should have stayed empty would have to be emptied: no action does that.
-	p.Right = slices.DeleteFunc(p.Right, func(a domain.Action) bool { return a.Validate() != nil })
-	e.page = p
+	state.Right = slices.DeleteFunc(state.Right, func(action domain.Action) bool { return action.Validate() != nil })
+	e.page = state
 
 	return nil
 }
 
 // Step executes one action and observes the page.
-func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
+func (e *environment) Step(ctx context.Context, action domain.Action) (envadapters.Transition, error) {
 	if err := e.BeginStep(); err != nil {
 		return envadapters.Transition{}, err
 	}
 
 	e.touched = nil
-	invalid, err := e.act(ctx, a)
+	invalid, err := e.act(ctx, action)
 	if err == nil {
 		err = e.eval(ctx, "kit.observe()")
 	}
@@ -112,7 +112,7 @@ func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Tr
 
 	tr := envadapters.Transition{Observation: e.page.Observation, Invalid: invalid, Touch: e.touched}
 
-	return e.EndStep(tr, e.page.Over || a.Type == domain.ActionStatus, e.success()), nil
+	return e.EndStep(tr, e.page.Over || action.Type == domain.ActionStatus, e.success()), nil
 }
 
 // success reports whether the goal is reached. Apps need the right state and the agent's declaration; widgets end by

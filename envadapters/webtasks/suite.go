@@ -66,18 +66,18 @@ func (t templateInfo) in(split string) bool {
 var splits = append(slices.Clone(domain.Splits), domain.SplitTestApps)
 
 // Check returns an invalid fault if the options name a template or words that there are not.
-func Check(o envadapters.Options) error {
+func Check(options envadapters.Options) error {
 	all, err := templates()
 	if err != nil {
 		return err
 	}
-	for _, name := range o.Without {
-		if !slices.ContainsFunc(all, func(t templateInfo) bool { return t.Name == name }) {
+	for _, name := range options.Without {
+		if !slices.ContainsFunc(all, func(info templateInfo) bool { return info.Name == name }) {
 			return fault.New(fault.Invalid, "webtasks: without: there is no template %q", name)
 		}
 	}
-	if !slices.Contains([]string{"", FromPools, MadeUp}, o.Words) {
-		return fault.New(fault.Invalid, "webtasks has no words %q; it has %s and %s", o.Words, FromPools, MadeUp)
+	if !slices.Contains([]string{"", FromPools, MadeUp}, options.Words) {
+		return fault.New(fault.Invalid, "webtasks has no words %q; it has %s and %s", options.Words, FromPools, MadeUp)
 	}
 
 	return nil
@@ -85,11 +85,11 @@ func Check(o envadapters.Options) error {
 
 // New starts the page server on loopback. It takes the options Without and Words, and starts no browser before the
 // first Reset. A name that no template has and words other than FromPools and MadeUp are invalid faults.
-func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
-	if err := Check(o); err != nil {
+func New(options envadapters.Options, browsers, tabs int) (*Suite, error) {
+	if err := Check(options); err != nil {
 		return nil, err
 	}
-	o.Words = cmp.Or(o.Words, FromPools)
+	options.Words = cmp.Or(options.Words, FromPools)
 
 	mux := http.NewServeMux()
 	mux.Handle("/pages/", http.FileServerFS(pages))
@@ -104,7 +104,7 @@ func New(o envadapters.Options, browsers, tabs int) (*Suite, error) {
 
 	return &Suite{
 		url: base + "/pages/index.html", server: server, pool: browser.NewPool(base, browsers, tabs),
-		without: o.Without, words: o.Words,
+		without: options.Without, words: options.Words,
 	}, nil
 }
 
@@ -156,9 +156,9 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	}
 
 	var out []envadapters.Template
-	for _, t := range all {
-		if t.in(split) && !slices.Contains(s.without, t.Name) {
-			out = append(out, envadapters.Template{Name: t.Name, Group: t.Group, MaxSteps: t.Max})
+	for _, info := range all {
+		if info.in(split) && !slices.Contains(s.without, info.Name) {
+			out = append(out, envadapters.Template{Name: info.Name, Group: info.Group, MaxSteps: info.Max})
 		}
 	}
 
@@ -167,18 +167,18 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 
 // Open waits for a free tab and returns an environment that plays in it.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
-	e, err := s.pool.Episode(ctx, "kit")
+	episode, err := s.pool.Episode(ctx, "kit")
 	if err != nil {
 		return nil, err
 	}
 
-	return &environment{Episode: e, url: s.url, words: s.words}, nil
+	return &environment{Episode: episode, url: s.url, words: s.words}, nil
 }
 
 // Check opens a tab and resets one task.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
-	t := domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}
-	return browser.Check(ctx, s, t, "run the browser by hand with --headless to see why it fails")
+	task := domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}
+	return browser.Check(ctx, s, task, "run the browser by hand with --headless to see why it fails")
 }
 
 // Close ends the browsers and the page server.
@@ -199,7 +199,7 @@ func list() ([]templateInfo, error) {
 		return nil, fmt.Errorf("read the template table: %w", err)
 	}
 
-	slices.SortFunc(out, func(a, b templateInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(info, b templateInfo) int { return strings.Compare(info.Name, b.Name) })
 
 	return out, nil
 }

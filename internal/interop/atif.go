@@ -87,7 +87,7 @@ const atifNotes = "The agents of a decision are sub-agents, with a trajectory fo
 // ATIF returns an episode as a trajectory. An agent of a decision is a sub-agent, whose trajectory is embedded. Version
 // is that of this program.
 func ATIF(e Episode, version string) ([]byte, error) {
-	t := atifTrajectory{
+	trajectory := atifTrajectory{
 		Version: atifVersion, Session: e.id(), ID: e.id(), Notes: atifNotes,
 		Agent: atifAgent{
 			Name: "collabui", Version: version, Model: e.system(),
@@ -97,14 +97,14 @@ func ATIF(e Episode, version string) ([]byte, error) {
 		Extra: e.task(),
 	}
 	if len(e.Steps) > 0 {
-		t.Steps = append(t.Steps, atifStep{
+		trajectory.Steps = append(trajectory.Steps, atifStep{
 			ID: 2, Source: "system", Message: "This is the first screen.",
 			Observation: &atifObservation{[]atifResult{{Content: screen(e.Steps[0].Observation)}}},
 		})
 	}
 	for i, s := range e.Steps {
 		step, subagents := e.atifDecision(i, version)
-		step.ID = len(t.Steps) + 1
+		step.ID = len(trajectory.Steps) + 1
 		result := atifResult{Content: e.after(i)}
 		if len(step.Calls) > 0 {
 			result.Call = step.Calls[0].ID
@@ -113,16 +113,16 @@ func ATIF(e Episode, version string) ([]byte, error) {
 		step.Extra = map[string]any{
 			"step": s.Number, "all_rounds": s.Decision.AllRound, "last_round": s.Decision.LastOnly,
 		}
-		t.Steps = append(t.Steps, step)
-		t.Subagents = append(t.Subagents, subagents...)
+		trajectory.Steps = append(trajectory.Steps, step)
+		trajectory.Subagents = append(trajectory.Subagents, subagents...)
 	}
-	u := e.usage()
-	t.Final = &atifFinal{
-		Prompt: u.Prompt, Completion: u.Answer, Cached: u.Cached, Steps: len(e.Steps),
+	usage := e.usage()
+	trajectory.Final = &atifFinal{
+		Prompt: usage.Prompt, Completion: usage.Answer, Cached: usage.Cached, Steps: len(e.Steps),
 		Extra: map[string]any{"success": e.Record.Outcome.Success, "outcome": e.Record.Outcome},
 	}
 
-	return json.Marshal(t)
+	return json.Marshal(trajectory)
 }
 
 // atifDecision returns step i, counted from 0, and the trajectories of its agents. No model decides which action is
@@ -139,9 +139,9 @@ func (e Episode) atifDecision(i int, version string) (atifStep, []atifTrajectory
 	var subagents []atifTrajectory
 	var refs []atifRef
 	for agent := range e.Topology.Agents {
-		if t := e.atifAgent(i, agent, version); t.Steps != nil {
-			subagents = append(subagents, t)
-			refs = append(refs, atifRef{t.ID})
+		if trajectory := e.atifAgent(i, agent, version); trajectory.Steps != nil {
+			subagents = append(subagents, trajectory)
+			refs = append(refs, atifRef{trajectory.ID})
 		}
 	}
 	if refs != nil {
@@ -153,13 +153,13 @@ func (e Episode) atifDecision(i int, version string) (atifStep, []atifTrajectory
 
 // atifAgent returns what an agent was shown and said at step i. It has no steps if the agent was not asked.
 func (e Episode) atifAgent(i, agent int, version string) atifTrajectory {
-	s := e.Steps[i]
+	step := e.Steps[i]
 	t := atifTrajectory{
-		Version: atifVersion, ID: fmt.Sprintf("step-%d/agent-%d", s.Number, agent),
+		Version: atifVersion, ID: fmt.Sprintf("step-%d/agent-%d", step.Number, agent),
 		Agent: atifAgent{Name: fmt.Sprintf("agent-%d", agent), Version: version, Model: e.policy(agent)},
-		Extra: map[string]any{"step": s.Number, "agent": agent, "reads": e.Topology.Preds(agent)},
+		Extra: map[string]any{"step": step.Number, "agent": agent, "reads": e.Topology.Preds(agent)},
 	}
-	for cell, c := range s.Decision.Cells {
+	for cell, c := range step.Decision.Cells {
 		if c.Agent != agent || c.Prompt == "" {
 			continue
 		}
@@ -203,6 +203,6 @@ func (e Episode) atifAnswer(i, cell int) atifStep {
 	return answer
 }
 
-func call(id string, a domain.Action) atifCall {
-	return atifCall{ID: id, Function: a.Type, Arguments: a}
+func call(id string, action domain.Action) atifCall {
+	return atifCall{ID: id, Function: action.Type, Arguments: action}
 }

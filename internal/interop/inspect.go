@@ -37,26 +37,26 @@ type InspectLog struct {
 	err       error
 }
 
-// NewInspectLog returns a log that is written to w, with the time that it is to have.
-func NewInspectLog(w io.Writer, at time.Time, task, model string, about map[string]any) *InspectLog {
-	l := &InspectLog{
-		Task: task, Model: model, About: about, zip: zip.NewWriter(w), at: at.UTC().Format(time.RFC3339),
+// NewInspectLog returns a log that is written to out, with the time that it is to have.
+func NewInspectLog(out io.Writer, at time.Time, task, model string, about map[string]any) *InspectLog {
+	log := &InspectLog{
+		Task: task, Model: model, About: about, zip: zip.NewWriter(out), at: at.UTC().Format(time.RFC3339),
 	}
-	l.put("_journal/start.json", object{"version": inspectVersion, "eval": l.eval(), "plan": object{}})
+	log.put("_journal/start.json", object{"version": inspectVersion, "eval": log.eval(), "plan": object{}})
 
-	return l
+	return log
 }
 
 // put writes a file of the log.
-func (l *InspectLog) put(name string, v any) {
+func (l *InspectLog) put(name string, value any) {
 	if l.err != nil {
 		return
 	}
-	w, err := l.zip.Create(name)
+	out, err := l.zip.Create(name)
 	if err == nil {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		err = e.Encode(v)
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		err = encoder.Encode(value)
 	}
 	l.err = err
 }
@@ -110,9 +110,9 @@ func (l *InspectLog) Close(complete bool) error {
 }
 
 // sample writes a sample and notes its summary. Why is what it failed of; it then has no score.
-func (l *InspectLog) sample(id int, s object, o domain.Outcome, u domain.Usage, why string) {
+func (l *InspectLog) sample(id int, s object, o domain.Outcome, usage domain.Usage, why string) {
 	s["id"], s["epoch"], s["target"], s["uuid"] = id, 1, "", runs.Digest([]any{l.Task, l.Model, id})[:22]
-	s["model_usage"] = object{l.Model: inspectUsage(u)}
+	s["model_usage"] = object{l.Model: inspectUsage(usage)}
 	summary := object{"completed": true, "message_count": len(s["messages"].([]object))}
 	if why != "" {
 		s["error"] = object{"message": why, "traceback": "", "traceback_ansi": ""}
@@ -134,50 +134,50 @@ func (l *InspectLog) sample(id int, s object, o domain.Outcome, u domain.Usage, 
 		}
 	}
 	l.put(fmt.Sprintf("samples/%d_epoch_1.json", id), s)
-	l.summaries, l.ids, l.usage = append(l.summaries, summary), append(l.ids, id), l.usage.Plus(u)
+	l.summaries, l.ids, l.usage = append(l.summaries, summary), append(l.ids, id), l.usage.Plus(usage)
 }
 
 // Rollout adds the episode of a slot, or a slot that failed.
-func (l *InspectLog) Rollout(e Episode) {
-	s := object{"input": e.Record.Goal, "metadata": e.task(), "messages": e.inspectMessages()}
-	t := transcript{log: l, uuid: fmt.Sprintf("slot-%d", e.Record.Slot.Number), events: []object{}}
-	for i := range e.Steps {
-		t.step(e, i)
+func (l *InspectLog) Rollout(episode Episode) {
+	s := object{"input": episode.Record.Goal, "metadata": episode.task(), "messages": episode.inspectMessages()}
+	t := transcript{log: l, uuid: fmt.Sprintf("slot-%d", episode.Record.Slot.Number), events: []object{}}
+	for i := range episode.Steps {
+		t.step(episode, i)
 	}
 	s["events"] = t.events
-	if n := len(e.Steps); n > 0 {
-		last := e.Steps[n-1]
-		s["output"] = inspectOutput(l.Model, verdict(last), "stop", e.usage())
+	if n := len(episode.Steps); n > 0 {
+		last := episode.Steps[n-1]
+		s["output"] = inspectOutput(l.Model, verdict(last), "stop", episode.usage())
 	}
 	var retries []object
-	for _, why := range e.Void {
+	for _, why := range episode.Void {
 		retries = append(retries, object{"message": why, "traceback": "", "traceback_ansi": ""})
 	}
 	if retries != nil {
 		s["error_retries"] = retries
 	}
-	l.sample(e.Record.Slot.Number, s, e.Record.Outcome, e.usage(), e.Record.Failed)
+	l.sample(episode.Record.Slot.Number, s, episode.Record.Outcome, episode.usage(), episode.Record.Failed)
 }
 
 // inspectMessages returns the episode as a conversation between the screens and the agents together.
 func (e Episode) inspectMessages() []object {
 	out := []object{}
-	for i, s := range e.Steps {
+	for i, step := range e.Steps {
 		if i == 0 {
 			out = append(out, object{
-				"role": "user", "source": "input", "content": e.Record.Goal + "\n\n" + screen(s.Observation),
+				"role": "user", "source": "input", "content": e.Record.Goal + "\n\n" + screen(step.Observation),
 			})
 		}
-		said := object{"role": "assistant", "source": "generate", "content": verdict(s)}
+		said := object{"role": "assistant", "source": "generate", "content": verdict(step)}
 		after := e.after(i)
-		if vote(s).Canonical == "" {
+		if vote(step).Canonical == "" {
 			out = append(out, said, object{"role": "user", "content": after})
 			continue
 		}
-		id := fmt.Sprintf("step-%d", s.Number)
-		said["tool_calls"] = []object{inspectCall(id, s.Decision.Executed)}
+		id := fmt.Sprintf("step-%d", step.Number)
+		said["tool_calls"] = []object{inspectCall(id, step.Decision.Executed)}
 		out = append(out, said, object{
-			"role": "tool", "tool_call_id": id, "function": s.Decision.Executed.Type, "content": after,
+			"role": "tool", "tool_call_id": id, "function": step.Decision.Executed.Type, "content": after,
 		})
 	}
 
@@ -222,15 +222,15 @@ func (t *transcript) end() {
 }
 
 // step adds a decision: the answers of each agent, the vote, and what was executed.
-func (t *transcript) step(e Episode, i int) {
-	s := e.Steps[i]
+func (t *transcript) step(episode Episode, i int) {
+	s := episode.Steps[i]
 	t.begin("step", fmt.Sprintf("step-%d", s.Number))
 	t.add("info", object{"source": "screen", "data": screen(s.Observation)})
-	for agent := range e.Topology.Agents {
+	for agent := range episode.Topology.Agents {
 		t.begin("agent", fmt.Sprintf("agent-%d", agent))
 		for cell, c := range s.Decision.Cells {
 			if c.Agent == agent && c.Prompt != "" {
-				t.answer(c, e.policy(agent), e.Message, e.facts(i, cell))
+				t.answer(c, episode.policy(agent), episode.Message, episode.facts(i, cell))
 			}
 		}
 		t.end()
@@ -240,54 +240,54 @@ func (t *transcript) step(e Episode, i int) {
 	}})
 	if vote(s).Canonical != "" {
 		call := inspectCall(fmt.Sprintf("step-%d", s.Number), s.Decision.Executed)
-		call["result"] = e.after(i)
+		call["result"] = episode.after(i)
 		t.add("tool", call)
 	}
 	t.end()
 }
 
 // answer adds the call of a model that made a cell. Where prompts were not recorded, it has no messages.
-func (t *transcript) answer(c domain.Cell, model, system string, facts object) {
+func (t *transcript) answer(cell domain.Cell, model, system string, facts object) {
 	input := []object{}
-	if system != "" && c.Prompt != "" {
+	if system != "" && cell.Prompt != "" {
 		input = append(input, object{"role": "system", "content": system})
 	}
-	if c.Prompt != "" {
-		input = append(input, object{"role": "user", "content": c.Prompt})
+	if cell.Prompt != "" {
+		input = append(input, object{"role": "user", "content": cell.Prompt})
 	}
 	stop := "stop"
-	if c.Refused != "" {
+	if cell.Refused != "" {
 		stop = "content_filter"
 	}
-	output := inspectOutput(model, c.Text, stop, c.Usage)
-	if c.Refused != "" {
-		output["error"] = c.Refused
+	output := inspectOutput(model, cell.Text, stop, cell.Usage)
+	if cell.Refused != "" {
+		output["error"] = cell.Refused
 	}
 	message := output["choices"].([]object)[0]["message"].(object)
-	if c.Thought != "" {
+	if cell.Thought != "" {
 		message["content"] = []object{
-			{"type": "reasoning", "reasoning": c.Thought}, {"type": "text", "text": c.Text},
+			{"type": "reasoning", "reasoning": cell.Thought}, {"type": "text", "text": cell.Text},
 		}
 	}
-	if c.Action != nil {
-		id := fmt.Sprintf("agent-%d/round-%d", c.Agent, c.Round)
-		message["tool_calls"] = []object{inspectCall(id, *c.Action)}
+	if cell.Action != nil {
+		id := fmt.Sprintf("agent-%d/round-%d", cell.Agent, cell.Round)
+		message["tool_calls"] = []object{inspectCall(id, *cell.Action)}
 	}
 	t.add("model", object{
-		"model": model, "role": fmt.Sprintf("agent-%d", c.Agent), "input": input, "tools": []object{},
+		"model": model, "role": fmt.Sprintf("agent-%d", cell.Agent), "input": input, "tools": []object{},
 		"tool_choice": "auto", "config": object{}, "output": output, "metadata": facts,
 	})
 }
 
-func inspectOutput(model, text, stop string, u domain.Usage) object {
-	return object{"model": model, "usage": inspectUsage(u), "completion": text, "choices": []object{{
+func inspectOutput(model, text, stop string, usage domain.Usage) object {
+	return object{"model": model, "usage": inspectUsage(usage), "completion": text, "choices": []object{{
 		"stop_reason": stop,
 		"message":     object{"role": "assistant", "source": "generate", "model": model, "content": text},
 	}}}
 }
 
-func inspectCall(id string, a domain.Action) object {
-	return object{"id": id, "function": a.Type, "arguments": a, "type": "function"}
+func inspectCall(id string, action domain.Action) object {
+	return object{"id": id, "function": action.Type, "arguments": action, "type": "function"}
 }
 
 func inspectUsage(u domain.Usage) object {

@@ -14,13 +14,13 @@ func (l *InspectLog) Evaluated(n int, e runs.EvalEpisode, lastRound bool) {
 	t := transcript{log: l, uuid: fmt.Sprintf("episode-%d", n), events: []object{}}
 	messages := []object{}
 	usage := domain.Usage{}
-	for i, s := range e.Steps {
+	for i, step := range e.Steps {
 		t.begin("step", fmt.Sprintf("step-%d", i+1))
-		chosen := s.AllRounds.Canonical
+		chosen := step.AllRounds.Canonical
 		if lastRound {
-			chosen = s.LastRound.Canonical
+			chosen = step.LastRound.Canonical
 		}
-		for _, c := range s.Cells {
+		for _, c := range step.Cells {
 			usage = usage.Plus(c.Usage)
 			t.answer(domain.Cell{Agent: c.Agent, Round: c.Round, Text: c.Text, Usage: c.Usage}, l.Model, "", object{
 				"agent": c.Agent, "round": c.Round, "canonical": c.Canonical,
@@ -28,7 +28,7 @@ func (l *InspectLog) Evaluated(n int, e runs.EvalEpisode, lastRound bool) {
 			})
 		}
 		t.add("info", object{"source": "vote", "data": object{
-			"screen": s.Screen, "all_rounds": s.AllRounds, "last_round": s.LastRound, "right": s.Right,
+			"screen": step.Screen, "all_rounds": step.AllRounds, "last_round": step.LastRound, "right": step.Right,
 		}})
 		t.end()
 		messages = append(messages, object{

@@ -44,11 +44,11 @@ func (e Episode) label(i, cell int) *domain.Label {
 }
 
 // pairs counts the pairs of a cell.
-func (e Episode) pairs(step int, c domain.Cell) int {
+func (e Episode) pairs(step int, cell domain.Cell) int {
 	n := 0
 	if e.Pairs != nil {
-		for _, p := range e.Pairs.Pairs {
-			if p.Step == step && p.Agent == c.Agent && p.Round == c.Round {
+		for _, pair := range e.Pairs.Pairs {
+			if pair.Step == step && pair.Agent == cell.Agent && pair.Round == cell.Round {
 				n++
 			}
 		}
@@ -58,11 +58,11 @@ func (e Episode) pairs(step int, c domain.Cell) int {
 }
 
 // ending says how an episode ended, for people.
-func ending(o domain.Outcome) string {
+func ending(outcome domain.Outcome) string {
 	switch {
-	case o.Success:
+	case outcome.Success:
 		return "The episode ended: the task is solved."
-	case o.Truncated:
+	case outcome.Truncated:
 		return "The episode ended: no steps are left."
 	}
 
@@ -79,12 +79,14 @@ func (e Episode) after(i int) string {
 }
 
 // screen returns what agents can see of an observation, a line for each element.
-func screen(o domain.Observation) string { return strings.Join(agents.Lines(o), "\n") }
+func screen(observation domain.Observation) string {
+	return strings.Join(agents.Lines(observation), "\n")
+}
 
 // vote returns the vote that decided a step. Its winner is empty if no answer is an action.
-func vote(s runs.Step) domain.Vote {
-	d := s.Decision
-	if won := d.Executed.Canonical(s.Observation); d.LastOnly.Canonical == won && d.AllRound.Canonical != won {
+func vote(step runs.Step) domain.Vote {
+	d := step.Decision
+	if won := d.Executed.Canonical(step.Observation); d.LastOnly.Canonical == won && d.AllRound.Canonical != won {
 		return d.LastOnly
 	}
 
@@ -92,8 +94,8 @@ func vote(s runs.Step) domain.Vote {
 }
 
 // verdict says in words how an action was chosen.
-func verdict(s runs.Step) string {
-	v := vote(s)
+func verdict(step runs.Step) string {
+	v := vote(step)
 	if v.Canonical == "" {
 		return "No answer of any agent is an action, so nothing is executed."
 	}
@@ -106,13 +108,13 @@ func (e Episode) facts(i, cell int) map[string]any {
 	step := e.Steps[i]
 	c := step.Decision.Cells[cell]
 	out := map[string]any{"agent": c.Agent, "round": c.Round}
-	put := func(key string, v any, known bool) {
+	put := func(key string, value any, known bool) {
 		if known {
-			out[key] = v
+			out[key] = value
 		}
 	}
-	if l := e.label(i, cell); l != nil {
-		out["label"] = labels[*l]
+	if label := e.label(i, cell); label != nil {
+		out["label"] = labels[*label]
 	}
 	put("canonical", c.Canonical, c.Canonical != "")
 	put("won", c.Canonical == vote(step).Canonical, c.Canonical != "")
@@ -153,9 +155,9 @@ func (e Episode) task() map[string]any {
 
 // usage adds up the tokens of all cells.
 func (e Episode) usage() (u domain.Usage) {
-	for _, s := range e.Steps {
-		for _, c := range s.Decision.Cells {
-			u = u.Plus(c.Usage)
+	for _, step := range e.Steps {
+		for _, cell := range step.Decision.Cells {
+			u = u.Plus(cell.Usage)
 		}
 	}
 

@@ -38,37 +38,37 @@ type Evaluated struct {
 }
 
 // Read reads the records of a run.
-func Read(ctx context.Context, b store.Bucket, run runs.Run) (Records, error) {
-	r := Records{Run: run}
+func Read(ctx context.Context, bucket store.Bucket, run runs.Run) (Records, error) {
+	records := Records{Run: run}
 	var err error
-	if r.Spec, err = run.Find(ctx, b); err != nil {
-		return r, err
+	if records.Spec, err = run.Find(ctx, bucket); err != nil {
+		return records, err
 	}
-	if _, r.Stored, err = run.Spec().Must(ctx, b); err != nil {
-		return r, err
+	if _, records.Stored, err = run.Spec().Must(ctx, bucket); err != nil {
+		return records, err
 	}
-	for r.Ended, err = run.End().Exists(ctx, b); err == nil; {
+	for records.Ended, err = run.End().Exists(ctx, bucket); err == nil; {
 		var more bool
-		if more, err = r.readEpoch(ctx, b, len(r.Epochs)+1); !more {
+		if more, err = records.readEpoch(ctx, bucket, len(records.Epochs)+1); !more {
 			break
 		}
 	}
 	if err != nil {
-		return r, err
+		return records, err
 	}
-	if err := r.readResults(ctx, b); err != nil {
-		return r, err
+	if err := records.readResults(ctx, bucket); err != nil {
+		return records, err
 	}
-	if len(r.Spec.Models) > 0 {
-		r.Spending, err = run.Spending(ctx, b)
+	if len(records.Spec.Models) > 0 {
+		records.Spending, err = run.Spending(ctx, bucket)
 	}
 
-	return r, err
+	return records, err
 }
 
 // readEpoch reads an epoch, and reports whether it is committed.
-func (r *Records) readEpoch(ctx context.Context, b store.Bucket, number int) (bool, error) {
-	epoch, committed, err := r.Run.Epoch(number).May(ctx, b)
+func (r *Records) readEpoch(ctx context.Context, bucket store.Bucket, number int) (bool, error) {
+	epoch, committed, err := r.Run.Epoch(number).May(ctx, bucket)
 	if err != nil || !committed {
 		return false, err
 	}
@@ -77,15 +77,15 @@ func (r *Records) readEpoch(ctx context.Context, b store.Bucket, number int) (bo
 		if err != nil {
 			break
 		}
-		var u runs.Update
-		if u, _, err = store.Must[runs.Update](ctx, b, ref.Key); err != nil {
+		var update runs.Update
+		if update, _, err = store.Must[runs.Update](ctx, bucket, ref.Key); err != nil {
 			break
 		}
 		var set runs.Dataset
-		if u.Dataset.Key != "" {
-			set, _, err = store.Must[runs.Dataset](ctx, b, u.Dataset.Key)
+		if update.Dataset.Key != "" {
+			set, _, err = store.Must[runs.Dataset](ctx, bucket, update.Dataset.Key)
 		}
-		c.Updates = append(c.Updates, u)
+		c.Updates = append(c.Updates, update)
 		c.Pairs = append(c.Pairs, set.Count)
 	}
 	r.Epochs = append(r.Epochs, c)
@@ -94,8 +94,8 @@ func (r *Records) readEpoch(ctx context.Context, b store.Bucket, number int) (bo
 }
 
 // readResults reads the results of all evaluated items.
-func (r *Records) readResults(ctx context.Context, b store.Bucket) error {
-	keys, err := r.Run.Keys(ctx, b, "evals/")
+func (r *Records) readResults(ctx context.Context, bucket store.Bucket) error {
+	keys, err := r.Run.Keys(ctx, bucket, "evals/")
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (r *Records) readResults(ctx context.Context, b store.Bucket) error {
 		if !ok {
 			continue
 		}
-		result, _, err := r.Run.Result(item).Must(ctx, b)
+		result, _, err := r.Run.Result(item).Must(ctx, bucket)
 		if err != nil {
 			return err
 		}

@@ -36,29 +36,29 @@ func (r Records) Tables() ([]Table, error) {
 // parameters returns the keys of the specification, such as train.beta. The addresses of models and the texts of
 // prompts are left out.
 func (r Records) parameters() (Table, error) {
-	t := Table{Name: "parameters", Columns: []string{"run", "key", "value"}}
+	table := Table{Name: "parameters", Columns: []string{"run", "key", "value"}}
 	raw, err := json.Marshal(r.Spec)
 	if err != nil {
-		return t, fault.As(fault.Fatal, err)
+		return table, fault.As(fault.Fatal, err)
 	}
 	var all map[string]any
 	if err := json.Unmarshal(raw, &all); err != nil {
-		return t, fault.As(fault.Fatal, err)
+		return table, fault.As(fault.Fatal, err)
 	}
 	delete(all, "models")
 	delete(all, "prompts")
 	values := map[string]string{}
 	flatten(values, "", all)
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		t.Rows = append(t.Rows, []any{string(r.Run), key, values[key]})
+		table.Rows = append(table.Rows, []any{string(r.Run), key, values[key]})
 	}
 
-	return t, nil
+	return table, nil
 }
 
 // flatten adds the keys of a document and of those below it.
-func flatten(out map[string]string, name string, v any) {
-	switch v := v.(type) {
+func flatten(out map[string]string, name string, value any) {
+	switch v := value.(type) {
 	case map[string]any:
 		for key, below := range v {
 			if name != "" {
@@ -75,22 +75,22 @@ func flatten(out map[string]string, name string, v any) {
 }
 
 func (r Records) results() Table {
-	t := Table{Name: "results", Columns: []string{
+	table := Table{Name: "results", Columns: []string{
 		"run", "folder", "epoch", "system", "split", "environment", "episodes", "successes", "missing", "rate", "low",
 		"high", "calls", "prompt_tokens", "answer_tokens", "decoding",
 	}}
 	for _, e := range r.Results {
-		t.Rows = append(t.Rows, []any{
+		table.Rows = append(table.Rows, []any{
 			string(r.Run), e.Folder, e.Epoch, e.System, e.Split, e.Environment, e.Episodes, e.Successes, e.Missing,
 			e.Rate, e.Low, e.High, e.Cost.Calls, e.Cost.Prompt, e.Cost.Answer, e.Decoding,
 		})
 	}
 
-	return t
+	return table
 }
 
 func (r Records) curve() Table {
-	t := Table{Name: "curve", Columns: []string{
+	table := Table{Name: "curve", Columns: []string{
 		"run", "epoch", "val_episodes", "val_successes", "val_rate", "val_low", "val_high", "rollout_episodes",
 		"rollout_successes", "rollout_rate", "pairs", "failed_slots", "kept", "digest",
 	}}
@@ -102,24 +102,24 @@ func (r Records) curve() Table {
 		return []any{string(r.Run), epoch, val.Episodes, val.Successes, val.Rate, val.Low, val.High}
 	}
 	if base, ok := r.base(); ok {
-		t.Rows = append(t.Rows, append(row(0, &base.Result), nil, nil, nil, nil, nil, nil, nil))
+		table.Rows = append(table.Rows, append(row(0, &base.Result), nil, nil, nil, nil, nil, nil, nil))
 	}
 	for _, c := range r.Epochs {
-		t.Rows = append(t.Rows, append(row(c.Number, c.Val),
+		table.Rows = append(table.Rows, append(row(c.Number, c.Val),
 			c.Rollouts.Episodes, c.Rollouts.Successes, c.Rollouts.Rate, c.Epoch.Pairs, c.FailedAll, c.Kept, c.Digest))
 	}
 
-	return t
+	return table
 }
 
 func (r Records) updates() Table {
-	t := Table{Name: "updates", Columns: []string{
+	table := Table{Name: "updates", Columns: []string{
 		"run", "epoch", "agent", "pairs", "steps", "skipped", "loss", "kl", "kl_base", "entropy", "margin", "displaced",
 		"parse_rate", "kept", "policy",
 	}}
-	for _, c := range r.Epochs {
-		for i, u := range c.Updates {
-			row := []any{string(r.Run), c.Number, u.Agent, c.Pairs[i], u.Steps, u.Skipped, nil}
+	for _, committed := range r.Epochs {
+		for i, u := range committed.Updates {
+			row := []any{string(r.Run), committed.Number, u.Agent, committed.Pairs[i], u.Steps, u.Skipped, nil}
 			if n := len(u.Curve); n > 0 {
 				row[6] = u.Curve[n-1].Loss
 			}
@@ -132,28 +132,28 @@ func (r Records) updates() Table {
 				}
 				probed[5] = p.ParseRate
 			}
-			t.Rows = append(t.Rows, append(append(row, probed...), u.Kept, u.Policy.Digest))
+			table.Rows = append(table.Rows, append(append(row, probed...), u.Kept, u.Policy.Digest))
 		}
 	}
 
-	return t
+	return table
 }
 
 func (r Records) training() Table {
-	t := Table{
+	table := Table{
 		Name: "training", Columns: []string{"run", "epoch", "agent", "step", "steps", "loss", "margin", "accuracy"},
 	}
-	for _, c := range r.Epochs {
-		for _, u := range c.Updates {
-			for _, p := range u.Curve {
-				t.Rows = append(t.Rows, []any{
-					string(r.Run), c.Number, u.Agent, p.Step, p.Steps, p.Loss, p.Margin, p.Accuracy,
+	for _, committed := range r.Epochs {
+		for _, update := range committed.Updates {
+			for _, p := range update.Curve {
+				table.Rows = append(table.Rows, []any{
+					string(r.Run), committed.Number, update.Agent, p.Step, p.Steps, p.Loss, p.Margin, p.Accuracy,
 				})
 			}
 		}
 	}
 
-	return t
+	return table
 }
 
 func (r Records) costs() Table {
@@ -171,12 +171,12 @@ func (r Records) costs() Table {
 // take for a formula has an apostrophe in front.
 func (t Table) CSV() ([]byte, error) {
 	var out bytes.Buffer
-	w := csv.NewWriter(&out)
-	_ = w.Write(t.Columns)
+	writer := csv.NewWriter(&out)
+	_ = writer.Write(t.Columns)
 	for _, row := range t.Rows {
 		line := make([]string, len(row))
-		for i, v := range row {
-			switch v := v.(type) {
+		for i, value := range row {
+			switch v := value.(type) {
 			case nil:
 			case string:
 				line[i] = Inert(v)
@@ -186,20 +186,20 @@ func (t Table) CSV() ([]byte, error) {
 				line[i] = fmt.Sprint(v)
 			}
 		}
-		_ = w.Write(line)
+		_ = writer.Write(line)
 	}
-	w.Flush()
+	writer.Flush()
 
-	return out.Bytes(), w.Error()
+	return out.Bytes(), writer.Error()
 }
 
 // Inert returns a text that no spreadsheet takes for a formula.
-func Inert(s string) string {
-	if first, _ := utf8.DecodeRuneInString(s); s != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
-		return "'" + s
+func Inert(text string) string {
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
+		return "'" + text
 	}
 
-	return s
+	return text
 }
 
 // JSON returns the table as a list of objects.

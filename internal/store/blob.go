@@ -24,22 +24,22 @@ func IsBlob(key string) bool { return strings.HasPrefix(key, BlobPrefix) }
 // PutBlob writes bytes under the key that their content determines, and reads them back, so that a record may name
 // them. It returns a transient fault if the store lacks the blob that it accepted, and a corrupt one if it has other
 // bytes.
-func PutBlob(ctx context.Context, b Bucket, body []byte) (Ref, error) {
+func PutBlob(ctx context.Context, bucket Bucket, body []byte) (Ref, error) {
 	sum := Sum(body)
-	r := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: int64(len(body))}
-	if _, err := b.PutOnce(ctx, r.Key, body); err != nil {
-		return r, err
+	ref := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: int64(len(body))}
+	if _, err := bucket.PutOnce(ctx, ref.Key, body); err != nil {
+		return ref, err
 	}
 
-	err := readBack(ctx, b, sum)
-	if s, ok := b.(replaces); ok && fault.KindOf(err) == fault.Corrupt {
-		if err := s.replace(ctx, r.Key, body); err != nil {
-			return r, err
+	err := readBack(ctx, bucket, sum)
+	if s, ok := bucket.(replaces); ok && fault.KindOf(err) == fault.Corrupt {
+		if err := s.replace(ctx, ref.Key, body); err != nil {
+			return ref, err
 		}
-		err = replaced(readBack(ctx, b, sum))
+		err = replaced(readBack(ctx, bucket, sum))
 	}
 
-	return r, err
+	return ref, err
 }
 
 // replaced returns the error of reading back a blob that was written again. Other bytes may be the ones that were there
@@ -59,13 +59,13 @@ type replaces interface {
 }
 
 // readBack checks that the store has a blob that it accepted.
-func readBack(ctx context.Context, b Bucket, sum string) error {
-	h := sha256.New()
-	err := copyBlob(ctx, b, sum, h)
+func readBack(ctx context.Context, bucket Bucket, sum string) error {
+	digest := sha256.New()
+	err := copyBlob(ctx, bucket, sum, digest)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return fault.New(fault.Transient, "%s%s: the object store took it, but does not have it", BlobPrefix, sum)
-	case err == nil && hex.EncodeToString(h.Sum(nil)) != sum:
+	case err == nil && hex.EncodeToString(digest.Sum(nil)) != sum:
 		return fault.New(fault.Corrupt, "%w: delete it, then resume the run, which writes it again", errBlob(sum))
 	}
 
@@ -74,15 +74,15 @@ func readBack(ctx context.Context, b Bucket, sum string) error {
 
 // GetBlob reads a blob that a record names, by its sum, and verifies it. If the store does not show the blob, the fault
 // wraps ErrAbsent. All functions that read blobs do the same, except MayBlob.
-func GetBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
-	body, err := getBlob(ctx, b, sum)
+func GetBlob(ctx context.Context, bucket Bucket, sum string) ([]byte, error) {
+	body, err := getBlob(ctx, bucket, sum)
 
 	return body, lost(BlobPrefix+sum, err)
 }
 
 // MayBlob reads a blob that a person names, by its sum, and reports whether the store shows it.
-func MayBlob(ctx context.Context, b Bucket, sum string) (body []byte, there bool, err error) {
-	body, err = getBlob(ctx, b, sum)
+func MayBlob(ctx context.Context, bucket Bucket, sum string) (body []byte, there bool, err error) {
+	body, err = getBlob(ctx, bucket, sum)
 	if errors.Is(err, ErrNotFound) {
 		return nil, false, nil
 	}
@@ -90,11 +90,11 @@ func MayBlob(ctx context.Context, b Bucket, sum string) (body []byte, there bool
 	return body, err == nil, err
 }
 
-func getBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
-	body, err := b.Get(ctx, BlobPrefix+sum)
+func getBlob(ctx context.Context, bucket Bucket, sum string) ([]byte, error) {
+	body, err := bucket.Get(ctx, BlobPrefix+sum)
 	if err != nil {
-		if err = fromTrash(ctx, b, BlobPrefix+sum, err); err == nil {
-			body, err = b.Get(ctx, BlobPrefix+sum)
+		if err = fromTrash(ctx, bucket, BlobPrefix+sum, err); err == nil {
+			body, err = bucket.Get(ctx, BlobPrefix+sum)
 		}
 	}
 	if err != nil {
@@ -109,25 +109,25 @@ func getBlob(ctx context.Context, b Bucket, sum string) ([]byte, error) {
 
 // StreamBlob passes a blob to use without holding it in memory. The result of use counts only if StreamBlob returns no
 // error: the bytes are verified at their end.
-func StreamBlob(ctx context.Context, b Bucket, sum string, use func(io.Reader) error) error {
+func StreamBlob(ctx context.Context, bucket Bucket, sum string, use func(io.Reader) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r, w := io.Pipe()
+	pipeReader, pipeWriter := io.Pipe()
 	copied := make(chan error, 1)
 	go func() {
-		err := copyBlob(ctx, b, sum, w)
-		_ = w.CloseWithError(err) // never fails; nil is the end of the file
+		err := copyBlob(ctx, bucket, sum, pipeWriter)
+		_ = pipeWriter.CloseWithError(err) // never fails; nil is the end of the file
 		copied <- err
 	}()
 
-	h := sha256.New()
-	whole := io.TeeReader(r, h)
+	digest := sha256.New()
+	whole := io.TeeReader(pipeReader, digest)
 	used := use(whole)
 	_, _ = io.Copy(io.Discard, whole) // an error of the download is in copied
 	if err := <-copied; err != nil {
 		return lost(BlobPrefix+sum, err)
 	}
-	if hex.EncodeToString(h.Sum(nil)) != sum {
+	if hex.EncodeToString(digest.Sum(nil)) != sum {
 		return errBlob(sum)
 	}
 
@@ -149,25 +149,25 @@ type downloads interface {
 
 // PutBlobFile is PutBlob for a file. If the file changes meanwhile, it returns a transient fault. It may be repeated:
 // bytes that the store already has are not sent again.
-func PutBlobFile(ctx context.Context, b Bucket, file string) (Ref, error) {
+func PutBlobFile(ctx context.Context, bucket Bucket, file string) (Ref, error) {
 	sum, size, err := sumFile(file)
 	if err != nil {
 		return Ref{}, err
 	}
-	r := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: size}
-	if s, ok := b.(uploads); ok {
-		if err := s.upload(ctx, r.Key, file, size, false); err != nil {
-			return r, err
+	ref := Ref{Key: BlobPrefix + sum, SHA256: sum, Size: size}
+	if s, ok := bucket.(uploads); ok {
+		if err := s.upload(ctx, ref.Key, file, size, false); err != nil {
+			return ref, err
 		}
-		err := readBack(ctx, b, sum)
+		err := readBack(ctx, bucket, sum)
 		if fault.KindOf(err) == fault.Corrupt {
-			if err := s.upload(ctx, r.Key, file, size, true); err != nil {
-				return r, err
+			if err := s.upload(ctx, ref.Key, file, size, true); err != nil {
+				return ref, err
 			}
-			err = replaced(readBack(ctx, b, sum))
+			err = replaced(readBack(ctx, bucket, sum))
 		}
 
-		return r, err
+		return ref, err
 	}
 
 	body, err := os.ReadFile(file)
@@ -175,15 +175,15 @@ func PutBlobFile(ctx context.Context, b Bucket, file string) (Ref, error) {
 		err = errChanged(file)
 	}
 	if err != nil {
-		return r, err
+		return ref, err
 	}
 
-	return PutBlob(ctx, b, body)
+	return PutBlob(ctx, bucket, body)
 }
 
 // GetBlobFile writes a blob to a file. The file is written under another name, verified and renamed, so it appears
 // whole or not at all. It may be repeated.
-func GetBlobFile(ctx context.Context, b Bucket, sum, file string) error {
+func GetBlobFile(ctx context.Context, bucket Bucket, sum, file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fault.As(fault.Transient, err)
 	}
@@ -193,14 +193,14 @@ func GetBlobFile(ctx context.Context, b Bucket, sum, file string) error {
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename
 
-	h := sha256.New()
+	digest := sha256.New()
 	err = failpoint.Do("write.blob", func(torn bool) error {
-		w := io.MultiWriter(f, h)
+		out := io.MultiWriter(f, digest)
 		if torn {
-			w = &half{w: w}
+			out = &half{w: out}
 		}
 
-		return lost(BlobPrefix+sum, copyBlob(ctx, b, sum, w))
+		return lost(BlobPrefix+sum, copyBlob(ctx, bucket, sum, out))
 	})
 	if err == nil {
 		err = fault.As(fault.Transient, errors.Join(f.Chmod(0o644), f.Sync()))
@@ -208,19 +208,19 @@ func GetBlobFile(ctx context.Context, b Bucket, sum, file string) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if hex.EncodeToString(h.Sum(nil)) != sum {
+	if hex.EncodeToString(digest.Sum(nil)) != sum {
 		return errBlob(sum)
 	}
 
 	return fault.As(fault.Transient, os.Rename(f.Name(), file))
 }
 
-// copyBlob writes a blob to w without verifying it.
-func copyBlob(ctx context.Context, b Bucket, sum string, w io.Writer) error {
-	err := copyThere(ctx, b, sum, w)
+// copyBlob writes a blob to out without verifying it.
+func copyBlob(ctx context.Context, bucket Bucket, sum string, out io.Writer) error {
+	err := copyThere(ctx, bucket, sum, out)
 	if errors.Is(err, ErrNotFound) {
-		if err = fromTrash(ctx, b, BlobPrefix+sum, err); err == nil {
-			err = copyThere(ctx, b, sum, w)
+		if err = fromTrash(ctx, bucket, BlobPrefix+sum, err); err == nil {
+			err = copyThere(ctx, bucket, sum, out)
 		}
 	}
 
@@ -228,13 +228,13 @@ func copyBlob(ctx context.Context, b Bucket, sum string, w io.Writer) error {
 }
 
 // copyThere is copyBlob for a blob that is not in the trash. If the blob is missing, it writes nothing.
-func copyThere(ctx context.Context, b Bucket, sum string, w io.Writer) error {
-	if s, ok := b.(downloads); ok {
-		return s.download(ctx, BlobPrefix+sum, w)
+func copyThere(ctx context.Context, bucket Bucket, sum string, out io.Writer) error {
+	if s, ok := bucket.(downloads); ok {
+		return s.download(ctx, BlobPrefix+sum, out)
 	}
-	body, err := b.Get(ctx, BlobPrefix+sum)
+	body, err := bucket.Get(ctx, BlobPrefix+sum)
 	if err == nil {
-		_, err = io.Copy(w, bytes.NewReader(body))
+		_, err = io.Copy(out, bytes.NewReader(body))
 	}
 
 	return err
@@ -247,10 +247,10 @@ func sumFile(file string) (string, int64, error) {
 		return "", 0, fault.As(fault.Transient, err)
 	}
 	defer func() { _ = f.Close() }()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
+	digest := sha256.New()
+	n, err := io.Copy(digest, f)
 
-	return hex.EncodeToString(h.Sum(nil)), n, fault.As(fault.Transient, err)
+	return hex.EncodeToString(digest.Sum(nil)), n, fault.As(fault.Transient, err)
 }
 
 func errBlob(sum string) error {

@@ -33,8 +33,8 @@ func (f Files) Get(ctx context.Context, key string) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// download writes an object to w, or part of it if it returns an error.
-func (f Files) download(ctx context.Context, key string, w io.Writer) error {
+// download writes an object to out, or part of it if it returns an error.
+func (f Files) download(ctx context.Context, key string, out io.Writer) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -45,7 +45,7 @@ func (f Files) download(ctx context.Context, key string, w io.Writer) error {
 	file, err := os.Open(filepath.Join(f.Dir, path))
 	if err == nil {
 		defer func() { _ = file.Close() }()
-		if i, of := file.Stat(); of == nil && i.IsDir() {
+		if fileInfo, of := file.Stat(); of == nil && fileInfo.IsDir() {
 			err = fs.ErrNotExist
 		}
 	}
@@ -53,7 +53,7 @@ func (f Files) download(ctx context.Context, key string, w io.Writer) error {
 		return fmt.Errorf("%s: %w", key, ErrNotFound)
 	}
 	if err == nil {
-		_, err = io.Copy(w, file)
+		_, err = io.Copy(out, file)
 	}
 
 	return fault.As(fault.Transient, err)
@@ -63,8 +63,8 @@ func (f Files) download(ctx context.Context, key string, w io.Writer) error {
 func (f Files) List(ctx context.Context, prefix string) ([]Ref, error) {
 	all, err := f.Ages(ctx, prefix)
 	out := make([]Ref, len(all))
-	for i, a := range all {
-		out[i] = a.Ref
+	for i, aged := range all {
+		out[i] = aged.Ref
 	}
 
 	return out, err
@@ -81,9 +81,9 @@ func (f Files) Folders(ctx context.Context, prefix string) ([]string, error) {
 		return nil, nil
 	}
 	var out []string
-	for _, e := range entries {
-		if e.IsDir() && e.Name() != unfinished {
-			out = append(out, e.Name())
+	for _, entry := range entries {
+		if entry.IsDir() && entry.Name() != unfinished {
+			out = append(out, entry.Name())
 		}
 	}
 
@@ -94,7 +94,7 @@ func (f Files) Folders(ctx context.Context, prefix string) ([]string, error) {
 func (f Files) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 	var out []Aged
 	top := prefix[:strings.LastIndexByte(prefix, '/')+1]
-	walk := func(p string, d fs.DirEntry, err error) error {
+	walk := func(p string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -102,9 +102,9 @@ func (f Files) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 			return nil
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() == unfinished:
+		case entry.IsDir() && entry.Name() == unfinished:
 			return filepath.SkipDir
-		case !d.Type().IsRegular():
+		case !entry.Type().IsRegular():
 			return nil
 		}
 		rel, err := filepath.Rel(f.Dir, p)
@@ -112,14 +112,14 @@ func (f Files) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 			return err
 		}
 		key := filepath.ToSlash(rel)
-		if i, err := d.Info(); err == nil && strings.HasPrefix(key, prefix) {
-			out = append(out, Aged{Ref{Key: key, Size: i.Size()}, i.ModTime()})
+		if info, err := entry.Info(); err == nil && strings.HasPrefix(key, prefix) {
+			out = append(out, Aged{Ref{Key: key, Size: info.Size()}, info.ModTime()})
 		}
 
 		return nil
 	}
 	err := filepath.WalkDir(filepath.Join(f.Dir, filepath.FromSlash(top)), walk)
-	slices.SortFunc(out, func(a, b Aged) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(out, func(aged, b Aged) int { return strings.Compare(aged.Key, b.Key) })
 
 	return out, fault.As(fault.Transient, err)
 }

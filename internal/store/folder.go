@@ -14,7 +14,7 @@ import (
 // GetFiles writes blobs, by path, into a folder. The folder is created under another name next to dir and renamed, so
 // it appears whole or not at all. A folder that exists stays as it is. A path that leaves the folder is a corrupt
 // fault: a record must not determine where files are placed on this machine.
-func GetFiles(ctx context.Context, b Bucket, sums map[string]string, dir string) error {
+func GetFiles(ctx context.Context, bucket Bucket, sums map[string]string, dir string) error {
 	for path := range sums {
 		local := filepath.FromSlash(path)
 		if !filepath.IsLocal(local) || filepath.Clean(local) != local || local == "." {
@@ -35,7 +35,7 @@ func GetFiles(ctx context.Context, b Bucket, sums map[string]string, dir string)
 	defer func() { _ = os.RemoveAll(tmp) }()
 
 	for path, sum := range sums {
-		if err := GetBlobFile(ctx, b, sum, filepath.Join(tmp, filepath.FromSlash(path))); err != nil {
+		if err := GetBlobFile(ctx, bucket, sum, filepath.Join(tmp, filepath.FromSlash(path))); err != nil {
 			return err
 		}
 	}
@@ -56,8 +56,8 @@ func GetFiles(ctx context.Context, b Bucket, sums map[string]string, dir string)
 // CheckFiles returns an error unless a folder has exactly the files with these hashes by path.
 func CheckFiles(dir string, sums map[string]string) error {
 	found := 0
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
 			return err
 		}
 		rel, err := filepath.Rel(dir, path)
@@ -65,7 +65,7 @@ func CheckFiles(dir string, sums map[string]string) error {
 			return err
 		}
 		want, ok := sums[filepath.ToSlash(rel)]
-		if !ok || !d.Type().IsRegular() {
+		if !ok || !entry.Type().IsRegular() {
 			return fmt.Errorf("%s is not a file of the artifact", path)
 		}
 

@@ -18,10 +18,10 @@ const identityKey = "store.json"
 
 // Identify returns the identity of a store. The first call creates the identity. It may be repeated, and run
 // concurrently.
-func Identify(ctx context.Context, b Bucket) (Identity, error) {
-	i, _, err := RecordOnce(ctx, b, identityKey, func() (Identity, error) {
+func Identify(ctx context.Context, bucket Bucket) (Identity, error) {
+	identity, _, err := RecordOnce(ctx, bucket, identityKey, func() (Identity, error) {
 		return Identity{ID: rand.Text(), At: time.Now().UTC()}, nil
 	})
 
-	return i, err
+	return identity, err
 }

@@ -81,14 +81,14 @@ func (k *awsKeys) Retrieve() (credentials.Value, error) { return k.RetrieveWithC
 
 // RetrieveWithCredContext returns the current keys. It returns an invalid fault if it finds no keys.
 func (k *awsKeys) RetrieveWithCredContext(cc *credentials.CredContext) (credentials.Value, error) {
-	v, err := k.Chain.RetrieveWithCredContext(cc)
-	if err == nil && (v.AccessKeyID == "" || v.SecretAccessKey == "") {
+	value, err := k.Chain.RetrieveWithCredContext(cc)
+	if err == nil && (value.AccessKeyID == "" || value.SecretAccessKey == "") {
 		err = fault.New(fault.Invalid, "no keys for the object store: set COLLABUI_S3_ACCESS_KEY and "+
 			"COLLABUI_S3_SECRET_KEY, or give keys as for AWS's programs, by AWS_ACCESS_KEY_ID, a file or a role")
 	}
 	k.again = time.Now().Add(readAgain)
 
-	return v, err
+	return value, err
 }
 
 // IsExpired reports whether the keys must be retrieved again.

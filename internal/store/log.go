@@ -12,10 +12,10 @@ import (
 // An entry that is written meanwhile need not count, nor one that the store does not show yet. Only PutOnce decides
 // whether an entry is the next one: a caller that finds the key taken reads that entry and tries the number after it.
 // Last may be repeated.
-func Last(ctx context.Context, b Bucket, after int, key func(n int) string) (int, error) {
+func Last(ctx context.Context, bucket Bucket, after int, key func(n int) string) (int, error) {
 	var failed error
 	absent := func(n int) bool {
-		_, err := b.Get(ctx, key(n))
+		_, err := bucket.Get(ctx, key(n))
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			failed = err
 		}

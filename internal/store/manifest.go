@@ -13,8 +13,8 @@ import (
 )
 
 // Sum returns the hex SHA-256 of bytes.
-func Sum(b []byte) string {
-	h := sha256.Sum256(b)
+func Sum(data []byte) string {
+	h := sha256.Sum256(data)
 
 	return hex.EncodeToString(h[:])
 }
@@ -30,8 +30,8 @@ type envelope struct {
 const FormatVersion = 1
 
 // Seal encodes a manifest.
-func Seal(v any) ([]byte, error) {
-	body, err := json.Marshal(v)
+func Seal(value any) ([]byte, error) {
+	body, err := json.Marshal(value)
 	if err != nil {
 		return nil, fault.New(fault.Fatal, "encode manifest: %w", err)
 	}
@@ -81,8 +81,8 @@ func whyNot(key string, raw []byte) error {
 
 // Must reads a manifest that was written before: a record names it, or the caller knows about it. If the store does not
 // show it, the fault wraps ErrAbsent; absence never counts as a fact.
-func Must[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
-	v, ref, err := read[T](ctx, b, key)
+func Must[T any](ctx context.Context, bucket Bucket, key string) (T, Ref, error) {
+	v, ref, err := read[T](ctx, bucket, key)
 
 	return v, ref, lost(key, err)
 }
@@ -90,8 +90,8 @@ func Must[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
 // May reads a manifest that may not have been written yet, and reports whether the store shows it. The caller must
 // reach the same outcome if a manifest that exists is not shown, because a store may be late: what the caller does then
 // is recorded by RecordOnce, is tried again, or is shown to a person. Any other caller needs Sure.
-func May[T any](ctx context.Context, b Bucket, key string) (v T, there bool, err error) {
-	v, _, err = read[T](ctx, b, key)
+func May[T any](ctx context.Context, bucket Bucket, key string) (v T, there bool, err error) {
+	v, _, err = read[T](ctx, bucket, key)
 	if errors.Is(err, ErrNotFound) {
 		return v, false, nil
 	}
@@ -101,14 +101,14 @@ func May[T any](ctx context.Context, b Bucket, key string) (v T, there bool, err
 
 // Sure is May for a caller that bases a decision on absence. Two requests must agree: if a list shows a manifest that a
 // read before and a read after the list do not, it returns a fault that wraps ErrAbsent.
-func Sure[T any](ctx context.Context, b Bucket, key string) (v T, there bool, err error) {
-	v, there, err = May[T](ctx, b, key)
+func Sure[T any](ctx context.Context, bucket Bucket, key string) (v T, there bool, err error) {
+	v, there, err = May[T](ctx, bucket, key)
 	if err != nil || there {
 		return v, there, err
 	}
-	listed, err := b.List(ctx, key)
+	listed, err := bucket.List(ctx, key)
 	if err == nil && len(listed) > 0 && listed[0].Key == key { // the key itself is the first of its prefix
-		v, there, err = May[T](ctx, b, key) // it may have been written since the first read
+		v, there, err = May[T](ctx, bucket, key) // it may have been written since the first read
 		if err == nil && !there {
 			err = absent(key)
 		}
@@ -118,9 +118,9 @@ func Sure[T any](ctx context.Context, b Bucket, key string) (v T, there bool, er
 }
 
 // read decodes a manifest. The error wraps ErrNotFound if the store does not show it.
-func read[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
+func read[T any](ctx context.Context, bucket Bucket, key string) (T, Ref, error) {
 	var v T
-	raw, err := b.Get(ctx, key)
+	raw, err := bucket.Get(ctx, key)
 	if err != nil {
 		return v, Ref{}, err
 	}
@@ -136,19 +136,19 @@ func read[T any](ctx context.Context, b Bucket, key string) (T, Ref, error) {
 }
 
 // decode is json.Unmarshal, except that a value with its own decoder is not scanned twice beforehand.
-func decode(body []byte, v any) error {
-	if own, ok := v.(json.Unmarshaler); ok {
+func decode(body []byte, value any) error {
+	if own, ok := value.(json.Unmarshaler); ok {
 		return own.UnmarshalJSON(body)
 	}
 
-	return json.Unmarshal(body, v)
+	return json.Unmarshal(body, value)
 }
 
 // RecordOnce records the outcome of work. If the key exists, it returns the value recorded there and does not call fn.
 // Otherwise it writes fn's value, unless another call was faster, and returns the first value written. It may be
 // repeated, run concurrently, or be cut short.
-func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, error)) (T, Ref, error) {
-	v, ref, err := read[T](ctx, b, key)
+func RecordOnce[T any](ctx context.Context, bucket Bucket, key string, fn func() (T, error)) (T, Ref, error) {
+	v, ref, err := read[T](ctx, bucket, key)
 	if !errors.Is(err, ErrNotFound) {
 		return v, ref, err
 	}
@@ -156,23 +156,23 @@ func RecordOnce[T any](ctx context.Context, b Bucket, key string, fn func() (T, 
 	if v, err = fn(); err != nil {
 		return v, Ref{}, err
 	}
-	v, ref, _, err = WriteOnce(ctx, b, key, v)
+	v, ref, _, err = WriteOnce(ctx, bucket, key, v)
 
 	return v, ref, err
 }
 
 // WriteOnce is RecordOnce for a value that exists already: it writes without reading first. It reports whether this
 // call wrote the object. A write whose response was lost counts as someone else's.
-func WriteOnce[T any](ctx context.Context, b Bucket, key string, v T) (_ T, ref Ref, wrote bool, err error) {
+func WriteOnce[T any](ctx context.Context, bucket Bucket, key string, v T) (_ T, ref Ref, wrote bool, err error) {
 	raw, err := Seal(v)
 	if err != nil {
 		return v, Ref{}, false, err
 	}
-	if wrote, err = b.PutOnce(ctx, key, raw); err != nil {
+	if wrote, err = bucket.PutOnce(ctx, key, raw); err != nil {
 		return v, Ref{}, false, err
 	}
 	if !wrote {
-		v, ref, err = Must[T](ctx, b, key)
+		v, ref, err = Must[T](ctx, bucket, key)
 
 		return v, ref, false, err
 	}

@@ -33,12 +33,12 @@ func (m *Memory) PutOnce(_ context.Context, key string, body []byte) (bool, erro
 func (m *Memory) Get(_ context.Context, key string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	b, ok := m.objects[key]
+	data, ok := m.objects[key]
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", key, ErrNotFound)
 	}
 
-	return slices.Clone(b), nil
+	return slices.Clone(data), nil
 }
 
 // List returns keys and sizes under a prefix in lexical order.
@@ -46,12 +46,12 @@ func (m *Memory) List(_ context.Context, prefix string) ([]Ref, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []Ref
-	for k, b := range m.objects {
-		if strings.HasPrefix(k, prefix) {
-			out = append(out, Ref{Key: k, Size: int64(len(b))})
+	for key, data := range m.objects {
+		if strings.HasPrefix(key, prefix) {
+			out = append(out, Ref{Key: key, Size: int64(len(data))})
 		}
 	}
-	slices.SortFunc(out, func(a, b Ref) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(out, func(ref, b Ref) int { return strings.Compare(ref.Key, b.Key) })
 
 	return out, nil
 }
@@ -105,8 +105,8 @@ func (m *Memory) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := make([]Aged, len(refs))
-	for i, r := range refs {
-		out[i] = Aged{r, m.written[r.Key]}
+	for i, ref := range refs {
+		out[i] = Aged{ref, m.written[ref.Key]}
 	}
 
 	return out, err

@@ -14,9 +14,9 @@ const readAhead = 16
 func InOrder[T any](
 	ctx context.Context, n int, read func(ctx context.Context, i int) (T, error), use func(i int, v T) error,
 ) error {
-	g, ctx := errgroup.WithContext(ctx)
+	group, ctx := errgroup.WithContext(ctx)
 	turns := make(chan chan T, readAhead)
-	g.Go(func() error {
+	group.Go(func() error {
 		defer close(turns)
 		for i := range n {
 			turn := make(chan T, 1)
@@ -25,7 +25,7 @@ func InOrder[T any](
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			g.Go(func() error {
+			group.Go(func() error {
 				v, err := read(ctx, i)
 				if err == nil {
 					turn <- v
@@ -37,7 +37,7 @@ func InOrder[T any](
 
 		return nil
 	})
-	g.Go(func() error {
+	group.Go(func() error {
 		i := 0
 		for turn := range turns {
 			select {
@@ -54,5 +54,5 @@ func InOrder[T any](
 		return nil
 	})
 
-	return g.Wait()
+	return group.Wait()
 }

@@ -33,16 +33,16 @@ var ErrNotTried = errors.New("the keys of this host may not write and remove the
 // deletes, and compares the clocks. A promise that is not kept is tried twice, because a store may have a bad moment:
 // Promises detects a store that never keeps it. The error names what could not be tried or removed, and wraps
 // ErrNotTried if this host's keys do not permit it. It may be repeated.
-func Promises(ctx context.Context, b Keeper) (broken string, err error) {
-	if broken, err = promises(ctx, b); broken != "" {
-		broken, err = promises(ctx, b)
+func Promises(ctx context.Context, keeper Keeper) (broken string, err error) {
+	if broken, err = promises(ctx, keeper); broken != "" {
+		broken, err = promises(ctx, keeper)
 	}
 
 	return broken, err
 }
 
-func promises(ctx context.Context, b Keeper) (broken string, err error) {
-	t := &trial{Keeper: b, folder: promisePrefix + rand.Text() + "/"}
+func promises(ctx context.Context, keeper Keeper) (broken string, err error) {
+	t := &trial{Keeper: keeper, folder: promisePrefix + rand.Text() + "/"}
 	defer func() { err = errors.Join(err, t.clean(context.WithoutCancel(ctx))) }()
 	for _, try := range []func(context.Context) (string, error){
 		t.writes, t.reads, t.lists, t.copies, t.sendsParts, t.deletes,
@@ -86,9 +86,9 @@ func (t *trial) key(name string) string {
 // clean removes the objects of this trial, and of trials that were killed long ago.
 func (t *trial) clean(ctx context.Context) (err error) {
 	old, _ := t.Ages(ctx, promisePrefix) // the next trial tries again
-	for _, o := range old {
-		if time.Since(o.Written) > abandoned {
-			t.keys = append(t.keys, o.Key)
+	for _, aged := range old {
+		if time.Since(aged.Written) > abandoned {
+			t.keys = append(t.keys, aged.Key)
 		}
 	}
 	for _, key := range t.keys {

@@ -73,8 +73,8 @@ type S3 struct {
 // Observer is called after an operation has ended: put, get or list.
 type Observer func(ctx context.Context, operation string, began time.Time, err error)
 
-// Observe reports all operations to o, including operations on files. It must be called before the first one.
-func (s *S3) Observe(o Observer) { s.observed = o }
+// Observe reports all operations to observer, including operations on files. It must be called before the first one.
+func (s *S3) Observe(observer Observer) { s.observed = observer }
 
 // ended is deferred at the beginning of an operation.
 func (s *S3) ended(ctx context.Context, operation string, began time.Time, err *error) {
@@ -87,36 +87,36 @@ func (s *S3) ended(ctx context.Context, operation string, began time.Time, err *
 const requestTries = 5
 
 // Open returns the bucket. It makes no request. A wrong address or style is an invalid fault.
-func Open(c Config) (*S3, error) {
-	if c.Transport == nil {
+func Open(config Config) (*S3, error) {
+	if config.Transport == nil {
 		var err error
-		if c.Transport, err = minio.DefaultTransport(c.TLS); err != nil {
-			return nil, fault.New(fault.Invalid, "object store %q: %w", c.Endpoint, err)
+		if config.Transport, err = minio.DefaultTransport(config.TLS); err != nil {
+			return nil, fault.New(fault.Invalid, "object store %q: %w", config.Endpoint, err)
 		}
 	}
-	if c.Stall == 0 {
-		c.Stall = defaultStall
+	if config.Stall == 0 {
+		config.Stall = defaultStall
 	}
-	style, err := c.Style.lookup()
+	style, err := config.Style.lookup()
 	if err != nil {
 		return nil, err
 	}
 
 	// If no region is given, the client requests the bucket's. TrailingHeaders stay off: the embedded gateway rejects
 	// their checksums.
-	client, err := minio.New(c.Endpoint, &minio.Options{
-		Creds:        c.credentials(),
-		Secure:       c.TLS,
+	client, err := minio.New(config.Endpoint, &minio.Options{
+		Creds:        config.credentials(),
+		Secure:       config.TLS,
 		BucketLookup: style,
-		Region:       c.Region,
-		Transport:    stallLimit{c.Transport, c.Stall},
+		Region:       config.Region,
+		Transport:    stallLimit{config.Transport, config.Stall},
 		MaxRetries:   requestTries,
 	})
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "object store %q: %w", c.Endpoint, err)
+		return nil, fault.New(fault.Invalid, "object store %q: %w", config.Endpoint, err)
 	}
 
-	return &S3{client: client, bucket: c.Bucket}, nil
+	return &S3{client: client, bucket: config.Bucket}, nil
 }
 
 // Check returns an error unless the bucket exists and may be read. It makes one request, and another one if that fails,
@@ -141,8 +141,8 @@ func (s *S3) Check(ctx context.Context) error {
 func (s *S3) listOne(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the listing of further pages
-	for o := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{MaxKeys: 1, Recursive: true}) {
-		return o.Err
+	for objectInfo := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{MaxKeys: 1, Recursive: true}) {
+		return objectInfo.Err
 	}
 
 	return nil
@@ -167,16 +167,16 @@ func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool
 }
 
 func (s *S3) putOnce(ctx context.Context, key string, body []byte, torn bool) (bool, error) {
-	o := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
-	o.SetMatchETagExcept("*")
+	putObjectOptions := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
+	putObjectOptions.SetMatchETagExcept("*")
 	ctx, requests := counted(ctx)
 	var err error
 	for try := range conflicts {
-		var r io.Reader = bytes.NewReader(body)
+		var reader io.Reader = bytes.NewReader(body)
 		if torn {
-			r = io.LimitReader(r, int64(len(body)/2))
+			reader = io.LimitReader(reader, int64(len(body)/2))
 		}
-		if _, err = s.client.PutObject(ctx, s.bucket, key, r, int64(len(body)), o); err == nil {
+		if _, err = s.client.PutObject(ctx, s.bucket, key, reader, int64(len(body)), putObjectOptions); err == nil {
 			return true, nil
 		}
 		if status(err) != http.StatusConflict || try == conflicts-1 {
@@ -205,8 +205,8 @@ func (s *S3) putOnce(ctx context.Context, key string, body []byte, torn bool) (b
 // replace writes an object, whether or not the key is taken.
 func (s *S3) replace(ctx context.Context, key string, body []byte) (err error) {
 	defer s.ended(ctx, "put", time.Now(), &err)
-	o := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
-	if _, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(body), int64(len(body)), o); err != nil {
+	options := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
+	if _, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(body), int64(len(body)), options); err != nil {
 		return fault.New(fault.Transient, "write %s: %w", key, err)
 	}
 
@@ -214,10 +214,10 @@ func (s *S3) replace(ctx context.Context, key string, body []byte) (err error) {
 }
 
 // response returns the server's response that an error is about, or nothing.
-func response(err error) (r minio.ErrorResponse) {
-	errors.As(err, &r)
+func response(err error) (errorResponse minio.ErrorResponse) {
+	errors.As(err, &errorResponse)
 
-	return r
+	return errorResponse
 }
 
 // status returns the HTTP status of an S3 error, or 0.
@@ -225,12 +225,12 @@ func status(err error) int { return response(err).StatusCode }
 
 // Get reads a whole object.
 func (s *S3) Get(ctx context.Context, key string) ([]byte, error) {
-	var b bytes.Buffer
-	if err := s.download(ctx, key, &b); err != nil {
+	var buffer bytes.Buffer
+	if err := s.download(ctx, key, &buffer); err != nil {
 		return nil, err
 	}
 
-	return b.Bytes(), nil
+	return buffer.Bytes(), nil
 }
 
 // numbers matches the parts in which objects of one kind differ: numbers, digests, and names of evaluated items.
@@ -252,9 +252,9 @@ func placeOf(key string) string {
 	}
 	parts := strings.SplitN(strings.TrimSuffix(key, ".json"), "/", 3) // runs, a name, the rest
 
-	return strings.Trim(numbers.ReplaceAllStringFunc("/"+parts[len(parts)-1], func(s string) string {
-		if strings.HasPrefix(s, "evals/") || strings.HasPrefix(s, "calls/") {
-			return s[:6]
+	return strings.Trim(numbers.ReplaceAllStringFunc("/"+parts[len(parts)-1], func(text string) string {
+		if strings.HasPrefix(text, "evals/") || strings.HasPrefix(text, "calls/") {
+			return text[:6]
 		}
 
 		return ""
@@ -264,11 +264,11 @@ func placeOf(key string) string {
 // List returns keys and sizes under a prefix in lexical order.
 func (s *S3) List(ctx context.Context, prefix string) (out []Ref, err error) {
 	defer s.ended(ctx, "list", time.Now(), &err)
-	for o := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
-		if o.Err != nil {
-			return nil, fault.New(fault.Transient, "list %s: %w", prefix, o.Err)
+	for info := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
+		if info.Err != nil {
+			return nil, fault.New(fault.Transient, "list %s: %w", prefix, info.Err)
 		}
-		out = append(out, Ref{Key: o.Key, Size: o.Size})
+		out = append(out, Ref{Key: info.Key, Size: info.Size})
 	}
 
 	return out, nil
@@ -277,11 +277,11 @@ func (s *S3) List(ctx context.Context, prefix string) (out []Ref, err error) {
 // Folders returns the names of the folders directly under a prefix, in lexical order.
 func (s *S3) Folders(ctx context.Context, prefix string) (out []string, err error) {
 	defer s.ended(ctx, "list", time.Now(), &err)
-	for o := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix}) {
-		if o.Err != nil {
-			return nil, fault.New(fault.Transient, "list %s: %w", prefix, o.Err)
+	for objectInfo := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix}) {
+		if objectInfo.Err != nil {
+			return nil, fault.New(fault.Transient, "list %s: %w", prefix, objectInfo.Err)
 		}
-		if name, folder := strings.CutSuffix(strings.TrimPrefix(o.Key, prefix), "/"); folder && name != "" {
+		if name, folder := strings.CutSuffix(strings.TrimPrefix(objectInfo.Key, prefix), "/"); folder && name != "" {
 			out = append(out, name)
 		}
 	}

@@ -40,8 +40,8 @@ func (s *S3) upload(ctx context.Context, key, file string, size int64, again boo
 		if torn {
 			body = io.LimitReader(body, size/2)
 		}
-		o := minio.PutObjectOptions{ContentType: "application/octet-stream"}
-		if _, err := s.client.PutObject(ctx, s.bucket, key, body, size, o); err != nil {
+		putObjectOptions := minio.PutObjectOptions{ContentType: "application/octet-stream"}
+		if _, err := s.client.PutObject(ctx, s.bucket, key, body, size, putObjectOptions); err != nil {
 			return fault.New(fault.Transient, "write %s: %w", key, err)
 		}
 
@@ -49,26 +49,26 @@ func (s *S3) upload(ctx context.Context, key, file string, size int64, again boo
 	})
 }
 
-// download writes an object to w, or part of it if it returns an error.
-func (s *S3) download(ctx context.Context, key string, w io.Writer) (err error) {
+// download writes an object to out, or part of it if it returns an error.
+func (s *S3) download(ctx context.Context, key string, out io.Writer) (err error) {
 	defer s.ended(ctx, "get", time.Now(), &err)
 
 	return failpoint.Do(place("get.", key), func(torn bool) error {
 		if torn {
-			w = &half{w: w}
+			out = &half{w: out}
 		}
 
-		return s.copy(ctx, key, w)
+		return s.copy(ctx, key, out)
 	})
 }
 
-// copy writes an object to w, or part of it if it returns an error.
-func (s *S3) copy(ctx context.Context, key string, w io.Writer) error {
+// copy writes an object to out, or part of it if it returns an error.
+func (s *S3) copy(ctx context.Context, key string, out io.Writer) error {
 	core := minio.Core{Client: s.client} // without a goroutine for readers that seek
 	body, info, _, err := core.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
 	if err == nil {
 		var n int64
-		n, err = io.Copy(w, body)
+		n, err = io.Copy(out, body)
 		_ = body.Close()
 		if err == nil && n < info.Size {
 			err = io.ErrUnexpectedEOF
@@ -87,9 +87,9 @@ func (s *S3) copy(ctx context.Context, key string, w io.Writer) error {
 // noSuchKey reports whether the server states that there is no such object. The client reports every 404 in this way;
 // the server did so only if the response was an S3 error document.
 func noSuchKey(err error) bool {
-	e := minio.ToErrorResponse(err)
+	errorResponse := minio.ToErrorResponse(err)
 
-	return e.Code == minio.NoSuchKey && e.XMLName.Local == "Error"
+	return errorResponse.Code == minio.NoSuchKey && errorResponse.XMLName.Local == "Error"
 }
 
 // verified reads a file and withholds its last bytes if the whole does not have the sum, so that a wrong file is never

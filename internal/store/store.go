@@ -16,7 +16,7 @@ type Ref struct {
 }
 
 // Same reports whether both references name the same bytes, even under different keys: forks have copies.
-func (r Ref) Same(o Ref) bool { return r.SHA256 == o.SHA256 && r.Size == o.Size }
+func (r Ref) Same(ref Ref) bool { return r.SHA256 == ref.SHA256 && r.Size == ref.Size }
 
 // ErrNotFound means that no object has the key.
 var ErrNotFound = errors.New("no such object")

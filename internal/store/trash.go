@@ -32,8 +32,8 @@ func TrashOf(trashKey string) (key string, collection int, ok bool) {
 }
 
 // GetTrashed reads the newest copy of an object in the trash. The error wraps ErrNotFound if there is no copy.
-func GetTrashed(ctx context.Context, b Bucket, key string) ([]byte, error) {
-	copies, err := Keys(ctx, b, TrashPrefix+key+"/")
+func GetTrashed(ctx context.Context, bucket Bucket, key string) ([]byte, error) {
+	copies, err := Keys(ctx, bucket, TrashPrefix+key+"/")
 	if err != nil {
 		return nil, err
 	}
@@ -41,16 +41,16 @@ func GetTrashed(ctx context.Context, b Bucket, key string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", key, ErrNotFound)
 	}
 
-	return b.Get(ctx, copies[len(copies)-1])
+	return bucket.Get(ctx, copies[len(copies)-1])
 }
 
 // fromTrash restores a blob from the trash after an error that reports it missing, and otherwise returns that error.
-func fromTrash(ctx context.Context, b Bucket, key string, missing error) error {
-	keeper, ok := b.(Keeper)
+func fromTrash(ctx context.Context, bucket Bucket, key string, missing error) error {
+	keeper, ok := bucket.(Keeper)
 	if !ok || !errors.Is(missing, ErrNotFound) {
 		return missing
 	}
-	copies, err := Keys(ctx, b, TrashPrefix+key+"/")
+	copies, err := Keys(ctx, bucket, TrashPrefix+key+"/")
 	for i := len(copies) - 1; i >= 0 && err == nil; i-- {
 		err = keeper.Copy(ctx, copies[i], key)
 		if err == nil {

@@ -12,19 +12,21 @@ type cost struct {
 }
 
 // priced returns the cost of calls to a role's model. Without an endpoint for the role, Money is 0.
-func (e Episode) priced(role spec.Role, u domain.Usage) cost {
-	return cost{Usage: u, Money: e.spec.Models[role].Price.Of(u)}
+func (e Episode) priced(role spec.Role, usage domain.Usage) cost {
+	return cost{Usage: usage, Money: e.spec.Models[role].Price.Of(usage)}
 }
 
-func (e Episode) priceOfCritic(u domain.Usage) cost { return e.priced(e.spec.Critic.Model, u) }
+func (e Episode) priceOfCritic(usage domain.Usage) cost { return e.priced(e.spec.Critic.Model, usage) }
 
-func (e Episode) priceOfAdversary(u domain.Usage) cost { return e.priced(e.spec.Adversary.Model, u) }
+func (e Episode) priceOfAdversary(usage domain.Usage) cost {
+	return e.priced(e.spec.Adversary.Model, usage)
+}
 
 // roles returns the costs of critic and adversary for the episode.
 func (e Episode) roles() (out []cost) {
 	if e.Credits != nil {
-		for _, a := range e.Credits.Audit {
-			out = append(out, e.priceOfCritic(a.Usage))
+		for _, audit := range e.Credits.Audit {
+			out = append(out, e.priceOfCritic(audit.Usage))
 		}
 	}
 	if e.Pairs == nil {
@@ -33,8 +35,8 @@ func (e Episode) roles() (out []cost) {
 	for _, a := range e.Pairs.Audit {
 		out = append(out, e.priceOfCritic(a.Usage))
 	}
-	for _, c := range e.Pairs.Calls {
-		out = append(out, e.priceOfAdversary(c.Usage))
+	for _, call := range e.Pairs.Calls {
+		out = append(out, e.priceOfAdversary(call.Usage))
 	}
 
 	return out

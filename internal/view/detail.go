@@ -146,22 +146,22 @@ func (d *detail) touches() {
 }
 
 // endOf returns the screen after the last step, or nil if it is not recorded.
-func endOf(s *runs.Screen) *detailScreen {
-	if s == nil {
+func endOf(screen *runs.Screen) *detailScreen {
+	if screen == nil {
 		return nil
 	}
-	x := screenOf(s.Observation, s.Image, s.Touch)
+	x := screenOf(screen.Observation, screen.Image, screen.Touch)
 
 	return &x
 }
 
-func screenOf(o domain.Observation, image *store.Ref, touch *domain.Touch) detailScreen {
-	s := detailScreen{Screen: o, touch: touch}
+func screenOf(observation domain.Observation, image *store.Ref, touch *domain.Touch) detailScreen {
+	screen := detailScreen{Screen: observation, touch: touch}
 	if image != nil {
-		s.Image = image.SHA256
+		screen.Image = image.SHA256
 	}
 
-	return s
+	return screen
 }
 
 // States of an episode.
@@ -197,8 +197,8 @@ func (e Episode) step(i int) detailStep {
 		c.LogProb = math.Round(c.LogProb*1e3) / 1e3 // further digits do not compress
 		cell := detailCell{Cell: c}
 		if c.Action != nil {
-			a := actionOf(*c.Action, s.Observation)
-			cell.Action = &a
+			action := actionOf(*c.Action, s.Observation)
+			cell.Action = &action
 		}
 		if label, ok := e.Label(i, j); ok && c.Prompt != "" {
 			cell.Label = &label
@@ -218,29 +218,29 @@ func (e Episode) step(i int) detailStep {
 }
 
 // addAudit adds what is known about the grades of a step.
-func (e Episode) addAudit(i int, d *detailStep) {
+func (e Episode) addAudit(i int, step *detailStep) {
 	if e.Credits == nil || i >= len(e.Credits.Audit) {
 		return
 	}
 	a := e.Credits.Audit[i]
 	price := e.priceOfCritic(a.Usage)
-	d.Audit = &detailAudit{Means: a.Means, Spread: a.Spread, Repairs: a.Repairs, Faults: a.Faults, Cost: &price}
-	for j := range d.Cells {
-		if k := slices.IndexFunc(a.Grades, func(g credit.Score) bool {
-			return g.Agent == d.Cells[j].Agent && g.Round == d.Cells[j].Round
+	step.Audit = &detailAudit{Means: a.Means, Spread: a.Spread, Repairs: a.Repairs, Faults: a.Faults, Cost: &price}
+	for j := range step.Cells {
+		if k := slices.IndexFunc(a.Grades, func(score credit.Score) bool {
+			return score.Agent == step.Cells[j].Agent && score.Round == step.Cells[j].Round
 		}); k >= 0 {
-			d.Cells[j].Grade = &a.Grades[k]
+			step.Cells[j].Grade = &a.Grades[k]
 		}
 	}
 }
 
 // actionOf returns an action in a form for people.
-func actionOf(a domain.Action, o domain.Observation) detailAction {
-	d := detailAction{Type: a.Type, Words: agents.ActionInWords(a, o), Canonical: a.Canonical(o)}
+func actionOf(a domain.Action, observation domain.Observation) detailAction {
+	d := detailAction{Type: a.Type, Words: agents.ActionInWords(a, observation), Canonical: a.Canonical(observation)}
 	if a.Type == domain.ActionScroll || a.Type == domain.ActionSwipe || a.Type == domain.ActionScrollPage {
 		d.Direction = a.Direction
 	}
-	if on, ok := a.Named(o); ok {
+	if on, ok := a.Named(observation); ok {
 		d.On = &on.Index
 	}
 

@@ -38,15 +38,15 @@ func (e Episode) Label(step, cell int) (domain.Label, bool) {
 }
 
 // Vote returns the deciding vote of a step, counted from 0, and the number of answers that had a vote.
-func (e Episode) Vote(step int) (v domain.Vote, voters int) {
-	d := e.Steps[step].Decision
-	for _, c := range d.Cells {
-		if c.Action != nil && (e.Scope != agents.ScopeLast || c.Round == e.Rounds-1) {
+func (e Episode) Vote(step int) (vote domain.Vote, voters int) {
+	decision := e.Steps[step].Decision
+	for _, cell := range decision.Cells {
+		if cell.Action != nil && (e.Scope != agents.ScopeLast || cell.Round == e.Rounds-1) {
 			voters++
 		}
 	}
 
-	return e.Scope.Winner(d), voters
+	return e.Scope.Winner(decision), voters
 }
 
 // PairsOf returns the pairs of a step, by its number.
@@ -54,9 +54,9 @@ func (e Episode) PairsOf(number int) (out []domain.Pair) {
 	if e.Pairs == nil {
 		return nil
 	}
-	for _, p := range e.Pairs.Pairs {
-		if p.Step == number {
-			out = append(out, p)
+	for _, pair := range e.Pairs.Pairs {
+		if pair.Step == number {
+			out = append(out, pair)
 		}
 	}
 
@@ -74,20 +74,20 @@ type epoch struct {
 }
 
 // newEpoch returns a reader of an epoch. The error wraps store.ErrNotFound if the epoch has not begun.
-func newEpoch(ctx context.Context, b store.Bucket, run runs.Run, number int) (epoch, error) {
-	r := epoch{b: b, run: run, number: number}
-	s, err := run.Find(ctx, b)
+func newEpoch(ctx context.Context, bucket store.Bucket, run runs.Run, number int) (epoch, error) {
+	r := epoch{b: bucket, run: run, number: number}
+	specification, err := run.Find(ctx, bucket)
 	if err != nil {
 		return r, err
 	}
-	if then, err := run.At(ctx, b, number); err == nil {
-		s = then
+	if then, err := run.At(ctx, bucket, number); err == nil {
+		specification = then
 	}
-	r.spec = s
-	if r.rounds = s.Rounds; s.Agents == 1 {
+	r.spec = specification
+	if r.rounds = specification.Rounds; specification.Agents == 1 {
 		r.rounds = 1
 	}
-	topology, begun, err := run.Topology(number).May(ctx, b)
+	topology, begun, err := run.Topology(number).May(ctx, bucket)
 	if err == nil && !begun {
 		err = fmt.Errorf("run %s has not begun epoch %d: %w", run, number, store.ErrNotFound)
 	}
@@ -97,22 +97,22 @@ func newEpoch(ctx context.Context, b store.Bucket, run runs.Run, number int) (ep
 }
 
 // ReadEpisode reads the episode of a slot. The error wraps store.ErrNotFound if it has not begun.
-func ReadEpisode(ctx context.Context, b store.Bucket, run runs.Run, number, slot int) (Episode, error) {
-	r, err := newEpoch(ctx, b, run, number)
+func ReadEpisode(ctx context.Context, bucket store.Bucket, run runs.Run, number, slot int) (Episode, error) {
+	r, err := newEpoch(ctx, bucket, run, number)
 	if err != nil {
 		return Episode{}, err
 	}
-	e, begun, err := r.read(ctx, slot)
+	episode, begun, err := r.read(ctx, slot)
 	if err == nil && !begun {
 		err = r.notBegun(slot)
 	}
 
-	return e, err
+	return episode, err
 }
 
 // MayEpisode is ReadEpisode for a slot that may not have begun.
-func MayEpisode(ctx context.Context, b store.Bucket, run runs.Run, number, slot int) (Episode, bool, error) {
-	r, err := newEpoch(ctx, b, run, number)
+func MayEpisode(ctx context.Context, bucket store.Bucket, run runs.Run, number, slot int) (Episode, bool, error) {
+	r, err := newEpoch(ctx, bucket, run, number)
 	if err != nil {
 		return Episode{}, false, err
 	}
@@ -175,9 +175,9 @@ func (r epoch) readEnded(ctx context.Context, out *Episode, slot int) (err error
 // before returns the reasons why the attempts at a slot before the given one do not count.
 func (r epoch) before(ctx context.Context, slot, attempt int) (why []string, err error) {
 	all, err := r.run.Attempts(ctx, r.b, r.number, slot)
-	for _, e := range all {
-		if e.Attempt < attempt {
-			why = append(why, e.Void+e.Failed)
+	for _, episode := range all {
+		if episode.Attempt < attempt {
+			why = append(why, episode.Void+episode.Failed)
 		}
 	}
 
@@ -188,7 +188,7 @@ func (r epoch) before(ctx context.Context, slot, attempt int) (why []string, err
 func (r epoch) readOpen(ctx context.Context, out Episode, slot int) (Episode, bool, error) {
 	attempt := 0
 	for {
-		s, begun, err := r.run.Start(r.number, slot, attempt+1).May(ctx, r.b)
+		start, begun, err := r.run.Start(r.number, slot, attempt+1).May(ctx, r.b)
 		if err != nil {
 			return out, false, err
 		}
@@ -196,7 +196,7 @@ func (r epoch) readOpen(ctx context.Context, out Episode, slot int) (Episode, bo
 			break
 		}
 		attempt++
-		out.Episode.Slot = s.Slot
+		out.Episode.Slot = start.Slot
 		out.Episode.Attempt = attempt
 		out.Open = true
 	}

@@ -35,17 +35,17 @@ type evalRow struct {
 // evalEpisodes reads evaluated episodes, as many as the result includes.
 func (l *Library) evalEpisodes(ctx context.Context, run runs.Run, id string, first, n int) ([]runs.EvalEpisode, error) {
 	out := make([]runs.EvalEpisode, n)
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
 	for i := range out {
-		g.Go(func() (err error) {
+		group.Go(func() (err error) {
 			out[i], _, err = run.EvalEpisode(id, first+i).Must(ctx, l.Bucket)
 
 			return err
 		})
 	}
 
-	return out, g.Wait()
+	return out, group.Wait()
 }
 
 // result returns the result of an evaluation that an address names.
@@ -59,11 +59,11 @@ func (l *Library) result(ctx context.Context, run runs.Run, id string) (runs.Res
 }
 
 func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]evalRow, error) {
-	r, err := l.result(ctx, run, id)
+	result, err := l.result(ctx, run, id)
 	if err != nil {
 		return nil, err
 	}
-	all, err := l.evalEpisodes(ctx, run, id, 1, r.Episodes+r.Missing)
+	all, err := l.evalEpisodes(ctx, run, id, 1, result.Episodes+result.Missing)
 	out := []evalRow{}
 	for i, e := range all {
 		cost := e.Cost()
@@ -89,22 +89,22 @@ func (l *Library) playedBy(ctx context.Context, run runs.Run, id string) (spec.S
 
 // evaluations returns the details of the evaluated episodes of a chunk, by number.
 func (l *Library) evaluations(ctx context.Context, run runs.Run, id string, first int) (map[int]detail, error) {
-	s, err := l.playedBy(ctx, run, id)
+	specification, err := l.playedBy(ctx, run, id)
 	if err != nil {
 		return nil, err
 	}
-	r, err := l.result(ctx, run, id)
+	result, err := l.result(ctx, run, id)
 	if err != nil {
 		return nil, err
 	}
-	n := min(l.Chunk, r.Episodes+r.Missing-first+1)
+	n := min(l.Chunk, result.Episodes+result.Missing-first+1)
 	if first < 1 || n < 1 {
 		return nil, fmt.Errorf("%s of run %s has no episode %d: %w", id, run, first, store.ErrNotFound)
 	}
 	all, err := l.evalEpisodes(ctx, run, id, first, n)
 	out := map[int]detail{}
-	for i, e := range all {
-		out[first+i] = evaluated(e, first+i, r, s.VoteScope)
+	for i, evalEpisode := range all {
+		out[first+i] = evaluated(evalEpisode, first+i, result, specification.VoteScope)
 	}
 
 	return out, err
@@ -124,17 +124,17 @@ func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope)
 	case e.Outcome.Success:
 		d.State = stateSolved
 	}
-	for _, s := range e.Steps {
-		for _, c := range s.Cells {
-			d.Agents = max(d.Agents, c.Agent+1)
-			d.Rounds = max(d.Rounds, c.Round+1)
+	for _, evalStep := range e.Steps {
+		for _, evalCell := range evalStep.Cells {
+			d.Agents = max(d.Agents, evalCell.Agent+1)
+			d.Rounds = max(d.Rounds, evalCell.Round+1)
 		}
 	}
 	if graphs := domain.EvaluationTopologies(d.Agents); !strings.Contains(r.System, rules.WaySilent) && d.Agents > 1 {
 		d.Edges = graphs[e.Topology%len(graphs)].Edges
 	}
-	for _, s := range e.Steps {
-		d.Steps = append(d.Steps, evaluatedStep(s, scope))
+	for _, step := range e.Steps {
+		d.Steps = append(d.Steps, evaluatedStep(step, scope))
 	}
 	d.End = endOf(e.End)
 	d.touches()
@@ -142,37 +142,37 @@ func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope)
 	return d
 }
 
-func evaluatedStep(s runs.EvalStep, scope agents.VoteScope) detailStep {
-	vote := scope.Winner(domain.Decision{AllRound: s.AllRounds, LastOnly: s.LastRound})
-	d := detailStep{Vote: vote, Cells: []detailCell{}}
-	if s.Observation != nil {
-		d.detailScreen = screenOf(*s.Observation, s.Image, s.Touch)
+func evaluatedStep(evalStep runs.EvalStep, scope agents.VoteScope) detailStep {
+	vote := scope.Winner(domain.Decision{AllRound: evalStep.AllRounds, LastOnly: evalStep.LastRound})
+	step := detailStep{Vote: vote, Cells: []detailCell{}}
+	if evalStep.Observation != nil {
+		step.detailScreen = screenOf(*evalStep.Observation, evalStep.Image, evalStep.Touch)
 	}
-	for _, c := range s.Cells {
+	for _, c := range evalStep.Cells {
 		cell := detailCell{Cell: domain.Cell{
 			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
 		}}
-		if a, err := agents.ParseAnswer(c.Text); err == nil && c.Canonical != "" {
-			x := actionOf(a, d.Screen)
-			if x.Canonical = c.Canonical; s.Observation == nil {
+		if action, err := agents.ParseAnswer(c.Text); err == nil && c.Canonical != "" {
+			x := actionOf(action, step.Screen)
+			if x.Canonical = c.Canonical; evalStep.Observation == nil {
 				x.Words = c.Canonical // the element is not recorded
 			}
 			if cell.Action = &x; c.Canonical == vote.Canonical {
-				d.Action = x
+				step.Action = x
 			}
 		}
-		if len(s.Right) > 0 {
+		if len(evalStep.Right) > 0 {
 			label := domain.Negative
-			if slices.Contains(s.Right, c.Canonical) {
+			if slices.Contains(evalStep.Right, c.Canonical) {
 				label = domain.Positive
 			}
 			cell.Judge = &label
 		}
-		d.Cells = append(d.Cells, cell)
+		step.Cells = append(step.Cells, cell)
 	}
-	for _, right := range s.Right {
-		d.Right = append(d.Right, detailAction{Words: right, Canonical: right})
+	for _, right := range evalStep.Right {
+		step.Right = append(step.Right, detailAction{Words: right, Canonical: right})
 	}
 
-	return d
+	return step
 }

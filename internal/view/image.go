@@ -31,12 +31,12 @@ func (l *Library) image(ctx context.Context, digest string) ([]byte, error) {
 		return nil, fmt.Errorf("image %q: %w", digest, store.ErrNotFound)
 	}
 	var png []byte
-	err := store.StreamBlob(ctx, l.Bucket, digest, func(r io.Reader) (err error) {
+	err := store.StreamBlob(ctx, l.Bucket, digest, func(reader io.Reader) (err error) {
 		head := make([]byte, len(pngMagic))
-		if _, err := io.ReadFull(r, head); err != nil || !bytes.Equal(head, pngMagic) {
+		if _, err := io.ReadFull(reader, head); err != nil || !bytes.Equal(head, pngMagic) {
 			return fmt.Errorf("blob %s is not a picture: %w", digest, store.ErrNotFound)
 		}
-		png, err = io.ReadAll(io.MultiReader(bytes.NewReader(head), io.LimitReader(r, maxImage)))
+		png, err = io.ReadAll(io.MultiReader(bytes.NewReader(head), io.LimitReader(reader, maxImage)))
 		if err == nil && len(png) > maxImage {
 			err = fmt.Errorf("picture %s is larger than %d bytes: %w", digest, maxImage, store.ErrNotFound)
 		}
@@ -65,8 +65,8 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 
 // writeImages writes the screenshots of an episode next to the documents.
 func (w writer) writeImages(ctx context.Context, d detail) error {
-	for _, s := range d.Steps {
-		if err := w.writeImage(ctx, s.Image); err != nil {
+	for _, step := range d.Steps {
+		if err := w.writeImage(ctx, step.Image); err != nil {
 			return err
 		}
 	}

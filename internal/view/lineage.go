@@ -64,12 +64,12 @@ func (l *Library) ancestralEpoch(ctx context.Context, run runs.Run, epoch int) (
 	if err != nil {
 		return ancestor{}, err
 	}
-	s, err := run.At(ctx, l.Bucket, epoch)
+	specification, err := run.At(ctx, l.Bucket, epoch)
 	if err != nil {
 		return ancestor{}, err
 	}
-	text := fmt.Sprintf("epoch %d of %s on %s, %d pairs, critic %s", epoch, run, s.Environment, e.Pairs,
-		rules.CriticName(s, l.Catalog))
+	text := fmt.Sprintf("epoch %d of %s on %s, %d pairs, critic %s", epoch, run, specification.Environment, e.Pairs,
+		rules.CriticName(specification, l.Catalog))
 	if e.Val != nil {
 		text += fmt.Sprintf(", val %.1f %%", 100*e.Val.Rate)
 	}
@@ -82,20 +82,20 @@ func (l *Library) ancestralEpoch(ctx context.Context, run runs.Run, epoch int) (
 
 // ancestralBase describes stage 1 of a run.
 func (l *Library) ancestralBase(ctx context.Context, run runs.Run) (ancestor, error) {
-	s, err := run.Find(ctx, l.Bucket)
+	specification, err := run.Find(ctx, l.Bucket)
 	if err != nil {
 		return ancestor{}, err
 	}
 	levels, err := run.Levels(ctx, l.Bucket)
-	text := fmt.Sprintf("stage 1 of %s on %s", run, s.Environment)
+	text := fmt.Sprintf("stage 1 of %s on %s", run, specification.Environment)
 	for _, set := range levels {
 		text += fmt.Sprintf(", level %d: %d rows", set.Card.Level, set.Card.Rows)
 	}
 	switch {
-	case s.FineTune.Base != "":
-		text += ", from the policy " + s.FineTune.Base
+	case specification.FineTune.Base != "":
+		text += ", from the policy " + specification.FineTune.Base
 	case len(levels) == 0:
-		text += fmt.Sprintf(", %d demonstrations", s.FineTune.Demonstrations)
+		text += fmt.Sprintf(", %d demonstrations", specification.FineTune.Demonstrations)
 	}
 
 	return ancestor{Kind: "stage 1", Text: text}, err

@@ -55,8 +55,8 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 
 	of := runs.Digest(r.spec) // after a deletion, another run may have the name
 	rows := make([]*row, len(slots))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
 	for i, slot := range slots {
 		key := fmt.Sprintf("%s/%d/%d/%s", run, number, slot, of)
 		if known, ok := l.rows.get(key); ok {
@@ -64,23 +64,23 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 
 			continue
 		}
-		g.Go(func() error {
-			e, begun, err := r.read(ctx, slot)
+		group.Go(func() error {
+			episode, begun, err := r.read(ctx, slot)
 			if err == nil && !begun { // the list was ahead of the object
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			x := e.row()
-			if rows[i] = &x; e.Pairs != nil {
+			x := episode.row()
+			if rows[i] = &x; episode.Pairs != nil {
 				l.rows.put(key, x)
 			}
 
 			return nil
 		})
 	}
-	err = g.Wait()
+	err = group.Wait()
 	out := make([]row, 0, len(rows))
 	for _, x := range rows {
 		if x != nil {
@@ -117,15 +117,15 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 		return nil, err
 	}
 	read := make([]*detail, l.Chunk)
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
 	for i := range read {
-		g.Go(func() error {
-			e, begun, err := r.read(gctx, first+i)
+		group.Go(func() error {
+			episode, begun, err := r.read(gctx, first+i)
 			if err != nil || !begun {
 				return err
 			}
-			d, err := r.detail(gctx, e)
+			d, err := r.detail(gctx, episode)
 			shard := d.Slot - (d.Slot-1)%rules.ShardSize
 			d.Workflow = fmt.Sprintf("%s/epoch/%04d/shard/%04d", run, number, shard)
 			read[i] = &d
@@ -133,7 +133,7 @@ func (l *Library) episodes(ctx context.Context, run runs.Run, number, first int)
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 

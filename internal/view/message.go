@@ -11,19 +11,19 @@ import (
 
 // MessageOf returns the agents' system message in an epoch, by the digest of its prompt. It is empty if that prompt is
 // neither in the specification nor in this build.
-func MessageOf(ctx context.Context, b store.Bucket, run runs.Run, epoch int, digest string) (string, error) {
-	s, err := run.At(ctx, b, epoch)
+func MessageOf(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int, digest string) (string, error) {
+	specification, err := run.At(ctx, bucket, epoch)
 	if err != nil {
 		return "", err
 	}
-	p, err := rules.Prompt(s, prompts.Agent)
-	if err != nil || p.Digest != digest {
+	prompt, err := rules.Prompt(specification, prompts.Agent)
+	if err != nil || prompt.Digest != digest {
 		return "", nil
 	}
-	t, err := rules.Template(s)
+	template, err := rules.Template(specification)
 	if err != nil {
 		return "", err
 	}
 
-	return t.System(), nil
+	return template.System(), nil
 }

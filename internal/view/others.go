@@ -19,39 +19,39 @@ type experimentPage struct {
 }
 
 func (l *Library) experiment(ctx context.Context, name string) (experimentPage, error) {
-	p := experimentPage{Name: name, Runs: []string{}}
+	page := experimentPage{Name: name, Runs: []string{}}
 	x := experiments.Experiment(name)
 	var err error
-	if p.Versions, err = x.Versions(ctx, l.Bucket); err != nil {
-		return p, err
+	if page.Versions, err = x.Versions(ctx, l.Bucket); err != nil {
+		return page, err
 	}
-	if len(p.Versions) == 0 {
-		return p, fmt.Errorf("experiment %q: %w", name, store.ErrNotFound)
+	if len(page.Versions) == 0 {
+		return page, fmt.Errorf("experiment %q: %w", name, store.ErrNotFound)
 	}
-	for n := len(p.Versions); n > 0 && p.Result == nil; n-- {
+	for n := len(page.Versions); n > 0 && page.Result == nil; n-- {
 		result, tested, err := x.Result(n).May(ctx, l.Bucket)
 		if err != nil {
-			return p, err
+			return page, err
 		}
 		if tested {
-			p.Result = &result
+			page.Result = &result
 		}
 	}
-	newest := p.Versions[len(p.Versions)-1].Experiment
+	newest := page.Versions[len(page.Versions)-1].Experiment
 	for _, arm := range newest.Arms {
 		for seed := 1; seed <= newest.Seeds; seed++ {
 			run := runs.Run(newest.Run(arm.Name, seed))
 			there, err := run.Spec().Exists(ctx, l.Bucket)
 			if err != nil {
-				return p, err
+				return page, err
 			}
 			if there {
-				p.Runs = append(p.Runs, string(run))
+				page.Runs = append(page.Runs, string(run))
 			}
 		}
 	}
 
-	return p, nil
+	return page, nil
 }
 
 // linePage holds what the page of a line shows.
@@ -62,16 +62,16 @@ type linePage struct {
 }
 
 func (l *Library) line(ctx context.Context, name string) (linePage, error) {
-	p := linePage{Name: name}
+	page := linePage{Name: name}
 	var err error
-	if p.Entries, err = lines.Line(name).History(ctx, l.Bucket, 0); err != nil {
-		return p, err
+	if page.Entries, err = lines.Line(name).History(ctx, l.Bucket, 0); err != nil {
+		return page, err
 	}
-	if len(p.Entries) == 0 {
-		return p, fmt.Errorf("line %q: %w", name, store.ErrNotFound)
+	if len(page.Entries) == 0 {
+		return page, fmt.Errorf("line %q: %w", name, store.ErrNotFound)
 	}
 	now, _, _, err := lines.Line(name).Standing(ctx, l.Bucket)
-	p.Current = now.Number
+	page.Current = now.Number
 
-	return p, err
+	return page, err
 }

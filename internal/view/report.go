@@ -29,7 +29,7 @@ const chunk = 50
 
 // Report writes a folder of pages and documents that needs no server. It appears whole or not at all. It returns an
 // invalid fault if the folder exists. Progress is called with each document, one at a time.
-func (l *Library) Report(ctx context.Context, out string, c Contents, progress func(done string)) error {
+func (l *Library) Report(ctx context.Context, out string, contents Contents, progress func(done string)) error {
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Invalid, "--out %s: it exists already: name another one", out)
 	}
@@ -44,7 +44,7 @@ func (l *Library) Report(ctx context.Context, out string, c Contents, progress f
 	}
 	w := writer{Library: l, folder: tmp, progress: progress, mu: new(sync.Mutex)}
 	w.Chunk = chunk
-	if err := w.all(ctx, c); err != nil {
+	if err := w.all(ctx, contents); err != nil {
 		return err
 	}
 
@@ -59,28 +59,28 @@ type writer struct {
 	mu       *sync.Mutex
 }
 
-func (w writer) all(ctx context.Context, c Contents) error {
+func (w writer) all(ctx context.Context, contents Contents) error {
 	x := index{
 		Title: "Report", Made: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Runs: []entry{}, Experiments: []entry{},
 		Lines: []entry{},
 	}
 	whole := map[string]bool{}
-	for _, name := range c.Runs {
+	for _, name := range contents.Runs {
 		whole[name] = true
 	}
-	all := c.Runs
-	for _, name := range c.Experiments {
-		p, err := w.experiment(ctx, name)
+	all := contents.Runs
+	for _, name := range contents.Experiments {
+		page, err := w.experiment(ctx, name)
 		if err != nil {
 			return err
 		}
 		x.Experiments = append(x.Experiments, entry{Name: name})
-		all = append(all, p.Runs...)
-		if err := w.write(docExperiment+"/"+name, p); err != nil {
+		all = append(all, page.Runs...)
+		if err := w.write(docExperiment+"/"+name, page); err != nil {
 			return err
 		}
 	}
-	for _, name := range c.Lines {
+	for _, name := range contents.Lines {
 		p, err := w.line(ctx, name)
 		if err != nil {
 			return err
@@ -111,20 +111,20 @@ func (w writer) all(ctx context.Context, c Contents) error {
 
 // writeRun writes the documents of a run: with whole episodes if whole is set, and otherwise with lines about them.
 func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
-	p, err := w.run(ctx, run)
+	page, err := w.run(ctx, run)
 	if err != nil {
 		return err
 	}
-	p.Short = !whole
-	if err := w.write(docRun+"/"+string(run), p); err != nil {
+	page.Short = !whole
+	if err := w.write(docRun+"/"+string(run), page); err != nil {
 		return err
 	}
-	for _, e := range p.Epochs {
+	for _, e := range page.Epochs {
 		if err := w.writeEpoch(ctx, run, e.Number, whole); err != nil {
 			return err
 		}
 	}
-	for _, e := range p.Evaluations {
+	for _, e := range page.Evaluations {
 		rows, err := w.evalRows(ctx, run, e.ID)
 		if err != nil {
 			return err
@@ -182,21 +182,21 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 	err = w.chunks(ctx, len(rows)-1, func(ctx context.Context, first int) error {
 		details := map[int]detail{}
 		for slot := first; slot < min(first+chunk, len(rows)); slot++ {
-			e, begun, err := r.read(ctx, slot)
+			episode, begun, err := r.read(ctx, slot)
 			if err != nil {
 				return err
 			}
 			if !begun {
 				continue
 			}
-			d, err := r.detail(ctx, e)
+			d, err := r.detail(ctx, episode)
 			if err != nil {
 				return err
 			}
 			if err := w.writeImages(ctx, d); err != nil {
 				return err
 			}
-			rows[slot] = e.row()
+			rows[slot] = episode.row()
 			details[slot] = d
 		}
 
@@ -220,13 +220,13 @@ const writers = 4
 
 // chunks calls f with the number of the first episode in every chunk of n episodes.
 func (w writer) chunks(ctx context.Context, n int, f func(ctx context.Context, first int) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(writers)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(writers)
 	for first := 1; first <= n; first += chunk {
-		g.Go(func() error { return f(ctx, first) })
+		group.Go(func() error { return f(ctx, first) })
 	}
 
-	return g.Wait()
+	return group.Wait()
 }
 
 // write writes a document.

@@ -40,56 +40,56 @@ func (e Episode) addPairs(step int, d *detailStep) {
 
 	seed := e.Episode.Slot.Seed
 	critic := e.spec.Critic
-	r := credit.Review{
+	review := credit.Review{
 		Step: s.Step, Pairs: made, Seed: seed, Answers: e.spec.Answers, Robust: critic.Rule == spec.RuleRobust,
 		Flips: credit.Flips{Share: critic.Error, Type: critic.WrongOn, Seed: seed},
 	}
-	if k := slices.IndexFunc(e.Pairs.Audit, func(a credit.Audit) bool { return a.Step == s.Number }); k >= 0 {
-		r.Audit = &e.Pairs.Audit[k]
+	if k := slices.IndexFunc(e.Pairs.Audit, func(audit credit.Audit) bool { return audit.Step == s.Number }); k >= 0 {
+		review.Audit = &e.Pairs.Audit[k]
 	}
 	if known := e.Credits; known != nil && step < len(known.Steps) {
-		r.Labels = known.Steps[step].Labels
+		review.Labels = known.Steps[step].Labels
 	}
-	d.Asked = e.proposed(&r, d)
-	if r.Audit == nil {
+	d.Asked = e.proposed(&review, d)
+	if review.Audit == nil {
 		return
 	}
 	if d.Audit == nil {
 		d.Audit = new(detailAudit)
 	}
-	again := e.priceOfCritic(r.Audit.Usage)
-	d.Audit.Blinded = r.Audit.Blinded
-	d.Audit.Again = r.Audit.Again
+	again := e.priceOfCritic(review.Audit.Usage)
+	d.Audit.Blinded = review.Audit.Blinded
+	d.Audit.Again = review.Audit.Again
 	d.Audit.CostAgain = &again
 }
 
 // proposed returns the adversary's calls about a step with the fate of its answers, and adds to the cells how the
 // critic graded them again.
-func (e Episode) proposed(r *credit.Review, d *detailStep) (out []detailCall) {
-	if len(r.Labels) != len(r.Step.Decision.Cells) {
+func (e Episode) proposed(review *credit.Review, step *detailStep) (out []detailCall) {
+	if len(review.Labels) != len(review.Step.Decision.Cells) {
 		return nil // pairs without labels have no calls
 	}
 	var all [][]credit.Proposed
 	for _, c := range e.Pairs.Calls {
-		if c.Step == r.Step.Number {
+		if c.Step == review.Step.Number {
 			call := detailCall{Agent: c.Agent, Round: c.Round, Refused: c.Refused}
 			if price := e.priceOfAdversary(c.Usage); price.Money > 0 {
 				call.Cost = &price
 			}
 			out = append(out, call)
-			all = append(all, r.Call(c.Agent, c.Round, c.Texts))
+			all = append(all, review.Call(c.Agent, c.Round, c.Texts))
 		}
 	}
-	again := r.Graded(all)
+	again := review.Graded(all)
 	for i, call := range all {
 		for _, p := range call {
 			out[i].Proposed = append(out[i].Proposed, detailProposal{Text: p.Text, Fate: p.Fate, Grade: p.Grade})
 		}
 	}
-	for i := range d.Cells {
-		c := &d.Cells[i]
-		if g, ok := again[c.Canonical]; ok && c.Label != nil && *c.Label == domain.Positive {
-			c.Again = &g
+	for i := range step.Cells {
+		cell := &step.Cells[i]
+		if score, ok := again[cell.Canonical]; ok && cell.Label != nil && *cell.Label == domain.Positive {
+			cell.Again = &score
 		}
 	}
 

@@ -49,18 +49,18 @@ func (e Episode) row() row {
 		Steps: len(e.Steps), Truncated: x.Outcome.Truncated, Void: len(e.Void), Invalid: x.Outcome.Invalid,
 		Why: agents.Line(x.Failed, goalShown), Graded: e.Credits != nil, Wrong: make([]int, e.Topology.Agents),
 	}
-	for i, s := range e.Steps {
-		r.Cut += s.Decision.Cut()
-		r.Refused += s.Decision.Refused()
-		r.Repaired += s.Decision.Repaired()
-		if v, _ := e.Vote(i); v.Canonical != "" && v.Rule != ruleMajority {
+	for i, step := range e.Steps {
+		r.Cut += step.Decision.Cut()
+		r.Refused += step.Decision.Refused()
+		r.Repaired += step.Decision.Repaired()
+		if vote, _ := e.Vote(i); vote.Canonical != "" && vote.Rule != ruleMajority {
 			r.Ties++
 		}
 		said := map[int]string{}
-		for j, c := range s.Decision.Cells {
-			r.addCell(c, said, e.reads(c.Agent))
-			if label, ok := e.Label(i, j); ok && c.Prompt != "" {
-				r.addLabel(c.Agent, label)
+		for j, cell := range step.Decision.Cells {
+			r.addCell(cell, said, e.reads(cell.Agent))
+			if label, ok := e.Label(i, j); ok && cell.Prompt != "" {
+				r.addLabel(cell.Agent, label)
 			}
 		}
 	}
@@ -88,20 +88,20 @@ func (e Episode) reads(agent int) bool {
 }
 
 // addCell counts a cell. said holds the answers of the previous round; reads reports whether the agent reads others.
-func (r *row) addCell(c domain.Cell, said map[int]string, reads bool) {
-	if c.Prompt == "" {
+func (r *row) addCell(cell domain.Cell, said map[int]string, reads bool) {
+	if cell.Prompt == "" {
 		return
 	}
-	r.Tokens += c.Usage.Prompt + c.Usage.Answer
-	r.Own += c.Usage.Prompt + c.Usage.Answer
-	r.Surprise = max(r.Surprise, -c.LogProb)
-	if c.Action == nil && c.Refused == "" {
+	r.Tokens += cell.Usage.Prompt + cell.Usage.Answer
+	r.Own += cell.Usage.Prompt + cell.Usage.Answer
+	r.Surprise = max(r.Surprise, -cell.LogProb)
+	if cell.Action == nil && cell.Refused == "" {
 		r.Unparsed++
 	}
-	if before, ok := said[c.Agent]; ok && reads && c.Round > 0 && before != c.Canonical {
+	if before, ok := said[cell.Agent]; ok && reads && cell.Round > 0 && before != cell.Canonical {
 		r.Changed++
 	}
-	said[c.Agent] = c.Canonical
+	said[cell.Agent] = cell.Canonical
 }
 
 func (r *row) addLabel(agent int, label domain.Label) {
@@ -119,8 +119,8 @@ func (r *row) addLabel(agent int, label domain.Label) {
 }
 
 func plain(steps []runs.Step) (out []domain.Step) {
-	for _, s := range steps {
-		out = append(out, s.Step)
+	for _, step := range steps {
+		out = append(out, step.Step)
 	}
 
 	return out

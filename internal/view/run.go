@@ -71,80 +71,80 @@ type evaluation struct {
 	Result runs.Result `json:"result"`
 }
 
-func (l *Library) run(ctx context.Context, run runs.Run) (p runPage, err error) {
-	p = runPage{Name: string(run), Epochs: []epochPage{}, Levels: []synth.Card{}, Evaluations: []evaluation{},
+func (l *Library) run(ctx context.Context, run runs.Run) (page runPage, err error) {
+	page = runPage{Name: string(run), Epochs: []epochPage{}, Levels: []synth.Card{}, Evaluations: []evaluation{},
 		Lineage: []ancestor{}, Chunk: l.Chunk}
-	if p.Spec, err = run.Current(ctx, l.Bucket); err != nil {
-		return p, err
+	if page.Spec, err = run.Current(ctx, l.Bucket); err != nil {
+		return page, err
 	}
-	if p.Status, err = l.Status(ctx, p.Name); err != nil {
-		return p, err
+	if page.Status, err = l.Status(ctx, page.Name); err != nil {
+		return page, err
 	}
-	t, err := rules.Template(p.Spec)
+	template, err := rules.Template(page.Spec)
 	if err != nil {
-		return p, err
+		return page, err
 	}
-	p.System = t.System()
+	page.System = template.System()
 	for n := 1; ; n++ {
-		e, begun, err := l.epoch(ctx, run, n, p.Spec.Agents)
+		e, begun, err := l.epoch(ctx, run, n, page.Spec.Agents)
 		if err != nil {
-			return p, err
+			return page, err
 		}
 		if !begun {
 			break
 		}
-		if e.System != nil && *e.System == p.System {
+		if e.System != nil && *e.System == page.System {
 			e.System = nil
 		}
-		p.Epochs = append(p.Epochs, e)
+		page.Epochs = append(page.Epochs, e)
 	}
 	sets, err := run.Levels(ctx, l.Bucket)
 	if err != nil {
-		return p, err
+		return page, err
 	}
 	for _, set := range sets {
-		p.Levels = append(p.Levels, set.Card)
+		page.Levels = append(page.Levels, set.Card)
 	}
-	if p.Evaluations, err = l.evaluated(ctx, run); err != nil {
-		return p, err
+	if page.Evaluations, err = l.evaluated(ctx, run); err != nil {
+		return page, err
 	}
-	base := path.Join(rules.EpochFolder(0), rules.ValName(p.Spec, 0), domain.SplitVal)
-	for _, e := range p.Evaluations {
+	base := path.Join(rules.EpochFolder(0), rules.ValName(page.Spec, 0), domain.SplitVal)
+	for _, e := range page.Evaluations {
 		if e.ID == base {
-			p.BaseVal = &e.Result
+			page.BaseVal = &e.Result
 		}
 	}
-	p.Lineage, err = l.lineage(ctx, p.Name)
+	page.Lineage, err = l.lineage(ctx, page.Name)
 
-	return p, err
+	return page, err
 }
 
 // epoch reads an epoch, if it has begun.
-func (l *Library) epoch(ctx context.Context, run runs.Run, number, agents int) (p epochPage, begun bool, err error) {
-	p = epochPage{Number: number, Updates: []epochUpdate{}}
+func (l *Library) epoch(ctx context.Context, run runs.Run, number, agents int) (page epochPage, begun bool, err error) {
+	page = epochPage{Number: number, Updates: []epochUpdate{}}
 	slots, begun, err := run.Slots(number).May(ctx, l.Bucket)
 	if err != nil || !begun {
-		return p, false, err
+		return page, false, err
 	}
 
-	return p, true, p.read(ctx, l, run, slots, agents)
+	return page, true, page.read(ctx, l, run, slots, agents)
 }
 
 // read reads an epoch that has begun.
-func (p *epochPage) read(ctx context.Context, l *Library, run runs.Run, slots runs.Slots, agents int) error {
+func (p *epochPage) read(ctx context.Context, library *Library, run runs.Run, slots runs.Slots, agents int) error {
 	number := p.Number
-	graph, _, err := run.Topology(number).Must(ctx, l.Bucket)
+	graph, _, err := run.Topology(number).Must(ctx, library.Bucket)
 	if err != nil {
 		return err
 	}
 	p.Slots = len(slots.Slots)
 	p.Edges = graph.Edges
-	message, err := MessageOf(ctx, l.Bucket, run, number, slots.Prompt)
+	message, err := MessageOf(ctx, library.Bucket, run, number, slots.Prompt)
 	if err != nil {
 		return err
 	}
 	p.System = &message
-	e, committed, err := run.Epoch(number).May(ctx, l.Bucket)
+	e, committed, err := run.Epoch(number).May(ctx, library.Bucket)
 	if err != nil {
 		return err
 	}
@@ -159,14 +159,14 @@ func (p *epochPage) read(ctx context.Context, l *Library, run runs.Run, slots ru
 		p.Digest = e.Digest
 	}
 	for agent := range agents {
-		u, ended, err := run.Update(number, agent).May(ctx, l.Bucket)
+		update, ended, err := run.Update(number, agent).May(ctx, library.Bucket)
 		if err != nil {
 			return err
 		}
 		if !ended {
 			continue
 		}
-		out, err := l.update(ctx, u)
+		out, err := library.update(ctx, update)
 		if err != nil {
 			return err
 		}
@@ -207,11 +207,11 @@ func (l *Library) evaluated(ctx context.Context, run runs.Run) ([]evaluation, er
 			continue
 		}
 		folder, _, _ := strings.Cut(id, "/")
-		r, _, err := run.Result(id).Must(ctx, l.Bucket)
+		result, _, err := run.Result(id).Must(ctx, l.Bucket)
 		if err != nil {
 			return out, err
 		}
-		x := evaluation{ID: id, Folder: folder, Epoch: -1, Result: r}
+		x := evaluation{ID: id, Folder: folder, Epoch: -1, Result: result}
 		if n, ok := rules.EpochOf(folder); ok {
 			x.Epoch = n
 		}

@@ -43,8 +43,8 @@ func failedScript(path, why string) []byte {
 }
 
 // quoted returns a text as a literal of a script.
-func quoted(s string) []byte {
-	raw, err := json.Marshal(s)
+func quoted(text string) []byte {
+	raw, err := json.Marshal(text)
 	if err != nil {
 		panic(err) // every text has a JSON form
 	}

@@ -90,8 +90,8 @@ func (s *Server) index(ctx context.Context) (index, error) {
 	names, err := s.Index(ctx)
 	entries := func(names []string) []entry {
 		out := []entry{}
-		for _, n := range names {
-			out = append(out, entry{Name: n})
+		for _, name := range names {
+			out = append(out, entry{Name: name})
 		}
 
 		return out
@@ -114,12 +114,12 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	run := r.URL.Query().Get("run")
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not buffer
-	c := http.NewResponseController(w)
+	controller := http.NewResponseController(w)
 	_, at := s.Events(r.Context(), run, "0")
 	last := time.Now()
 	for {
 		_, err := w.Write([]byte(": here\n\n"))
-		if err = errors.Join(err, c.Flush()); err != nil {
+		if err = errors.Join(err, controller.Flush()); err != nil {
 			return
 		}
 		select {

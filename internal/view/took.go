@@ -19,42 +19,42 @@ type Took struct {
 }
 
 // detail returns an episode as its page shows it, including how long it took.
-func (r epoch) detail(ctx context.Context, e Episode) (detail, error) {
-	d := e.detail()
+func (r epoch) detail(ctx context.Context, episode Episode) (detail, error) {
+	d := episode.detail()
 	var err error
-	d.Took, err = r.took(ctx, e)
+	d.Took, err = r.took(ctx, episode)
 
 	return d, err
 }
 
 // took returns how long an episode took.
-func (r epoch) took(ctx context.Context, e Episode) (out Took, err error) {
+func (r epoch) took(ctx context.Context, episode Episode) (out Took, err error) {
 	clock, ok := r.b.(store.Clock)
 	if !ok {
 		return out, nil
 	}
-	slot := e.Episode.Slot.Number
-	attempt := max(e.Episode.Attempt, 1)
+	slot := episode.Episode.Slot.Number
+	attempt := max(episode.Episode.Attempt, 1)
 	start := r.run.Start(r.number, slot, attempt).Key
 	all, err := clock.Ages(ctx, path.Dir(path.Dir(start))+"/")
 	if err != nil {
 		return out, err
 	}
 	written := map[string]time.Time{}
-	for _, a := range all {
-		written[a.Key] = a.Written
+	for _, aged := range all {
+		written[aged.Key] = aged.Written
 	}
 	between := func(from, to string) float64 {
-		a := written[from]
-		b := written[to]
-		if a.IsZero() || b.IsZero() {
+		at := written[from]
+		moment := written[to]
+		if at.IsZero() || moment.IsZero() {
 			return 0
 		}
 
-		return max(0, math.Round(b.Sub(a).Seconds()*100)/100)
+		return max(0, math.Round(moment.Sub(at).Seconds()*100)/100)
 	}
 	last := start
-	for i := range e.Steps {
+	for i := range episode.Steps {
 		step := r.run.Step(r.number, slot, attempt, i+1).Key
 		out.Steps = append(out.Steps, between(last, step))
 		last = step

@@ -47,32 +47,32 @@ func NewCell(ctx context.Context, dir, local string) (*Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cell{pipeline: p, frozen: map[string]time.Time{}}
+	cell := &Cell{pipeline: p, frozen: map[string]time.Time{}}
 	for _, name := range []string{pipeline.Temporal, pipeline.S3, pipeline.Redis} {
 		if err := p.Start(name); err != nil {
-			return c, err
+			return cell, err
 		}
 	}
-	if c.temporal, err = newTCPProxy(p.Services.Temporal); err != nil {
-		return c, err
+	if cell.temporal, err = newTCPProxy(p.Services.Temporal); err != nil {
+		return cell, err
 	}
-	if c.redis, err = newTCPProxy(p.Services.Redis); err != nil {
-		return c, err
+	if cell.redis, err = newTCPProxy(p.Services.Redis); err != nil {
+		return cell, err
 	}
-	if c.s3, err = newS3Proxy(p.Services.S3); err != nil {
-		return c, err
+	if cell.s3, err = newS3Proxy(p.Services.S3); err != nil {
+		return cell, err
 	}
-	if c.s3tcp, err = newTCPProxy(c.s3.addr()); err != nil {
-		return c, err
+	if cell.s3tcp, err = newTCPProxy(cell.s3.addr()); err != nil {
+		return cell, err
 	}
-	if c.bucket, err = p.Bucket(); err != nil {
-		return c, err
+	if cell.bucket, err = p.Bucket(); err != nil {
+		return cell, err
 	}
-	if c.client, err = p.Client(); err != nil {
-		return c, err
+	if cell.client, err = p.Client(); err != nil {
+		return cell, err
 	}
 
-	return c, c.undisturbed(ctx)
+	return cell, cell.undisturbed(ctx)
 }
 
 // undisturbed plays a run without faults, and records the failpoints that it passes.
@@ -99,9 +99,9 @@ func (c *Cell) Close() {
 		c.client.Close()
 	}
 	c.pipeline.Close()
-	for _, p := range []*tcpProxy{c.temporal, c.redis, c.s3tcp} {
-		if p != nil {
-			p.close()
+	for _, proxy := range []*tcpProxy{c.temporal, c.redis, c.s3tcp} {
+		if proxy != nil {
+			proxy.close()
 		}
 	}
 	if c.s3 != nil {
@@ -152,9 +152,9 @@ func (c *Cell) play(ctx context.Context, name string, failpoints []string, event
 	base := c.s3.requests.Load()
 	c.env = []string{"COLLABUI_FAILPOINT=" + strings.Join(failpoints, ",")}
 	c.pipeline.End(pipeline.Worker)
-	s := fakepolicy.Specification(name)
+	specification := fakepolicy.Specification(name)
 	if err := eventually(func() error {
-		_, _, err := runs.Run(name).Spec().Record(ctx, c.bucket, given(s))
+		_, _, err := runs.Run(name).Spec().Record(ctx, c.bucket, given(specification))
 
 		return errors.Join(err, c.supervise())
 	}); err != nil {
@@ -223,8 +223,8 @@ func given[T any](v T) func() (T, error) { return func() (T, error) { return v, 
 
 // begin starts the workflow of a run, unless it is running.
 func (c *Cell) begin(ctx context.Context, name string) error {
-	o := client.StartWorkflowOptions{ID: name, TaskQueue: workflows.QueueControl}
-	_, err := c.client.ExecuteWorkflow(ctx, o, workflows.Run, workflows.RunInput{Name: name})
+	options := client.StartWorkflowOptions{ID: name, TaskQueue: workflows.QueueControl}
+	_, err := c.client.ExecuteWorkflow(ctx, options, workflows.Run, workflows.RunInput{Name: name})
 
 	return err
 }
@@ -239,8 +239,8 @@ func (c *Cell) audit(ctx context.Context, name string) (out []string, err error)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range append(problems, report.Problems...) {
-		out = append(out, p.Key+" "+p.Detail)
+	for _, problem := range append(problems, report.Problems...) {
+		out = append(out, problem.Key+" "+problem.Detail)
 	}
 
 	return out, nil
@@ -257,18 +257,18 @@ func (c *Cell) status(ctx context.Context, name string) string {
 		return err.Error()
 	}
 	var out []string
-	for _, x := range open.Executions {
-		d, err := c.client.DescribeWorkflowExecution(ctx, x.Execution.WorkflowId, "")
+	for _, info := range open.Executions {
+		response, err := c.client.DescribeWorkflowExecution(ctx, info.Execution.WorkflowId, "")
 		if err != nil {
 			return err.Error()
 		}
-		for _, p := range d.PendingActivities {
-			out = append(out, fmt.Sprintf("%s: %s, %v, attempt %d, next %v, after %q", x.Execution.WorkflowId,
+		for _, p := range response.PendingActivities {
+			out = append(out, fmt.Sprintf("%s: %s, %v, attempt %d, next %v, after %q", info.Execution.WorkflowId,
 				p.ActivityType.Name, p.State, p.Attempt, time.Until(p.ScheduledTime.AsTime()).Round(time.Second),
 				p.LastFailure.GetMessage()))
 		}
-		if t := d.PendingWorkflowTask; t != nil {
-			task := fmt.Sprintf("%s: workflow task, %v, attempt %d", x.Execution.WorkflowId, t.State, t.Attempt)
+		if t := response.PendingWorkflowTask; t != nil {
+			task := fmt.Sprintf("%s: workflow task, %v, attempt %d", info.Execution.WorkflowId, t.State, t.Attempt)
 			out = append(out, task)
 		}
 	}

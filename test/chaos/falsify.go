@@ -26,23 +26,23 @@ const noSuchKey = `<?xml version="1.0" encoding="UTF-8"?>
 
 // falsify answers as a server that has not seen the newest writes. An answer that would be no other is passed on, and
 // the fault strikes the next request.
-func (p *s3Proxy) falsify(w http.ResponseWriter, r *http.Request, f s3Fault) {
+func (p *s3Proxy) falsify(w http.ResponseWriter, r *http.Request, fault s3Fault) {
 	got := &kept{header: http.Header{}, status: http.StatusOK}
 	p.behind.ServeHTTP(got, r)
 	status := got.status
 	body := got.body.Bytes()
 	switch {
 	case got.status != http.StatusOK:
-	case f == s3Stale:
+	case fault == s3Stale:
 		status = http.StatusNotFound
 		body = []byte(noSuchKey)
 		got.header.Set("Content-Type", "application/xml")
 	default:
-		body = shortened(body, f == s3Cut)
+		body = shortened(body, fault == s3Cut)
 	}
 	p.mu.Lock()
 	if bytes.Equal(body, got.body.Bytes()) {
-		p.faults = append([]s3Fault{f}, p.faults...)
+		p.faults = append([]s3Fault{fault}, p.faults...)
 	}
 	p.mu.Unlock()
 
@@ -95,6 +95,6 @@ type kept struct {
 	body   bytes.Buffer
 }
 
-func (k *kept) Header() http.Header         { return k.header }
-func (k *kept) Write(b []byte) (int, error) { return k.body.Write(b) }
-func (k *kept) WriteHeader(status int)      { k.status = status }
+func (k *kept) Header() http.Header            { return k.header }
+func (k *kept) Write(data []byte) (int, error) { return k.body.Write(data) }
+func (k *kept) WriteHeader(status int)         { k.status = status }

@@ -26,25 +26,25 @@ type tcpProxy struct {
 }
 
 func newTCPProxy(to string) (*tcpProxy, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &tcpProxy{listener: l, to: to, open: map[net.Conn]bool{}}
-	go p.serve()
+	proxy := &tcpProxy{listener: listener, to: to, open: map[net.Conn]bool{}}
+	go proxy.serve()
 
-	return p, nil
+	return proxy, nil
 }
 
 func (p *tcpProxy) addr() string { return p.listener.Addr().String() }
 
 func (p *tcpProxy) serve() {
 	for {
-		c, err := p.listener.Accept()
+		conn, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
-		go p.forward(c)
+		go p.forward(conn)
 	}
 }
 
@@ -86,37 +86,37 @@ type held struct {
 	proxy *tcpProxy
 }
 
-func (h held) Write(b []byte) (int, error) {
+func (h held) Write(data []byte) (int, error) {
 	h.proxy.mu.Lock()
 	wait := time.Until(h.proxy.hold)
 	h.proxy.mu.Unlock()
 	time.Sleep(wait)
 
-	return h.to.Write(b)
+	return h.to.Write(data)
 }
 
 // cut closes all connections.
 func (p *tcpProxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for c := range p.open {
-		_ = c.Close()
+	for conn := range p.open {
+		_ = conn.Close()
 	}
 }
 
 // refuseFor cuts all connections and refuses new ones for a while.
-func (p *tcpProxy) refuseFor(d time.Duration) {
+func (p *tcpProxy) refuseFor(duration time.Duration) {
 	p.mu.Lock()
-	p.refuse = time.Now().Add(d)
+	p.refuse = time.Now().Add(duration)
 	p.mu.Unlock()
 	p.cut()
 }
 
 // holdFor forwards nothing for a while.
-func (p *tcpProxy) holdFor(d time.Duration) {
+func (p *tcpProxy) holdFor(duration time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.hold = time.Now().Add(d)
+	p.hold = time.Now().Add(duration)
 }
 
 func (p *tcpProxy) close() {
@@ -161,22 +161,22 @@ var s3Faults = []s3Fault{
 }
 
 func newS3Proxy(to string) (*s3Proxy, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	target := &url.URL{Scheme: "http", Host: to}
-	p := &s3Proxy{listener: l, behind: &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
-			r.Out.Host = r.In.Host // it is part of the signature
+	proxy := &s3Proxy{listener: listener, behind: &httputil.ReverseProxy{
+		Rewrite: func(proxyRequest *httputil.ProxyRequest) {
+			proxyRequest.SetURL(target)
+			proxyRequest.Out.Host = proxyRequest.In.Host // it is part of the signature
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}}
-	p.server = &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
-	go func() { _ = p.server.Serve(l) }()
+	proxy.server = &http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute}
+	go func() { _ = proxy.server.Serve(listener) }()
 
-	return p, nil
+	return proxy, nil
 }
 
 func (p *s3Proxy) addr() string { return p.listener.Addr().String() }
@@ -184,11 +184,11 @@ func (p *s3Proxy) addr() string { return p.listener.Addr().String() }
 func (p *s3Proxy) close() { _ = p.server.Close() }
 
 // strike makes the next requests fail.
-func (p *s3Proxy) strike(f s3Fault, requests int) {
+func (p *s3Proxy) strike(fault s3Fault, requests int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for range requests {
-		p.faults = append(p.faults, f)
+		p.faults = append(p.faults, fault)
 	}
 }
 
@@ -196,11 +196,11 @@ func (p *s3Proxy) strike(f s3Fault, requests int) {
 func (p *s3Proxy) next(r *http.Request) s3Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, f := range p.faults {
-		if f.strikes(r) {
+	for i, fault := range p.faults {
+		if fault.strikes(r) {
 			p.faults = slices.Delete(p.faults, i, i+1)
 
-			return f
+			return fault
 		}
 	}
 
@@ -209,7 +209,7 @@ func (p *s3Proxy) next(r *http.Request) s3Fault {
 
 func (p *s3Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.requests.Add(1)
-	switch f := p.next(r); f {
+	switch fault := p.next(r); fault {
 	case s3Error503:
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case s3Error500:
@@ -239,7 +239,7 @@ func (p *s3Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(2 * time.Second)
 		p.behind.ServeHTTP(w, r)
 	case s3Stale, s3Thin, s3Cut:
-		p.falsify(w, r, f)
+		p.falsify(w, r, fault)
 	default:
 		p.behind.ServeHTTP(w, r)
 	}

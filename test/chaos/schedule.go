@@ -36,8 +36,8 @@ type event struct {
 // Kinds returns all kinds of faults.
 func (c *Cell) Kinds() []Kind {
 	var out []Kind
-	for _, v := range failpoint.Verbs {
-		out = append(out, pointKind(v))
+	for _, verb := range failpoint.Verbs {
+		out = append(out, pointKind(verb))
 	}
 	for _, e := range c.faults() {
 		out = append(out, e.kind)
@@ -46,24 +46,24 @@ func (c *Cell) Kinds() []Kind {
 	return out
 }
 
-func pointKind(v failpoint.Verb) Kind { return Kind("failpoint: " + string(v)) }
+func pointKind(verb failpoint.Verb) Kind { return Kind("failpoint: " + string(verb)) }
 
 // schedule returns the faults of a seed. Consecutive seeds go through all kinds in turn.
 func (c *Cell) schedule(seed uint64) (points []point, events []*event) {
-	r := domain.Rand(seed, "chaos")
+	rand := domain.Rand(seed, "chaos")
 	kinds := len(failpoint.Verbs) + len(c.faults())
 	for i := range perRun {
 		n := (int(seed)*perRun + i) % kinds
 		if n < len(failpoint.Verbs) {
 			verb := failpoint.Verbs[n]
-			place := c.Places[r.IntN(len(c.Places))]
+			place := c.Places[rand.IntN(len(c.Places))]
 			file := filepath.Join(c.pipeline.Dir, fmt.Sprintf("struck-%d-%d", seed, i))
-			setting := fmt.Sprintf("%s@%d=%s:%s", place, 1+r.IntN(2), verb, file)
+			setting := fmt.Sprintf("%s@%d=%s:%s", place, 1+rand.IntN(2), verb, file)
 			points = append(points, point{pointKind(verb), setting, file})
 			continue
 		}
 		e := c.faults()[n-len(failpoint.Verbs)]
-		e.at = r.Int64N(c.Requests)
+		e.at = rand.Int64N(c.Requests)
 		events = append(events, e)
 	}
 
@@ -98,8 +98,8 @@ func (c *Cell) faults() []*event {
 		add(x.name+": refuses for 3 s", func() { x.proxy.refuseFor(refused) })
 		add(x.name+": silent for 4 s", func() { x.proxy.holdFor(onHold) })
 	}
-	for i, f := range s3Faults {
-		add("S3: "+string(f), func() { c.s3.strike(f, 1+2*(i%3)) })
+	for i, fault := range s3Faults {
+		add("S3: "+string(fault), func() { c.s3.strike(fault, 1+2*(i%3)) })
 	}
 	out = append(out, &event{kind: "Temporal's data are lost", strike: c.forget})
 

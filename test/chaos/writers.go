@@ -9,9 +9,9 @@ import (
 // discard takes an answer that nobody gets.
 type discard struct{ header http.Header }
 
-func (d *discard) Header() http.Header         { return d.header }
-func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
-func (d *discard) WriteHeader(int)             {}
+func (d *discard) Header() http.Header            { return d.header }
+func (d *discard) Write(data []byte) (int, error) { return len(data), nil }
+func (d *discard) WriteHeader(int)                {}
 
 // halfBody passes on half of the first piece of an answer.
 type halfBody struct {
@@ -19,17 +19,17 @@ type halfBody struct {
 	done bool
 }
 
-func (h *halfBody) Write(b []byte) (int, error) {
+func (h *halfBody) Write(data []byte) (int, error) {
 	if h.done {
-		return len(b), nil
+		return len(data), nil
 	}
 	h.done = true
-	_, err := h.ResponseWriter.Write(b[:len(b)/2])
-	if f, ok := h.ResponseWriter.(http.Flusher); ok {
-		f.Flush()
+	_, err := h.ResponseWriter.Write(data[:len(data)/2])
+	if flusher, ok := h.ResponseWriter.(http.Flusher); ok {
+		flusher.Flush()
 	}
 
-	return len(b), err
+	return len(data), err
 }
 
-func bodyOf(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }
+func bodyOf(data []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(data)) }

@@ -21,12 +21,12 @@ var collection = []Mutant{
 	},
 	{
 		Name: "gc empties the trash at once", Symbol: "internal/store/collect.collector.empty",
-		Change: always(`c.before.At.Sub(o.Written) > c.p.Grace && c.aged(o.Written)`),
+		Change: always(`c.before.At.Sub(aged.Written) > c.p.Grace && c.aged(aged.Written)`),
 		Find:   collecting("TestABlobComesBackFromTheTrash"),
 	},
 	{
 		Name: "one collection alone empties the trash", Symbol: "internal/store/collect.collector.empty",
-		Change: always(`c.before.At.Sub(o.Written) > c.p.Grace`), Find: collected,
+		Change: always(`c.before.At.Sub(aged.Written) > c.p.Grace`), Find: collected,
 	},
 	{
 		Name: "gc gives nothing back from the trash", Symbol: "internal/store/collect.collector.empty",
@@ -83,8 +83,8 @@ var collection = []Mutant{
 	},
 	{
 		Name: "a deletion looks once", Symbol: "internal/store/collect.Delete",
-		Change: replace(`if err := needed(ctx, b, name, running); err != nil {
-			return errors.Join(err, b.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
+		Change: replace(`if err := needed(ctx, keeper, name, running); err != nil {
+			return errors.Join(err, keeper.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
 		}`, `_ = errors.Join`),
 		Find: collecting("TestWhatSomethingNeedsIsNotDeleted"),
 	},

@@ -73,7 +73,7 @@ var effects = []Mutant{
 	},
 	{
 		Name: "pairs of a slot that cannot be read are left out", Symbol: "internal/store/runs.Run.PairsIfAny",
-		Change: always(`e.Failed != ""`),
+		Change: always(`episode.Failed != ""`),
 		Find:   by("workflows", "TestNoPairIsLostIfTheStoreDeniesIt"),
 	},
 	{

@@ -55,16 +55,16 @@ func (m Mutant) split() (dir, name string) {
 // function's body loses its comments and line breaks.
 func (c Change) apply(name, text string) (string, bool, error) {
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
 	if err != nil {
 		return "", false, err
 	}
-	d := declared(f, name)
-	if d == nil {
+	funcDecl := declared(file, name)
+	if funcDecl == nil {
 		return "", false, nil
 	}
-	begin := fset.Position(d.Body.Lbrace).Offset + 1
-	end := fset.Position(d.Body.Rbrace).Offset
+	begin := fset.Position(funcDecl.Body.Lbrace).Offset + 1
+	end := fset.Position(funcDecl.Body.Rbrace).Offset
 	body := tokens(text[begin:end])
 	changed := c.now + body
 	if c.was != "" {
@@ -84,9 +84,9 @@ func (c Change) apply(name, text string) (string, bool, error) {
 }
 
 // declared returns the function or method of a name, such as "Get" or "S3.Get", or nil if the file does not declare it.
-func declared(f *ast.File, name string) *ast.FuncDecl {
-	for _, d := range f.Decls {
-		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil && receiver(d)+d.Name.Name == name {
+func declared(file *ast.File, name string) *ast.FuncDecl {
+	for _, decl := range file.Decls {
+		if d, ok := decl.(*ast.FuncDecl); ok && d.Body != nil && receiver(d)+d.Name.Name == name {
 			return d
 		}
 	}
@@ -95,18 +95,18 @@ func declared(f *ast.File, name string) *ast.FuncDecl {
 }
 
 // receiver returns "S3." for a method of S3 or *S3, and "" for a function.
-func receiver(d *ast.FuncDecl) string {
-	if d.Recv == nil {
+func receiver(funcDecl *ast.FuncDecl) string {
+	if funcDecl.Recv == nil {
 		return ""
 	}
-	for t := d.Recv.List[0].Type; ; {
-		switch of := t.(type) {
+	for expr := funcDecl.Recv.List[0].Type; ; {
+		switch of := expr.(type) {
 		case *ast.StarExpr:
-			t = of.X
+			expr = of.X
 		case *ast.IndexExpr:
-			t = of.X
+			expr = of.X
 		case *ast.IndexListExpr:
-			t = of.X
+			expr = of.X
 		case *ast.Ident:
 			return of.Name + "."
 		default:

@@ -4,7 +4,7 @@ package mutants
 var records = []Mutant{
 	{
 		Name: "a void attempt is the episode of its slot", Symbol: "internal/store/runs.Run.ends",
-		Change: replace(`e.Void == ""`, `true`),
+		Change: replace(`episode.Void == ""`, `true`),
 		Find:   by("workflows", "TestVoidAttemptsAreKeptAndReplacementsCount"),
 	},
 	{

@@ -14,7 +14,7 @@ var storage = []Mutant{
 	},
 	{
 		Name: "a blob is named before it is read back", Symbol: "internal/store.PutBlob",
-		Change: replace(`err := readBack(ctx, b, sum)`, `var err error`),
+		Change: replace(`err := readBack(ctx, bucket, sum)`, `var err error`),
 		Find:   by("internal/store", "TestABlobIsReadBackBeforeItIsNamed"),
 	},
 	{
@@ -23,7 +23,7 @@ var storage = []Mutant{
 	},
 	{
 		Name: "a file with other bytes is written", Symbol: "internal/store.GetBlobFile",
-		Change: never(`hex.EncodeToString(h.Sum(nil)) != sum`),
+		Change: never(`hex.EncodeToString(digest.Sum(nil)) != sum`),
 		Find:   by("internal/store", "TestBytesWithAnotherHashAreNotWritten"),
 	},
 	{
@@ -33,7 +33,7 @@ var storage = []Mutant{
 	},
 	{
 		Name: "every 404 says that an object does not exist", Symbol: "internal/store.noSuchKey",
-		Change: always(`e.XMLName.Local == "Error"`),
+		Change: always(`errorResponse.XMLName.Local == "Error"`),
 		Find:   by("internal/store", "TestOnlyAnS3ServerSaysThatAnObjectDoesNotExist"),
 	},
 	{
@@ -88,8 +88,8 @@ var storage = []Mutant{
 	},
 	{
 		Name: "a record is not recorded if the store fails", Symbol: "internal/store.WriteOnce",
-		Change: replace(`if wrote, err = b.PutOnce(ctx, key, raw); err != nil { return v, Ref{}, false, err }`,
-			`if wrote, err = b.PutOnce(ctx, key, raw); err != nil { return v, refTo(key, raw), true, nil }`),
+		Change: replace(`if wrote, err = bucket.PutOnce(ctx, key, raw); err != nil { return v, Ref{}, false, err }`,
+			`if wrote, err = bucket.PutOnce(ctx, key, raw); err != nil { return v, refTo(key, raw), true, nil }`),
 		Find: simulated,
 	},
 }

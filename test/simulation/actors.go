@@ -34,8 +34,8 @@ func acts(faults []Fault) bool {
 }
 
 // arrange lets an event take place, unless it is impossible now.
-func (w *world) arrange(k Kind) bool {
-	switch k {
+func (w *world) arrange(kind Kind) bool {
+	switch kind {
 	case S3Behind:
 		w.s3.behind(time.Duration(1+w.order.IntN(30))*time.Second, time.Minute)
 	case S3HoursBehind:
@@ -48,9 +48,9 @@ func (w *world) arrange(k Kind) bool {
 	case TemporalOlder:
 		return w.setTemporalBack()
 	case ChildCancelled, ChildEnds:
-		return w.endChild(k == ChildEnds)
+		return w.endChild(kind == ChildEnds)
 	default:
-		w.actor(k)
+		w.actor(kind)
 	}
 
 	return true
@@ -61,9 +61,9 @@ func (w *world) arrange(k Kind) bool {
 const tries, cleanings = 1000, 20
 
 // actor lets someone act beside the run, who tries again after a temporary fault, or when the process has died.
-func (w *world) actor(k Kind) {
-	number := w.struck[k]
-	random := domain.Rand(w.seed, string(k), number)
+func (w *world) actor(kind Kind) {
+	number := w.struck[kind]
+	random := domain.Rand(w.seed, string(kind), number)
 	days := 1 + random.IntN(60)
 	do := map[Kind]func(context.Context) error{
 		GC:          func(ctx context.Context) error { return w.nights(ctx, w.s3, 3) },
@@ -75,8 +75,8 @@ func (w *world) actor(k Kind) {
 		Pause:       func(ctx context.Context) error { return w.pause(ctx, days) },
 		Stop:        func(ctx context.Context) error { return w.stopFor(ctx, days) },
 		Set:         w.set,
-	}[k]
-	w.people.Go(func() { w.insist(fmt.Sprintf("%s %d", k, number), do) })
+	}[kind]
+	w.people.Go(func() { w.insist(fmt.Sprintf("%s %d", kind, number), do) })
 }
 
 // insist lets an actor try something until it succeeds or proves impossible.
@@ -244,8 +244,8 @@ func (w *world) deleteOther(ctx context.Context) error {
 
 // deleted deletes a run and collects garbage until nothing is left of it.
 func (w *world) deleted(ctx context.Context, name runs.Run, goesOn func() (bool, error)) error {
-	d := runs.Decision{Who: who, Why: "a simulation", At: time.Now()}
-	err := collect.Delete(ctx, w.bucket, name, d, goesOn)
+	decision := runs.Decision{Who: who, Why: "a simulation", At: time.Now()}
+	err := collect.Delete(ctx, w.bucket, name, decision, goesOn)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}

@@ -186,10 +186,10 @@ func (d *disk) setBack(writes int) {
 
 // copied returns the objects of the disk in memory.
 func (d *disk) copied(ctx context.Context) *store.Memory {
-	m := &store.Memory{}
+	memory := &store.Memory{}
 	for _, o := range d.list("", 0) {
-		_, _ = m.PutOnce(ctx, o.key, o.body) // cannot fail in memory
+		_, _ = memory.PutOnce(ctx, o.key, o.body) // cannot fail in memory
 	}
 
-	return m
+	return memory
 }

@@ -23,27 +23,27 @@ func elders(t *testing.T, seed uint64) []entry {
 	x := &ancient[seed%2]
 	x.once.Do(func() {
 		for _, name := range []string{elder, spare} {
-			p := short(seed, name).Play(t, seed%2, nil, false)
-			if len(p.Problems) > 0 {
-				t.Fatalf("run %s: %v, want no problems", name, p.Problems)
+			played := short(seed, name).Play(t, seed%2, nil, false)
+			if len(played.Problems) > 0 {
+				t.Fatalf("run %s: %v, want no problems", name, played.Problems)
 			}
-			x.objects = append(x.objects, p.objects...)
+			x.objects = append(x.objects, played.objects...)
 		}
 		d := &disk{}
 		for _, o := range x.objects {
 			d.putOnce(o.key, o.body)
 		}
-		b := d.copied(t.Context())
-		system, err := lines.Find(t.Context(), b, elder, 2)
+		memory := d.copied(t.Context())
+		system, err := lines.Find(t.Context(), memory, elder, 2)
 		if err == nil {
 			e := lines.Entry{Verb: lines.Promote, System: system, Who: who, At: time.Unix(0, 0).UTC()}
-			_, err = lines.Line("main").Append(t.Context(), b, 0, e)
+			_, err = lines.Line("main").Append(t.Context(), memory, 0, e)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		accepted := lines.Line("main").Entry(1).Key
-		raw, err := b.Get(t.Context(), accepted)
+		raw, err := memory.Get(t.Context(), accepted)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,18 +29,18 @@ type policies struct {
 	learned func(policy string) bool // whether a policy acts rightly; nil: none does
 }
 
-func (p policies) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
-	if err := p.ask(ctx, fmt.Sprintf("chat %x", q.Seed)); err != nil {
+func (p policies) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
+	if err := p.ask(ctx, fmt.Sprintf("chat %x", request.Seed)); err != nil {
 		return chat.Response{}, err
 	}
 
-	if p.learned != nil && p.learned(q.Model) {
-		return fakepolicy.Graduate{Model: fakepolicy.Policies{}, Learned: p.learned}.Complete(ctx, q)
+	if p.learned != nil && p.learned(request.Model) {
+		return fakepolicy.Graduate{Model: fakepolicy.Policies{}, Learned: p.learned}.Complete(ctx, request)
 	}
-	q.Seed ^= salt(p.version)
-	res, err := fakepolicy.Policies{}.Complete(ctx, q)
+	request.Seed ^= salt(p.version)
+	res, err := fakepolicy.Policies{}.Complete(ctx, request)
 	for i := range res.Texts {
-		res.Texts[i] = odd(res.Texts[i], domain.Seed(q.Seed, "odd", i))
+		res.Texts[i] = odd(res.Texts[i], domain.Seed(request.Seed, "odd", i))
 	}
 
 	return res, err
@@ -73,13 +73,13 @@ func odd(answer string, seed uint64) string {
 	return answer
 }
 
-func (p policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score, error) {
-	asked := domain.Seed(0, q.User, fmt.Sprint(q.Answers))
-	if err := p.ask(ctx, fmt.Sprintf("score %.8s %x", q.Model, asked)); err != nil {
+func (p policies) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]chat.Score, error) {
+	asked := domain.Seed(0, scoreRequest.User, fmt.Sprint(scoreRequest.Answers))
+	if err := p.ask(ctx, fmt.Sprintf("score %.8s %x", scoreRequest.Model, asked)); err != nil {
 		return nil, err
 	}
 
-	return fakepolicy.Policies{}.Score(ctx, q)
+	return fakepolicy.Policies{}.Score(ctx, scoreRequest)
 }
 
 // critic is a chat endpoint that grades cells, as a function of their text.
@@ -90,14 +90,14 @@ type critic struct {
 
 var cell = regexp.MustCompile(`(?m)^(\d+\.\d+)\n\| [^\n]*Action: (\{[^\n]*\})$`)
 
-func (c critic) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
-	asked := domain.Seed(0, q.User)
-	k, after, err := c.at(ctx, fmt.Sprintf("critic %x", asked), modelFaults...)
+func (c critic) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
+	asked := domain.Seed(0, request.User)
+	kind, after, err := c.at(ctx, fmt.Sprintf("critic %x", asked), modelFaults...)
 	if err != nil {
 		return chat.Response{}, err
 	}
 	after()
-	switch k {
+	switch kind {
 	case ModelDown:
 		return chat.Response{}, fault.New(fault.Transient, "simulation: no chat endpoint answers")
 	case ModelBusy:
@@ -108,12 +108,12 @@ func (c critic) Complete(ctx context.Context, q chat.Request) (chat.Response, er
 		return chat.Response{}, fault.New(fault.Transient, "simulation: no answer in time")
 	}
 	var grades []string
-	for _, m := range cell.FindAllStringSubmatch(q.User, -1) {
+	for _, parts := range cell.FindAllStringSubmatch(request.User, -1) {
 		grades = append(grades, fmt.Sprintf(`{"cell":%q,"reason":"r","score":%d}`,
-			m[1], domain.Seed(salt(c.version), m[2])&1))
+			parts[1], domain.Seed(salt(c.version), parts[2])&1))
 	}
 	text := `{"grades":[` + strings.Join(grades, ",") + `]}`
-	switch domain.Seed(asked, "odd", q.Seed) % 16 {
+	switch domain.Seed(asked, "odd", request.Seed) % 16 {
 	case 0:
 		text = "Sure! Here are the grades:\n```json\n" + text + "\n```"
 	case 1:
@@ -146,10 +146,10 @@ func (l turns) Wait(ctx context.Context, of limits.Limit, tokens int) error {
 
 // redis returns a client of a Redis that the scheduler may cut off or flush.
 func (s *scheduler) redis(server *miniredis.Miniredis) *redis.Client {
-	c := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
-	c.AddHook(&redisHook{s, server})
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Protocol: 2, MaxRetries: -1, DisableIdentity: true})
+	client.AddHook(&redisHook{s, server})
 
-	return c
+	return client
 }
 
 type redisHook struct {
@@ -165,8 +165,8 @@ func (h *redisHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 
 func (h *redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		k, after, err := h.at(ctx, "redis "+cmd.Name(), redisFaults...)
-		if err == nil && k == RedisDown {
+		kind, after, err := h.at(ctx, "redis "+cmd.Name(), redisFaults...)
+		if err == nil && kind == RedisDown {
 			err = errors.New("simulation: no connection to Redis")
 		}
 		if err != nil {
@@ -174,7 +174,7 @@ func (h *redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 			return err
 		}
-		if k == RedisFlush {
+		if kind == RedisFlush {
 			h.server.FlushAll()
 		}
 		h.server.SetTime(time.Now())
@@ -187,12 +187,12 @@ func (h *redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 // ask makes one request to a policy server.
 func (p policies) ask(ctx context.Context, name string) error {
-	k, after, err := p.at(ctx, name, policyFaults...)
+	kind, after, err := p.at(ctx, name, policyFaults...)
 	if err != nil {
 		return err
 	}
 	after()
-	switch k {
+	switch kind {
 	case PolicyDown:
 		return fault.New(fault.Transient, "simulation: no policy server answers")
 	case PolicyBusy:
@@ -233,12 +233,12 @@ type environment struct {
 	dead    bool
 }
 
-func (e *environment) Reset(ctx context.Context, t domain.Task) (envadapters.Transition, error) {
-	return e.strike(ctx, "reset", func() (envadapters.Transition, error) { return e.scriptable.Reset(ctx, t) })
+func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.Transition, error) {
+	return e.strike(ctx, "reset", func() (envadapters.Transition, error) { return e.scriptable.Reset(ctx, task) })
 }
 
-func (e *environment) Step(ctx context.Context, a domain.Action) (envadapters.Transition, error) {
-	return e.strike(ctx, "step", func() (envadapters.Transition, error) { return e.scriptable.Step(ctx, a) })
+func (e *environment) Step(ctx context.Context, action domain.Action) (envadapters.Transition, error) {
+	return e.strike(ctx, "step", func() (envadapters.Transition, error) { return e.scriptable.Step(ctx, action) })
 }
 
 func (e *environment) Score(ctx context.Context) (envadapters.Score, error) {
@@ -255,11 +255,11 @@ var errDeadEnvironment = fault.New(fault.Void, "simulation: the environment is d
 func (e *environment) strike(
 	ctx context.Context, name string, do func() (envadapters.Transition, error),
 ) (envadapters.Transition, error) {
-	k, after, err := e.at(ctx, name, environmentFaults...)
+	kind, after, err := e.at(ctx, name, environmentFaults...)
 	switch {
 	case err != nil:
 		return envadapters.Transition{}, err
-	case e.dead, k == EnvironmentDies:
+	case e.dead, kind == EnvironmentDies:
 		e.dead = true
 
 		return envadapters.Transition{}, errDeadEnvironment
@@ -269,7 +269,7 @@ func (e *environment) strike(
 	if e.version == other {
 		tr.Observation = changed(tr.Observation, e.version)
 	}
-	if k == EnvironmentOdd && len(tr.Observation.Elements) > 0 {
+	if kind == EnvironmentOdd && len(tr.Observation.Elements) > 0 {
 		e.dead = true
 		tr.Observation = changed(tr.Observation, "odd")
 	}
@@ -278,11 +278,11 @@ func (e *environment) strike(
 }
 
 // changed returns an observation with a longer text in its first element.
-func changed(o domain.Observation, more string) domain.Observation {
-	o.Elements = slices.Clone(o.Elements)
-	if len(o.Elements) > 0 {
-		o.Elements[0].Text += " " + more
+func changed(observation domain.Observation, more string) domain.Observation {
+	observation.Elements = slices.Clone(observation.Elements)
+	if len(observation.Elements) > 0 {
+		observation.Elements[0].Text += " " + more
 	}
 
-	return o
+	return observation
 }

@@ -126,14 +126,14 @@ var Kinds = slices.Concat(everywhere, []Kind{Freeze}, workerFaults, endFaults, s
 var only = flag.String("only", "", "the only kinds that are drawn, with commas")
 
 // drawn reports whether schedules may have a kind.
-func drawn(k Kind) bool {
-	return *only == "" || slices.Contains(strings.Split(*only, ","), string(k))
+func drawn(kind Kind) bool {
+	return *only == "" || slices.Contains(strings.Split(*only, ","), string(kind))
 }
 
 // alone returns the kinds that are drawn and need no actor.
 func alone() []Kind {
-	return slices.DeleteFunc(slices.Clone(Kinds), func(k Kind) bool {
-		return !drawn(k) || k == Freeze || slices.Contains(actors, k)
+	return slices.DeleteFunc(slices.Clone(Kinds), func(kind Kind) bool {
+		return !drawn(kind) || kind == Freeze || slices.Contains(actors, kind)
 	})
 }
 
@@ -178,7 +178,7 @@ func Draw(seed uint64, points int) []Fault {
 	r := rand.New(rand.NewPCG(seed, 1))
 	faults := alone()
 	if seed%variedEvery != 0 {
-		faults = slices.DeleteFunc(faults, func(k Kind) bool { return k == TwoResults && *only == "" })
+		faults = slices.DeleteFunc(faults, func(kind Kind) bool { return kind == TwoResults && *only == "" })
 	}
 	with := slices.DeleteFunc(slices.Clone(actors), func(k Kind) bool { return !drawn(k) })
 	var out []Fault
@@ -199,9 +199,9 @@ func Draw(seed uint64, points int) []Fault {
 			add(Freeze)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Fault) int { return a.At - b.At })
+	slices.SortStableFunc(out, func(fault, b Fault) int { return fault.At - b.At })
 
 	return out
 }
 
-func isEvent(k Kind) bool { return slices.Contains(events, k) || slices.Contains(actors, k) }
+func isEvent(kind Kind) bool { return slices.Contains(events, kind) || slices.Contains(actors, kind) }

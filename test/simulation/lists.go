@@ -32,19 +32,19 @@ func (s *s3) copy(req *http.Request, key string) (*http.Response, error) {
 }
 
 // stamp writes a time in the format of S3's lists.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // list lists objects. With a delimiter, all objects below a folder are one common prefix.
-func (s *s3) list(req *http.Request, k Kind) (*http.Response, error) {
+func (s *s3) list(req *http.Request, kind Kind) (*http.Response, error) {
 	query := req.URL.Query()
 	prefix := query.Get("prefix")
 	delimiter := query.Get("delimiter")
 	found := s.disk.list(prefix, s.ago())
 	at := int(domain.Seed(uint64(len(found)), prefix) % uint64(max(1, len(found))))
 	switch {
-	case k == S3Omits && len(found) > 0:
+	case kind == S3Omits && len(found) > 0:
 		found = slices.Delete(found, at, at+1)
-	case k == S3Cut:
+	case kind == S3Cut:
 		found = found[:at]
 	}
 	type content struct {

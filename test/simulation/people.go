@@ -82,9 +82,9 @@ func (w *world) look(ctx context.Context) string {
 var unclear = regexp.MustCompile(`^(canceled|context canceled|terminated|no such object|\w+Error.*)?$`)
 
 // sleep waits for a time and reports whether ctx is still active.
-func (w *world) sleep(ctx context.Context, d time.Duration) bool {
+func (w *world) sleep(ctx context.Context, duration time.Duration) bool {
 	select {
-	case <-time.After(d):
+	case <-time.After(duration):
 		return true
 	case <-ctx.Done():
 		return false
@@ -117,7 +117,7 @@ func (w *world) tells(ctx context.Context, update string, command any) (any, err
 	answers := make(chan answer, 1)
 	w.env.UpdateWorkflow(update, "", &testsuite.TestUpdateCallback{
 		OnReject:   func(err error) { answers <- answer{nil, err} },
-		OnComplete: func(v any, err error) { answers <- answer{v, err} },
+		OnComplete: func(value any, err error) { answers <- answer{value, err} },
 	}, command)
 	select {
 	case a := <-answers:

@@ -46,17 +46,17 @@ type Run struct {
 
 // short is a run with all parts and hardly any work. Its critic is a chat model. Its policies lag if the seed is odd.
 func short(seed uint64, name string) Run {
-	s := fakepolicy.Specification(name)
-	s.Staleness = int(seed % 2)
-	s.Decoding.Temperatures = []float64{0.2, 0.5}
-	s.Models = map[spec.Role]spec.Model{"m": {
+	specification := fakepolicy.Specification(name)
+	specification.Staleness = int(seed % 2)
+	specification.Decoding.Temperatures = []float64{0.2, 0.5}
+	specification.Models = map[spec.Role]spec.Model{"m": {
 		BaseURL: "http://simulation/v1", Model: "m-1", Timeout: 60, MaxTokens: 500, RequestsPerMinute: 30,
 		Schema: spec.SchemaNone,
 	}}
-	s.Critic.Model = "m"
-	s.FailedShare = 0.6 // some answers of the critic cannot be read
+	specification.Critic.Model = "m"
+	specification.FailedShare = 0.6 // some answers of the critic cannot be read
 
-	return Run{Spec: s}
+	return Run{Spec: specification}
 }
 
 // Play simulates a short run under faults. The seed determines the order of everything that happens.
@@ -140,12 +140,12 @@ type world struct {
 }
 
 func newWorld(
-	t *testing.T, r Run, server *miniredis.Miniredis, seed uint64, faults []Fault, keep bool, others []entry,
+	t *testing.T, run Run, server *miniredis.Miniredis, seed uint64, faults []Fault, keep bool, others []entry,
 ) *world {
 	s := newScheduler(seed, faults, keep)
 	w := &world{
-		scheduler: s, Run: r, seed: seed, live: map[*execution]bool{}, trained: make(chan struct{}, 1),
-		making: map[string]bool{}, begun: 80 + 2*r.Spec.Epochs + len(faults), failure: 1000 + 200*len(faults),
+		scheduler: s, Run: run, seed: seed, live: map[*execution]bool{}, trained: make(chan struct{}, 1),
+		making: map[string]bool{}, begun: 80 + 2*run.Spec.Epochs + len(faults), failure: 1000 + 200*len(faults),
 	}
 	w.s3 = &s3{scheduler: s, disk: &disk{}}
 	w.second = &s3{scheduler: s, disk: &disk{}}
@@ -245,39 +245,39 @@ func (w *world) continued() bool {
 
 // audit checks what the run left in the store.
 func (w *world) audit(ctx context.Context) (out []string) {
-	b := w.s3.disk.copied(ctx)
+	memory := w.s3.disk.copied(ctx)
 	for _, name := range append([]string{w.Spec.Name}, w.presentForks()...) {
-		problems, err := verify.Run(ctx, b, name)
+		problems, err := verify.Run(ctx, memory, name)
 		if err != nil {
 			out = append(out, err.Error())
 		}
-		for _, p := range problems {
-			out = append(out, p.String())
+		for _, problem := range problems {
+			out = append(out, problem.String())
 		}
 	}
 
-	return append(out, fsck(ctx, b)...)
+	return append(out, fsck(ctx, memory)...)
 }
 
 // fsck returns the problems of a store.
-func fsck(ctx context.Context, b store.Bucket) (out []string) {
-	report, err := verify.Fsck(ctx, b)
+func fsck(ctx context.Context, bucket store.Bucket) (out []string) {
+	report, err := verify.Fsck(ctx, bucket)
 	if err != nil {
 		out = append(out, err.Error())
 	}
-	for _, p := range report.Problems {
-		out = append(out, p.String())
+	for _, problem := range report.Problems {
+		out = append(out, problem.String())
 	}
 
 	return out
 }
 
 // execution begins a try of an activity.
-func (w *world) execution(i activity.Info, args []any, cancel context.CancelCauseFunc) *execution {
+func (w *world) execution(info activity.Info, args []any, cancel context.CancelCauseFunc) *execution {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e := &execution{
-		name:   fmt.Sprintf("%d %s%.80v#%d", w.begins, strings.ToLower(i.ActivityType.Name), args, i.Attempt),
+		name:   fmt.Sprintf("%d %s%.80v#%d", w.begins, strings.ToLower(info.ActivityType.Name), args, info.Attempt),
 		giveUp: make(chan struct{}), cancel: cancel,
 	}
 	w.live[e] = true

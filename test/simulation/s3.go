@@ -58,16 +58,16 @@ func (s *s3) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 
-	k, after, err := s.at(ctx, req.Method+" "+key, s.can(req, key)...)
+	kind, after, err := s.at(ctx, req.Method+" "+key, s.can(req, key)...)
 	if err != nil {
 		return nil, err
 	}
-	if res, err := s.instead(req, k, key, body); res != nil || err != nil {
+	if res, err := s.instead(req, kind, key, body); res != nil || err != nil {
 		return res, err
 	}
 
 	s.count(req.Method, key)
-	res, err := s.answer(req, key, body, k)
+	res, err := s.answer(req, key, body, kind)
 	after()
 	if e := executionOf(ctx); e != nil && e.isDead() {
 		return nil, errDead
@@ -75,7 +75,7 @@ func (s *s3) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch k {
+	switch kind {
 	case S3Lost:
 		return nil, io.ErrUnexpectedEOF
 	case S3Truncated:
@@ -116,8 +116,8 @@ func (s *s3) can(req *http.Request, key string) []Kind {
 }
 
 // instead returns a fault's response to a request that has no effect, or nil.
-func (s *s3) instead(req *http.Request, k Kind, key string, body []byte) (*http.Response, error) {
-	switch k {
+func (s *s3) instead(req *http.Request, kind Kind, key string, body []byte) (*http.Response, error) {
+	switch kind {
 	case S3Down, S3Away:
 		return nil, errors.New("connection refused")
 	case S3Error:
@@ -172,7 +172,7 @@ type failing func() error
 func (f failing) Read([]byte) (int, error) { return 0, f() }
 
 // answer executes a request.
-func (s *s3) answer(req *http.Request, key string, body []byte, k Kind) (*http.Response, error) {
+func (s *s3) answer(req *http.Request, key string, body []byte, kind Kind) (*http.Response, error) {
 	switch {
 	case req.Method == http.MethodPut && req.Header.Get("X-Amz-Copy-Source") != "":
 		return s.copy(req, key)
@@ -198,7 +198,7 @@ func (s *s3) answer(req *http.Request, key string, body []byte, k Kind) (*http.R
 	case key == "" && req.URL.Query().Has("versions"):
 		return s.versions(req)
 	case key == "":
-		return s.list(req, k)
+		return s.list(req, kind)
 	}
 
 	found := s.disk.get(key, s.ago())

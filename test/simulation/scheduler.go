@@ -52,7 +52,9 @@ type point struct {
 	goOn chan Kind
 }
 
-func (p *point) strikes(k Kind) bool { return slices.Contains(p.can, k) || slices.Contains(p.all, k) }
+func (p *point) strikes(kind Kind) bool {
+	return slices.Contains(p.can, kind) || slices.Contains(p.all, kind)
+}
 
 func newScheduler(seed uint64, faults []Fault, keep bool) *scheduler {
 	s := &scheduler{
@@ -129,10 +131,10 @@ func (e *execution) passes() {
 }
 
 // freeze stops all requests of an actor's process.
-func (e *execution) freeze(d time.Duration) {
+func (e *execution) freeze(duration time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.frozen = time.Now().Add(d)
+	e.frozen = time.Now().Add(duration)
 }
 
 // thaw waits until the process is not frozen any more, and reports whether it was.
@@ -183,7 +185,7 @@ const frozenFor = grace + 2*time.Hour
 // at waits until the scheduler lets the point continue. It returns the fault that strikes the point, which the caller
 // carries out; faults of the execution itself are carried out here. The caller must call after once the request has
 // taken effect. Requests that belong to neither an activity nor an actor continue immediately.
-func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, after func(), err error) {
+func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (kind Kind, after func(), err error) {
 	e := executionOf(ctx)
 	if e == nil {
 		return none, func() {}, nil
@@ -202,7 +204,7 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 	}
 	s.add(p)
 	select {
-	case k = <-p.goOn:
+	case kind = <-p.goOn:
 		if e.isDead() { // it died while it waited, as at an event
 			return none, nil, errDead
 		}
@@ -213,7 +215,7 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 	}
 
 	after = func() {}
-	switch k {
+	switch kind {
 	case Kill:
 		e.abandon(true)
 
@@ -227,7 +229,7 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 	case Restart:
 		s.restart()
 	case Slow, Jump:
-		time.Sleep(map[Kind]time.Duration{Slow: 10 * time.Second, Jump: 20 * time.Minute}[k])
+		time.Sleep(map[Kind]time.Duration{Slow: 10 * time.Second, Jump: 20 * time.Minute}[kind])
 		if e.isDead() { // it died meanwhile
 			return none, nil, errDead
 		}
@@ -237,7 +239,7 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (k Kind, a
 		s.add(&point{name: p.name, goOn: p.goOn})
 		<-p.goOn
 	default:
-		return k, after, nil
+		return kind, after, nil
 	}
 
 	return none, after, nil
@@ -296,40 +298,40 @@ func (s *scheduler) next() bool {
 	p := s.waiting[i]
 	s.waiting = slices.Delete(s.waiting, i, i+1)
 	s.points++
-	k := s.due(p)
+	kind := s.due(p)
 	switch {
-	case k == S3Away:
+	case kind == S3Away:
 		s.away = awayFor
-	case k == S3Full:
+	case kind == S3Full:
 		s.full = fullFor
-	case k == none && s.full > 0 && strings.Contains(p.name, " "+http.MethodPut+" "):
+	case kind == none && s.full > 0 && strings.Contains(p.name, " "+http.MethodPut+" "):
 		s.full--
-		k = S3Full
-	case k == none && s.away > 0 && slices.Contains(p.can, S3Away):
+		kind = S3Full
+	case kind == none && s.away > 0 && slices.Contains(p.can, S3Away):
 		s.away--
-		k = S3Down
+		kind = S3Down
 	}
 	if s.trace != nil {
-		s.note("%d %v %s %s", s.points, time.Since(s.began), p.name, k)
+		s.note("%d %v %s %s", s.points, time.Since(s.began), p.name, kind)
 	}
-	p.goOn <- k
+	p.goOn <- kind
 
 	return true
 }
 
 // takesPlace lets an event take place that is due and possible, and reports whether there was one.
 func (s *scheduler) takesPlace() bool {
-	for i, f := range s.faults {
-		if f.At > s.points+1 {
+	for i, fault := range s.faults {
+		if fault.At > s.points+1 {
 			break
 		}
-		if !isEvent(f.Kind) || !s.happen(f.Kind) {
+		if !isEvent(fault.Kind) || !s.happen(fault.Kind) {
 			continue
 		}
 		s.mu.Lock()
 		s.faults = slices.Delete(s.faults, i, i+1)
-		s.struck[f.Kind]++
-		s.note("%d %v event %s", s.points+1, time.Since(s.began), f.Kind)
+		s.struck[fault.Kind]++
+		s.note("%d %v event %s", s.points+1, time.Since(s.began), fault.Kind)
 		s.mu.Unlock()
 
 		return true
@@ -340,15 +342,15 @@ func (s *scheduler) takesPlace() bool {
 
 // due returns the fault that strikes a point.
 func (s *scheduler) due(p *point) Kind {
-	for i, f := range s.faults {
-		if f.At > s.points {
+	for i, fault := range s.faults {
+		if fault.At > s.points {
 			break
 		}
-		if p.strikes(f.Kind) {
+		if p.strikes(fault.Kind) {
 			s.faults = slices.Delete(s.faults, i, i+1)
-			s.struck[f.Kind]++
+			s.struck[fault.Kind]++
 
-			return f.Kind
+			return fault.Kind
 		}
 	}
 

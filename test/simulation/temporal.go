@@ -222,9 +222,9 @@ func (w *world) status() string {
 
 // ask queries the run.
 func (w *world) ask() (st workflows.Status, err error) {
-	v, err := w.env.QueryWorkflow(workflows.QueryStatus)
+	encodedValue, err := w.env.QueryWorkflow(workflows.QueryStatus)
 	if err == nil {
-		err = v.Get(&st)
+		err = encodedValue.Get(&st)
 	}
 
 	return st, err
@@ -296,12 +296,12 @@ func (x *inboundWorkflow) ExecuteWorkflow(
 	}
 	id := info.WorkflowExecution.ID
 	x.world.opened(id, info.ParentWorkflowExecution.ID)
-	var v any
+	var value any
 	var err error
 	over := false
 	own, cancel := workflow.WithCancel(ctx)
 	workflow.Go(own, func(ctx workflow.Context) {
-		v, err = x.Next.ExecuteWorkflow(ctx, in)
+		value, err = x.Next.ExecuteWorkflow(ctx, in)
 		over = true
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
@@ -318,7 +318,7 @@ func (x *inboundWorkflow) ExecuteWorkflow(
 	waited := workflow.Await(alone, func() bool { return over })
 	x.world.closed(id)
 
-	return v, errors.Join(waited, err)
+	return value, errors.Join(waited, err)
 }
 
 // opened records that a child workflow begins.

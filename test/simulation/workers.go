@@ -104,10 +104,10 @@ func (w *world) method(version, name string) method {
 	if crew == nil {
 		crew = methods{}
 		for _, a := range w.activities(version) {
-			v := reflect.ValueOf(a)
+			value := reflect.ValueOf(a)
 			_, control := a.(*activities.Control)
-			for i := range v.NumMethod() {
-				crew[v.Type().Method(i).Name] = method{v.Method(i), control}
+			for i := range value.NumMethod() {
+				crew[value.Type().Method(i).Name] = method{value.Method(i), control}
 			}
 		}
 		w.mu.Lock()
@@ -193,16 +193,16 @@ func (x *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	done := make(chan result, 1)
 	w.bodies.Go(func() {
 		deepen()
-		v, err := w.do(body, e, info.ActivityType.Name, in.Args)
+		value, err := w.do(body, e, info.ActivityType.Name, in.Args)
 		w.over(e, err)
 		end := "end"
 		if err != nil {
 			end = "failed" // which of several errors is the first is not determined
 		}
-		if k, _, dead := w.at(body, end, endFaults...); k == Unacknowledged || dead != nil {
+		if kind, _, dead := w.at(body, end, endFaults...); kind == Unacknowledged || dead != nil {
 			err = errGivenUp
 		}
-		done <- result{v, err}
+		done <- result{value, err}
 	})
 	select {
 	case r := <-done:
@@ -231,21 +231,21 @@ func deepen() {
 }
 
 // remembered returns the result of an activity that is in the history, and the key of its result.
-func (w *world) remembered(info activity.Info, args []any) (v any, key string, known bool) {
+func (w *world) remembered(info activity.Info, args []any) (value any, key string, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key = w.present.key(info.WorkflowExecution.ID, info.ActivityType.Name, args, info.Attempt == 1)
-	v, known = w.present.known[key]
+	value, known = w.present.known[key]
 
-	return v, key, known
+	return value, key, known
 }
 
 // heard adds the result of an activity to the history.
-func (w *world) heard(key string, v any, err error) {
+func (w *world) heard(key string, value any, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil {
-		w.present.results = append(w.present.results, result{key, v})
+		w.present.results = append(w.present.results, result{key, value})
 	}
 }
 
@@ -257,17 +257,17 @@ func (w *world) do(ctx context.Context, e *execution, name string, args []any) (
 	if m.control {
 		can = beginFaults
 	}
-	k, _, err := w.at(ctx, "begin", can...)
+	kind, _, err := w.at(ctx, "begin", can...)
 	switch {
 	case err != nil:
 		return nil, err
-	case k == OtherVersion:
+	case kind == OtherVersion:
 		m = w.method(other, name)
-	case k == TwoResults:
+	case kind == TwoResults:
 		e.varies = true
 		e.abandon(false)
 		m = w.method(varying, name)
-	case k == NoWorker:
+	case kind == NoWorker:
 		days := 1 + domain.Seed(w.seed, "no worker", e.name)%60
 		time.Sleep(time.Duration(days) * 24 * time.Hour)
 		m = w.method(usual, name)

@@ -22,14 +22,14 @@ type Line struct {
 }
 
 // Plus returns the line with so many times what another one takes.
-func (l Line) Plus(o Line, times float64) Line {
-	l.Calls += times * o.Calls
-	l.Tokens += times * o.Tokens
-	l.Money += times * o.Money
-	l.Hours += times * o.Hours
-	l.Places += times * o.Places
-	l.Devices += times * o.Devices
-	l.Bytes += times * o.Bytes
+func (l Line) Plus(line Line, times float64) Line {
+	l.Calls += times * line.Calls
+	l.Tokens += times * line.Tokens
+	l.Money += times * line.Money
+	l.Hours += times * line.Hours
+	l.Places += times * line.Places
+	l.Devices += times * line.Devices
+	l.Bytes += times * line.Bytes
 
 	return l
 }
@@ -45,7 +45,7 @@ type Work struct {
 type Works []Work
 
 // Estimate returns what each kind of work takes in the run, then their sum.
-func (all Works) Estimate() []Line { return all.lines(func(w Work) float64 { return w.Times }) }
+func (all Works) Estimate() []Line { return all.lines(func(work Work) float64 { return work.Times }) }
 
 // Took returns what each kind of work took in the run that was measured, then their sum.
 func (all Works) Took() []Line { return all.lines(func(Work) float64 { return 1 }) }
@@ -54,10 +54,10 @@ func (all Works) Took() []Line { return all.lines(func(Work) float64 { return 1 
 func (all Works) lines(times func(Work) float64) []Line {
 	var lines []Line
 	sum := Line{Name: "in all"}
-	for _, w := range all {
-		if n := times(w); n > 0 {
-			lines = append(lines, Line{Name: w.Name}.Plus(w.Line, n))
-			sum = sum.Plus(w.Line, n)
+	for _, work := range all {
+		if count := times(work); count > 0 {
+			lines = append(lines, Line{Name: work.Name}.Plus(work.Line, count))
+			sum = sum.Plus(work.Line, count)
 		}
 	}
 

@@ -16,8 +16,8 @@ const (
 )
 
 // kindOf returns the kind of an evaluation by the system that plays.
-func kindOf(s rules.EvalSystem) string {
-	if len(s.Policies) > 1 && !s.OneOf {
+func kindOf(evalSystem rules.EvalSystem) string {
+	if len(evalSystem.Policies) > 1 && !evalSystem.OneOf {
 		return together
 	}
 
@@ -48,12 +48,12 @@ func (m *measuring) evaluations(ctx context.Context) error {
 		kind.episodes += float64(asked.To - asked.From)
 		episodes += float64(asked.To - asked.From)
 		for n := asked.From + 1; n <= asked.To; n++ {
-			e, _, err := m.run.EvalEpisode(asked.Item.ID(), n).Must(ctx, m.bucket)
+			evalEpisode, _, err := m.run.EvalEpisode(asked.Item.ID(), n).Must(ctx, m.bucket)
 			if err != nil {
 				return err
 			}
-			kind.steps += float64(e.Outcome.Steps)
-			kind.cost = kind.cost.Plus(e.Cost())
+			kind.steps += float64(evalEpisode.Outcome.Steps)
+			kind.cost = kind.cost.Plus(evalEpisode.Cost())
 		}
 	}
 
@@ -67,39 +67,39 @@ func (m *measuring) evaluations(ctx context.Context) error {
 // evaluation adds the evaluations of a kind, of which the run has so many episodes. The pilot has others of all kinds.
 func (m *measuring) evaluation(kind string, e evaluated, ofRun, ofPilot float64) {
 	length := cmp.Or(m.length, share(e.steps, e.episodes)) // the second if nothing was rolled out
-	w := timed(kind, e.activities, share(ofRun*length, e.steps))
-	w.Calls = float64(e.cost.Calls)
-	w.Tokens = float64(e.cost.Prompt + e.cost.Answer)
-	w.Places, w.Bytes = busy(e.activities), m.bytes[runs.KindEvaluation]*share(e.episodes, ofPilot)
-	m.add(w)
+	work := timed(kind, e.activities, share(ofRun*length, e.steps))
+	work.Calls = float64(e.cost.Calls)
+	work.Tokens = float64(e.cost.Prompt + e.cost.Answer)
+	work.Places, work.Bytes = busy(e.activities), m.bytes[runs.KindEvaluation]*share(e.episodes, ofPilot)
+	m.add(work)
 }
 
 // evaluations returns the episodes that a run evaluates: those of one agent, and those of all.
-func evaluations(s spec.Spec) (one, all float64) {
-	e := s.Evaluation
-	chunks, _ := training(s)
-	val := float64(e.Val)
-	tests := float64(e.TestSeeds + e.TestTemplates + e.TestApps)
-	for _, other := range e.OutOfDistribution {
+func evaluations(specification spec.Spec) (one, all float64) {
+	evaluation := specification.Evaluation
+	chunks, _ := training(specification)
+	val := float64(evaluation.Val)
+	tests := float64(evaluation.TestSeeds + evaluation.TestTemplates + evaluation.TestApps)
+	for _, other := range evaluation.OutOfDistribution {
 		tests += float64(other.Episodes)
 	}
 	one = val * (chunks + 2) // one agent in two decodings
-	if s.FineTune.Base != "" {
+	if specification.FineTune.Base != "" {
 		one += val
 	}
-	if s.Agents > 1 {
+	if specification.Agents > 1 {
 		all += val
 	}
-	if e.Base {
+	if evaluation.Base {
 		one += tests
-		if s.Agents > 1 {
+		if specification.Agents > 1 {
 			all += tests
 		}
 	}
-	if s.Epochs > 0 {
-		all += val*float64((s.Epochs+e.Every-1)/e.Every) + tests
+	if specification.Epochs > 0 {
+		all += val*float64((specification.Epochs+evaluation.Every-1)/evaluation.Every) + tests
 	}
-	if s.Agents == 1 {
+	if specification.Agents == 1 {
 		one = one + all
 		all = 0
 	}

@@ -47,7 +47,7 @@ func (m *measuring) history(ctx context.Context, id string) error {
 	open := map[int64]activity{}
 	events := m.temporal.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
-		e, err := events.Next()
+		historyEvent, err := events.Next()
 		var missing *serviceerror.NotFound
 		if errors.As(err, &missing) {
 			return nil
@@ -55,17 +55,17 @@ func (m *measuring) history(ctx context.Context, id string) error {
 		if err != nil {
 			return fault.New(fault.Transient, "history of %s: %w", id, err)
 		}
-		if x := e.GetActivityTaskScheduledEventAttributes(); x != nil {
-			open[e.EventId] = activity{name: x.ActivityType.Name, input: x.Input}
+		if attributes := historyEvent.GetActivityTaskScheduledEventAttributes(); attributes != nil {
+			open[historyEvent.EventId] = activity{name: attributes.ActivityType.Name, input: attributes.Input}
 		}
-		if x := e.GetActivityTaskStartedEventAttributes(); x != nil {
+		if x := historyEvent.GetActivityTaskStartedEventAttributes(); x != nil {
 			a := open[x.ScheduledEventId]
-			a.from = e.EventTime.AsTime()
+			a.from = historyEvent.EventTime.AsTime()
 			open[x.ScheduledEventId] = a
 		}
-		if x := e.GetActivityTaskCompletedEventAttributes(); x != nil {
+		if x := historyEvent.GetActivityTaskCompletedEventAttributes(); x != nil {
 			a := open[x.ScheduledEventId]
-			a.to = e.EventTime.AsTime()
+			a.to = historyEvent.EventTime.AsTime()
 			a.result = x.Result
 			m.did[a.name] = append(m.did[a.name], a)
 		}
@@ -76,8 +76,8 @@ func (m *measuring) history(ctx context.Context, id string) error {
 
 // read returns the first argument or the result of an activity. It is an invalid fault if a key is missing with which
 // it was encrypted.
-func read[T any](m *measuring, p *common.Payloads) (value T, err error) {
-	if err = m.converter.FromPayloads(p, &value); err != nil {
+func read[T any](m *measuring, payloads *common.Payloads) (value T, err error) {
+	if err = m.converter.FromPayloads(payloads, &value); err != nil {
 		err = fmt.Errorf("history of run %s: %w", m.pilot.Name, err)
 	}
 
@@ -95,7 +95,7 @@ func busy(all []activity) (hours float64) {
 
 // timed returns work that takes the hours in which any of some activities ran.
 func timed(name string, all []activity, times float64) Work {
-	w := Work{Line: Line{Name: name}, Times: times}
+	work := Work{Line: Line{Name: name}, Times: times}
 	all = slices.SortedFunc(slices.Values(all), func(a, b activity) int { return a.from.Compare(b.from) })
 	var end time.Time
 	for _, a := range all {
@@ -103,10 +103,10 @@ func timed(name string, all []activity, times float64) Work {
 			end = a.from
 		}
 		if a.to.After(end) {
-			w.Hours += a.to.Sub(end).Hours()
+			work.Hours += a.to.Sub(end).Hours()
 			end = a.to
 		}
 	}
 
-	return w
+	return work
 }

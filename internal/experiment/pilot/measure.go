@@ -49,14 +49,14 @@ type measuring struct {
 	more   float64 // the steps of the run's rollouts, in those of the pilot's
 }
 
-// Measure reads what the finished pilot p of s took, from the store and from the histories of its workflows.
-func Measure(ctx context.Context, b store.Bucket, t client.Client, s, p spec.Spec) (Works, error) {
+// Measure reads what the finished pilot p of given took, from the store and from the histories of its workflows.
+func Measure(ctx context.Context, bucket store.Bucket, temporal client.Client, given, p spec.Spec) (Works, error) {
 	codec, err := payloads.New()
 	if err != nil {
 		return nil, err
 	}
 	m := &measuring{
-		bucket: b, temporal: t, converter: codec.Converter(), run: runs.Run(p.Name), spec: s, pilot: p,
+		bucket: bucket, temporal: temporal, converter: codec.Converter(), run: runs.Run(p.Name), spec: given, pilot: p,
 		did: map[string][]activity{}, bytes: map[runs.Kind]float64{},
 	}
 	for _, read := range []func(context.Context) error{
@@ -71,18 +71,18 @@ func Measure(ctx context.Context, b store.Bucket, t client.Client, s, p spec.Spe
 }
 
 // add adds work that took anything.
-func (m *measuring) add(w Work) {
-	if w.Line == (Line{Name: w.Name}) {
+func (m *measuring) add(work Work) {
+	if work.Line == (Line{Name: work.Name}) {
 		return
 	}
 	for i, x := range m.works { // calls of other models or epochs
-		if x.Name == w.Name {
-			m.works[i].Line = x.Plus(w.Line, 1)
+		if x.Name == work.Name {
+			m.works[i].Line = x.Plus(work.Line, 1)
 
 			return
 		}
 	}
-	m.works = append(m.works, w)
+	m.works = append(m.works, work)
 }
 
 // share returns a part of a whole, and 0 of nothing.
@@ -96,13 +96,13 @@ func share(part, whole float64) float64 {
 
 // training returns the number of training jobs of stage 1, and of their optimiser steps. Without levels, stage 1 ends
 // when the policy is in the band, after the first job or the last: it is assumed to need a number in between.
-func training(s spec.Spec) (jobs, steps float64) {
-	if len(s.FineTune.Levels) == 0 && s.FineTune.Base == "" {
-		jobs = math.Sqrt(float64(s.FineTune.MaxChunks))
+func training(specification spec.Spec) (jobs, steps float64) {
+	if len(specification.FineTune.Levels) == 0 && specification.FineTune.Base == "" {
+		jobs = math.Sqrt(float64(specification.FineTune.MaxChunks))
 
-		return jobs, jobs * float64(s.FineTune.ChunkSteps)
+		return jobs, jobs * float64(specification.FineTune.ChunkSteps)
 	}
-	for _, job := range s.FineTune.LevelJobs() {
+	for _, job := range specification.FineTune.LevelJobs() {
 		jobs++
 		steps = steps + float64(job.Steps)
 	}
@@ -117,9 +117,9 @@ func (m *measuring) disk(ctx context.Context) error {
 		return err
 	}
 	policies := 0.0
-	for _, o := range objects {
-		m.bytes[m.run.KindOf(o.Key)] += float64(o.Size)
-		if strings.HasSuffix(o.Key, "/update.json") || strings.Contains(o.Key, "finetune/chunks/") {
+	for _, ref := range objects {
+		m.bytes[m.run.KindOf(ref.Key)] += float64(ref.Size)
+		if strings.HasSuffix(ref.Key, "/update.json") || strings.Contains(ref.Key, "finetune/chunks/") {
 			policies++
 		}
 	}
@@ -146,11 +146,11 @@ func (m *measuring) demonstrations() float64 {
 func (m *measuring) stage1(ctx context.Context) error {
 	tasks := m.pilot.FineTune.Demonstrations
 	for i := 0; i < tasks && len(m.pilot.FineTune.Levels) == 0 && m.pilot.FineTune.Base == ""; i++ {
-		d, _, err := m.run.Demonstration(i).Must(ctx, m.bucket)
+		demonstration, _, err := m.run.Demonstration(i).Must(ctx, m.bucket)
 		if err != nil {
 			return err
 		}
-		m.expert += share(float64(len(d.Pairs)), float64(tasks))
+		m.expert += share(float64(len(demonstration.Pairs)), float64(tasks))
 	}
 	levels, err := m.run.Levels(ctx, m.bucket)
 	if err != nil {
@@ -175,9 +175,9 @@ func (m *measuring) stage1(ctx context.Context) error {
 	}
 
 	played := slices.Concat(m.did["Demonstrate"], m.did["Explore"])
-	w := timed("stage 1, demonstrations", played, m.demonstrations())
-	w.Places, w.Bytes = busy(played), m.bytes[runs.KindStage1]
-	m.add(w)
+	work := timed("stage 1, demonstrations", played, m.demonstrations())
+	work.Places, work.Bytes = busy(played), m.bytes[runs.KindStage1]
+	m.add(work)
 	m.add(timed("stage 1, data", m.did["Synthesize"], share(toAsk, asked)))
 
 	_, made := training(m.pilot)
@@ -190,8 +190,8 @@ func (m *measuring) stage1(ctx context.Context) error {
 // pairs, and so with the episodes. Episodes of the run that succeed are assumed to be as long as an expert's, and those
 // that fail as long as those that failed in the pilot, but not shorter: the pilot's policy is barely trained.
 func (m *measuring) rollouts(ctx context.Context) error {
-	w := timed("rollouts, credit, pairing", slices.Concat(m.did["Rollout"], m.did["CreditAndPairing"]), 0)
-	w.Places, w.Bytes = busy(m.did["Rollout"]), m.bytes[runs.KindEpisode]
+	work := timed("rollouts, credit, pairing", slices.Concat(m.did["Rollout"], m.did["CreditAndPairing"]), 0)
+	work.Places, work.Bytes = busy(m.did["Rollout"]), m.bytes[runs.KindEpisode]
 	var lengths, failed []float64
 	all := 0.0
 	for epoch := 1; epoch <= m.pilot.Epochs; epoch++ {
@@ -214,8 +214,8 @@ func (m *measuring) rollouts(ctx context.Context) error {
 			}
 			for _, step := range steps {
 				for _, cell := range step.Decision.Cells {
-					w.Calls++
-					w.Tokens += float64(cell.Usage.Prompt + cell.Usage.Answer)
+					work.Calls++
+					work.Tokens += float64(cell.Usage.Prompt + cell.Usage.Answer)
 				}
 			}
 		}
@@ -226,8 +226,8 @@ func (m *measuring) rollouts(ctx context.Context) error {
 		m.length = successes*m.expert + (1-successes)*max(stats.Mean(failed), m.expert)
 	}
 	m.more = share(float64(m.spec.Epochs*m.spec.Slots)*m.length, all)
-	w.Times = m.more
-	m.add(w)
+	work.Times = m.more
+	m.add(work)
 
 	return m.training("updates", m.did["Update"], m.more, float64(m.spec.Agents*m.spec.Epochs))
 }
@@ -256,19 +256,19 @@ func (m *measuring) training(name string, jobs []activity, times, jobsOfRun floa
 		return nil
 	}
 
-	w := timed(name, jobs, times)
+	work := timed(name, jobs, times)
 	var o struct {
 		Devices float64 `json:"devices"`
 	}
 	_ = json.Unmarshal(m.spec.Trainer.Options, &o) // options of another form name none
-	w.Devices = busy(jobs) * o.Devices
+	work.Devices = busy(jobs) * o.Devices
 
 	if steps := share(hours, busy(jobs)); steps > 0 && steps < 1 {
-		begin := Line{Name: name + ", before the first step"}.Plus(w.Line, 1-steps)
+		begin := Line{Name: name + ", before the first step"}.Plus(work.Line, 1-steps)
 		m.add(Work{Line: begin, Times: share(jobsOfRun, float64(len(jobs)))})
-		w.Line = Line{Name: name}.Plus(w.Line, steps)
+		work.Line = Line{Name: name}.Plus(work.Line, steps)
 	}
-	m.add(w)
+	m.add(work)
 
 	return nil
 }
@@ -286,20 +286,20 @@ func (m *measuring) calls(ctx context.Context) error {
 	}
 	levels := map[string]int{prompts.Questions: 1, prompts.Instructions: 2, prompts.Critic: 3, prompts.Adversary: 3}
 	for _, s := range spending {
-		w := Work{Line: Line{
+		work := Work{Line: Line{
 			Name: s.Role, Calls: float64(s.Calls), Tokens: float64(s.Tokens), Money: s.Money,
 			Bytes: m.bytes[runs.KindCall] * share(float64(s.Calls), float64(all.Calls)),
 		}, Times: m.more}
 		if s.Epoch == 0 {
-			w.Name, w.Times = "stage 1, "+s.Role, m.demonstrations()
+			work.Name, work.Times = "stage 1, "+s.Role, m.demonstrations()
 			if level := levels[s.Role]; level > 0 {
-				w.Times = m.asking[level]
+				work.Times = m.asking[level]
 			}
 		}
 		if s.Role == prompts.Critic || s.Role == prompts.Adversary {
-			w.Times *= agreeing
+			work.Times *= agreeing
 		}
-		m.add(w)
+		m.add(work)
 	}
 
 	return nil

@@ -39,12 +39,12 @@ const (
 )
 
 // Winner returns the vote that counts.
-func (s VoteScope) Winner(d domain.Decision) domain.Vote {
+func (s VoteScope) Winner(decision domain.Decision) domain.Vote {
 	if s == ScopeLast {
-		return d.LastOnly
+		return decision.LastOnly
 	}
 
-	return d.AllRound
+	return decision.AllRound
 }
 
 // template returns the prompt that applies.

@@ -194,15 +194,15 @@ func FindObject(text, key string) (last string, ok bool) {
 }
 
 // firstObject returns the text from the first opening brace to the one that closes it.
-func firstObject(s string) (string, bool) {
-	start := strings.IndexByte(s, '{')
+func firstObject(text string) (string, bool) {
+	start := strings.IndexByte(text, '{')
 	depth := 0
 	quoted := false
 	if start < 0 {
 		return "", false
 	}
-	for i := start; i < len(s); i++ {
-		switch c := s[i]; {
+	for i := start; i < len(text); i++ {
+		switch c := text[i]; {
 		case quoted && c == '\\':
 			i++
 		case c == '"':
@@ -212,7 +212,7 @@ func firstObject(s string) (string, bool) {
 			depth++
 		case c == '}':
 			if depth--; depth == 0 {
-				return s[start : i+1], true
+				return text[start : i+1], true
 			}
 		}
 	}

@@ -19,8 +19,8 @@ var errCertain = errors.New("the remaining cells cannot change the vote")
 // round and its predecessors' same round, so independent agents speak concurrently. With Early, cells that follow the
 // point at which the winner is certain, in the order of rounds and speakers, stay empty: the result does not depend
 // on timing.
-func Decide(ctx context.Context, model chat.Model, c Config, v View, seed uint64) (domain.Decision, error) {
-	order, err := c.Topology.Order()
+func Decide(ctx context.Context, model chat.Model, config Config, view View, seed uint64) (domain.Decision, error) {
+	order, err := config.Topology.Order()
 	if err != nil {
 		return domain.Decision{}, err
 	}
@@ -29,13 +29,13 @@ func Decide(ctx context.Context, model chat.Model, c Config, v View, seed uint64
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 
-	m := newMatrix(model, c, order, seed)
-	d := domain.Decision{Cells: m.cells, Seen: make([][]int, len(c.Policies))}
+	m := newMatrix(model, config, order, seed)
+	d := domain.Decision{Cells: m.cells, Seen: make([][]int, len(config.Policies))}
 	var wg sync.WaitGroup
-	for a := range c.Policies {
-		d.Seen[a] = v.indices()
+	for agent := range config.Policies {
+		d.Seen[agent] = view.indices()
 		wg.Go(func() {
-			if err := m.agent(ctx, a, v); err != nil {
+			if err := m.agent(ctx, agent, view); err != nil {
 				cancel(err)
 			}
 		})
@@ -49,8 +49,8 @@ func Decide(ctx context.Context, model chat.Model, c Config, v View, seed uint64
 		return domain.Decision{}, err
 	}
 	m.vote.clear()
-	d.AllRound, d.LastOnly = Count(d.Cells, c.Rounds, order, false), Count(d.Cells, c.Rounds, order, true)
-	d.Executed = m.vote.executed(c.VoteScope.Winner(d).Canonical)
+	d.AllRound, d.LastOnly = Count(d.Cells, config.Rounds, order, false), Count(d.Cells, config.Rounds, order, true)
+	d.Executed = m.vote.executed(config.VoteScope.Winner(d).Canonical)
 
 	return d, nil
 }
@@ -65,22 +65,22 @@ type matrix struct {
 	vote   *earlyVote
 }
 
-func newMatrix(model chat.Model, c Config, order []int, seed uint64) *matrix {
-	m := &matrix{model: model, conf: c, seed: seed}
-	m.cells = make([]domain.Cell, len(c.Policies)*c.Rounds)
+func newMatrix(model chat.Model, config Config, order []int, seed uint64) *matrix {
+	m := &matrix{model: model, conf: config, seed: seed}
+	m.cells = make([]domain.Cell, len(config.Policies)*config.Rounds)
 	m.spoken = make([]chan struct{}, len(m.cells))
 	for i := range m.spoken {
 		m.spoken[i] = make(chan struct{})
 	}
-	m.vote = newEarlyVote(m.cells, c.Rounds, order, c.VoteScope)
+	m.vote = newEarlyVote(m.cells, config.Rounds, order, config.VoteScope)
 
 	return m
 }
 
 // agent fills the cells of one agent, round by round. It returns errCertain when the winner is certain.
-func (m *matrix) agent(ctx context.Context, a int, v View) error {
+func (m *matrix) agent(ctx context.Context, a int, view View) error {
 	for j := range m.conf.Rounds {
-		if err := m.speak(ctx, v, a, j); err != nil {
+		if err := m.speak(ctx, view, a, j); err != nil {
 			return err
 		}
 		close(m.spoken[m.at(a, j)])
@@ -93,52 +93,52 @@ func (m *matrix) agent(ctx context.Context, a int, v View) error {
 }
 
 // speak asks agent a in round j and fills its cell.
-func (m *matrix) speak(ctx context.Context, v View, a, j int) error {
-	peers, err := m.peers(ctx, a, j)
+func (m *matrix) speak(ctx context.Context, view View, agent, j int) error {
+	peers, err := m.peers(ctx, agent, j)
 	if err != nil {
 		return err
 	}
 	own := ""
 	if j > 0 {
-		own = m.cells[m.at(a, j-1)].Text
+		own = m.cells[m.at(agent, j-1)].Text
 	}
 
-	t := m.conf.template()
-	user, left, err := t.Fit(v, own, peers)
+	template := m.conf.template()
+	user, left, err := template.Fit(view, own, peers)
 	if err != nil {
 		return err
 	}
-	r, err := m.model.Complete(ctx, chat.Request{
-		Model:       m.conf.Policies[a],
-		System:      t.System(),
+	response, err := m.model.Complete(ctx, chat.Request{
+		Model:       m.conf.Policies[agent],
+		System:      template.System(),
 		User:        user,
-		Temperature: m.conf.Temperature[a],
+		Temperature: m.conf.Temperature[agent],
 		TopP:        m.conf.TopP,
 		MaxTokens:   m.conf.MaxTokens,
-		Seed:        domain.Seed(m.seed, "cell", a, j),
+		Seed:        domain.Seed(m.seed, "cell", agent, j),
 		N:           1,
 	})
 	if fault.KindOf(err) == fault.Refused {
-		m.cells[m.at(a, j)] = domain.Cell{
-			Agent: a, Round: j, Prompt: user, LeftOut: left, Refused: Refusal(err),
+		m.cells[m.at(agent, j)] = domain.Cell{
+			Agent: agent, Round: j, Prompt: user, LeftOut: left, Refused: Refusal(err),
 		}
 
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("agent %d, round %d: %w", a, j, err)
+		return fmt.Errorf("agent %d, round %d: %w", agent, j, err)
 	}
 
-	cell := m.conf.Answers.Cell(a, j, r.Texts[0], user, v.Observation)
-	r.Read(cell.ParseError)
-	cell.Usage, cell.LeftOut, cell.Told = r.Usage, left, v.told(left, peers)
-	if len(r.Reasoning) > 0 {
-		cell.Thought = r.Reasoning[0]
+	cell := m.conf.Answers.Cell(agent, j, response.Texts[0], user, view.Observation)
+	response.Read(cell.ParseError)
+	cell.Usage, cell.LeftOut, cell.Told = response.Usage, left, view.told(left, peers)
+	if len(response.Reasoning) > 0 {
+		cell.Thought = response.Reasoning[0]
 	}
-	if len(r.LogProbs) > 0 {
-		cell.LogProb = r.LogProbs[0]
+	if len(response.LogProbs) > 0 {
+		cell.LogProb = response.LogProbs[0]
 	}
-	m.cells[m.at(a, j)] = cell
+	m.cells[m.at(agent, j)] = cell
 
 	return nil
 }
@@ -148,8 +148,8 @@ func Refusal(err error) string { return Line(err.Error(), 300) }
 
 // unheard returns a refused fault if the prompts of all cells were refused: there is nothing to decide on.
 func (m *matrix) unheard() error {
-	for _, c := range m.cells {
-		if c.Refused == "" {
+	for _, cell := range m.cells {
+		if cell.Refused == "" {
 			return nil
 		}
 	}
@@ -158,9 +158,9 @@ func (m *matrix) unheard() error {
 }
 
 // peers waits for the predecessors' messages of a round.
-func (m *matrix) peers(ctx context.Context, a, j int) ([]Message, error) {
+func (m *matrix) peers(ctx context.Context, agent, j int) ([]Message, error) {
 	var out []Message
-	for _, p := range m.conf.Topology.Preds(a) {
+	for _, p := range m.conf.Topology.Preds(agent) {
 		select {
 		case <-m.spoken[m.at(p, j)]:
 			if said := m.cells[m.at(p, j)]; said.Refused == "" {
@@ -177,12 +177,12 @@ func (m *matrix) peers(ctx context.Context, a, j int) ([]Message, error) {
 func (m *matrix) at(agent, round int) int { return agent*m.conf.Rounds + round }
 
 // NewCell parses what an agent said into a cell, as Usual reads it.
-func NewCell(agent, round int, text, prompt string, o domain.Observation) domain.Cell {
-	return Usual.Cell(agent, round, text, prompt, o)
+func NewCell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
+	return Usual.Cell(agent, round, text, prompt, observation)
 }
 
 // Cell parses what an agent said into a cell.
-func (p Parsing) Cell(agent, round int, text, prompt string, o domain.Observation) domain.Cell {
+func (p Parsing) Cell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
 	cell := domain.Cell{Agent: agent, Round: round, Text: text, Prompt: prompt}
 	said := p.read(text)
 	if said.err != nil {
@@ -190,7 +190,7 @@ func (p Parsing) Cell(agent, round int, text, prompt string, o domain.Observatio
 
 		return cell
 	}
-	cell.Action, cell.Canonical = &said.action, said.action.Canonical(o)
+	cell.Action, cell.Canonical = &said.action, said.action.Canonical(observation)
 	for _, repair := range said.repairs {
 		cell.Repaired = append(cell.Repaired, string(repair))
 	}

@@ -39,9 +39,9 @@ func (t *earlyVote) certain(agent, round int) bool {
 
 	t.done[agent*t.rounds+round] = true
 	for !t.over && t.next < len(t.cells) && t.done[t.at(t.next)] {
-		c := t.cells[t.at(t.next)]
-		if c.Action != nil && (!t.lastOnly || c.Round == t.rounds-1) {
-			t.votes[c.Canonical]++
+		cell := t.cells[t.at(t.next)]
+		if cell.Action != nil && (!t.lastOnly || cell.Round == t.rounds-1) {
+			t.votes[cell.Canonical]++
 		}
 		t.next++
 		first, second := t.leaders()
@@ -80,8 +80,8 @@ func (t *earlyVote) voters() int {
 // no-op. That cell precedes the point of certainty, so it is the same whether or not agents are asked after it.
 func (t *earlyVote) executed(canonical string) domain.Action {
 	for pos := range t.cells {
-		if c := t.cells[t.at(pos)]; c.Action != nil && c.Canonical == canonical {
-			return *c.Action
+		if cell := t.cells[t.at(pos)]; cell.Action != nil && cell.Canonical == canonical {
+			return *cell.Action
 		}
 	}
 

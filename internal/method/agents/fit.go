@@ -14,15 +14,15 @@ import (
 // out, and no more than it must, in this order: the lines of the history, the oldest first, except the newest one; the
 // distant elements, the last of the screen first; the other elements, the last first. The goal, the agent's own words
 // and its peers' words always stay. The call may be repeated.
-func (t *Template) Fit(v View, own string, peers []Message) (string, domain.LeftOut, error) {
+func (t *Template) Fit(view View, own string, peers []Message) (string, domain.LeftOut, error) {
 	none := domain.LeftOut{}
-	text, err := t.render(v, own, peers, none)
+	text, err := t.render(view, own, peers, none)
 	if err != nil || t.over == nil || t.over(text) == 0 {
 		return text, none, err
 	}
 
-	lines := max(0, len(v.recent())-1)
-	elements := v.expendable(own, peers)
+	lines := max(0, len(view.recent())-1)
+	elements := view.expendable(own, peers)
 	leave := func(n int) domain.LeftOut {
 		n++
 		left := domain.LeftOut{History: min(n, lines), Elements: append([]int(nil), elements[:max(0, n-lines)]...)}
@@ -31,7 +31,7 @@ func (t *Template) Fit(v View, own string, peers []Message) (string, domain.Left
 		return left
 	}
 	n := sort.Search(lines+len(elements)-1, func(n int) bool {
-		shorter, e := t.render(v, own, peers, leave(n))
+		shorter, e := t.render(view, own, peers, leave(n))
 		if e != nil {
 			err = e
 		}
@@ -43,7 +43,7 @@ func (t *Template) Fit(v View, own string, peers []Message) (string, domain.Left
 	}
 
 	left := leave(n)
-	text, err = t.render(v, own, peers, left)
+	text, err = t.render(view, own, peers, left)
 
 	return text, left, err
 }
@@ -54,24 +54,24 @@ func (t *Template) Fit(v View, own string, peers []Message) (string, domain.Left
 func (v View) expendable(own string, peers []Message) []int {
 	known := words(v.Goal + " " + strings.Join(v.recent(), " "))
 	named := map[int]bool{}
-	for _, m := range append([]Message{{Text: own}}, peers...) {
-		if a, err := ParseAnswer(m.Text); err == nil && a.Index != nil {
-			named[*a.Index] = true
+	for _, message := range append([]Message{{Text: own}}, peers...) {
+		if action, err := ParseAnswer(message.Text); err == nil && action.Index != nil {
+			named[*action.Index] = true
 		}
 	}
 
 	var distant, near []int
-	for _, e := range slices.Backward(v.Shown()) {
+	for _, element := range slices.Backward(v.Shown()) {
 		at := &distant
-		if named[e.Index] {
+		if named[element.Index] {
 			at = &near
 		}
-		for w := range words(e.Text + " " + e.Desc + " " + e.Value) {
-			if known[w] {
+		for word := range words(element.Text + " " + element.Desc + " " + element.Value) {
+			if known[word] {
 				at = &near
 			}
 		}
-		*at = append(*at, e.Index)
+		*at = append(*at, element.Index)
 	}
 
 	return append(distant, near...)
@@ -80,15 +80,15 @@ func (v View) expendable(own string, peers []Message) []int {
 // told returns the indices of the screen's elements that a prompt does not show but a peer's action names.
 func (v View) told(left domain.LeftOut, peers []Message) []int {
 	var out []int
-	for _, m := range peers {
-		a, err := ParseAnswer(m.Text)
+	for _, message := range peers {
+		action, err := ParseAnswer(message.Text)
 		if err != nil {
 			continue
 		}
-		e, ok := a.Named(v.Observation)
-		seen := slices.Contains(v.indices(), e.Index) && !slices.Contains(left.Elements, e.Index)
-		if ok && e.Shown() && !seen && !slices.Contains(out, e.Index) {
-			out = append(out, e.Index)
+		element, ok := action.Named(v.Observation)
+		seen := slices.Contains(v.indices(), element.Index) && !slices.Contains(left.Elements, element.Index)
+		if ok && element.Shown() && !seen && !slices.Contains(out, element.Index) {
+			out = append(out, element.Index)
 		}
 	}
 
@@ -96,12 +96,12 @@ func (v View) told(left domain.LeftOut, peers []Message) []int {
 }
 
 // words returns the lower-cased words of a text.
-func words(s string) map[string]bool {
+func words(text string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}) {
-		out[w] = true
+		out[word] = true
 	}
 
 	return out

@@ -39,10 +39,10 @@ func (t *Template) Bounded(over func(user string) int) *Template {
 }
 
 // NewTemplate prepares a prompt of the role agent.
-func NewTemplate(p *prompts.Prompt, family domain.Family) (*Template, error) {
-	sys, err := p.Render("system", prompts.FormsOf(string(family)))
+func NewTemplate(prompt *prompts.Prompt, family domain.Family) (*Template, error) {
+	sys, err := prompt.Render("system", prompts.FormsOf(string(family)))
 
-	return &Template{prompt: p, system: sys}, err
+	return &Template{prompt: prompt, system: sys}, err
 }
 
 // Default is the built-in template for the mobile family.
@@ -53,16 +53,16 @@ func builtIn() *Template {
 	if err != nil {
 		panic(err) // the text is embedded
 	}
-	p, err := prompts.Parse(text)
+	prompt, err := prompts.Parse(text)
 	if err != nil {
 		panic(err)
 	}
-	t, err := NewTemplate(p, domain.FamilyMobile)
+	template, err := NewTemplate(prompt, domain.FamilyMobile)
 	if err != nil {
 		panic(err)
 	}
 
-	return t
+	return template
 }
 
 // System returns the system message.
@@ -71,30 +71,30 @@ func (t *Template) System() string { return t.system }
 // User renders the user message: goal, history, screen, the agent's own previous words and its peers' words. The parts
 // that all rounds share come first, so a server's prefix cache serves them. Every datum is folded into one line and
 // bounded, so no page and no peer can imitate a section. What Fit leaves out is not there.
-func (t *Template) User(v View, own string, peers []Message) (string, error) {
-	text, _, err := t.Fit(v, own, peers)
+func (t *Template) User(view View, own string, peers []Message) (string, error) {
+	text, _, err := t.Fit(view, own, peers)
 
 	return text, err
 }
 
 // render renders the user message without what is left out, and with a line that says so.
-func (t *Template) render(v View, own string, peers []Message, left domain.LeftOut) (string, error) {
+func (t *Template) render(view View, own string, peers []Message, left domain.LeftOut) (string, error) {
 	data := struct {
 		Goal, Own, LeftOut string
 		History            []string
 		Screen             []Seen
 		Peers              []Message
-	}{Goal: Line(v.Goal, maxGoal), Own: ShortenAnswer(own, maxMessage), LeftOut: leftOut(left)}
-	for _, h := range v.recent()[left.History:] {
+	}{Goal: Line(view.Goal, maxGoal), Own: ShortenAnswer(own, maxMessage), LeftOut: leftOut(left)}
+	for _, h := range view.recent()[left.History:] {
 		data.History = append(data.History, Line(h, maxSummary))
 	}
-	for _, e := range v.Shown() {
-		if !slices.Contains(left.Elements, e.Index) {
-			data.Screen = append(data.Screen, see(e))
+	for _, element := range view.Shown() {
+		if !slices.Contains(left.Elements, element.Index) {
+			data.Screen = append(data.Screen, see(element))
 		}
 	}
-	for _, m := range peers {
-		data.Peers = append(data.Peers, Message{Agent: m.Agent, Text: ShortenAnswer(m.Text, maxMessage)})
+	for _, message := range peers {
+		data.Peers = append(data.Peers, Message{Agent: message.Agent, Text: ShortenAnswer(message.Text, maxMessage)})
 	}
 
 	return t.prompt.Render("user", data)

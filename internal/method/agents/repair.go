@@ -73,13 +73,13 @@ func takenFields() map[domain.Family]map[string]map[string]bool {
 // ReadAction reads the JSON object of an action as Usual does, and returns the repairs. The error is
 // domain.ParseAction's if the object is no action even then.
 func ReadAction(raw []byte) (domain.Action, []Repair, error) {
-	a, err := domain.ParseAction(raw)
+	action, err := domain.ParseAction(raw)
 	if err == nil {
-		return a, nil, nil
+		return action, nil, nil
 	}
 	fields := map[string]json.RawMessage{}
 	if json.Unmarshal(raw, &fields) != nil {
-		return a, nil, err
+		return action, nil, err
 	}
 	lower := map[string]json.RawMessage{} // as encoding/json does, which reads keys in any case
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
@@ -93,7 +93,7 @@ func ReadAction(raw []byte) (domain.Action, []Repair, error) {
 	kind := lower[typeKeys[family]]
 	delete(lower, typeKeys[family])
 	if kind == nil || lower[typeKeys[otherFamily[family]]] != nil {
-		return a, nil, err
+		return action, nil, err
 	}
 
 	for _, tried := range []domain.Family{family, otherFamily[family]} {
@@ -106,7 +106,7 @@ func ReadAction(raw []byte) (domain.Action, []Repair, error) {
 		}
 	}
 
-	return a, nil, err
+	return action, nil, err
 }
 
 // mender reads the fields of an action in one family.
@@ -144,9 +144,9 @@ func (m *mender) mend(kind json.RawMessage) (domain.Action, bool) {
 	if err != nil {
 		return domain.Action{}, false
 	}
-	a, err := domain.ParseAction(raw)
+	action, err := domain.ParseAction(raw)
 
-	return a, err == nil
+	return action, err == nil
 }
 
 // name returns a name in lower case, in full with underscores instead of blanks and hyphens.
@@ -177,7 +177,7 @@ func (m *mender) field(kind, field string) {
 		return
 	}
 	if !taken[m.family][kind][field] {
-		if s := string(raw); s != `""` && s != "false" {
+		if text := string(raw); text != `""` && text != "false" {
 			m.repaired(RepairField)
 		}
 		delete(m.fields, field)

@@ -34,10 +34,10 @@ func ShortenAnswer(text string, limit int) string {
 // shortenAction returns the JSON of an action with its longest texts cut so that it has at most limit characters. If
 // that cannot be, the JSON itself is cut.
 func shortenAction(raw string, limit int) string {
-	a, _, err := ReadAction([]byte(raw))
+	action, _, err := ReadAction([]byte(raw))
 	for err == nil && utf8.RuneCountInString(raw) > limit {
-		longest := &a.Text
-		for _, x := range []*string{&a.Answer, &a.Message, &a.URL, &a.Option, &a.AppName} {
+		longest := &action.Text
+		for _, x := range []*string{&action.Answer, &action.Message, &action.URL, &action.Option, &action.AppName} {
 			if len(*x) > len(*longest) {
 				longest = x
 			}
@@ -48,7 +48,7 @@ func shortenAction(raw string, limit int) string {
 		}
 		over := utf8.RuneCountInString(raw) - limit
 		*longest = string(words[:max(0, len(words)-over-1)]) + "…"
-		raw = a.JSON()
+		raw = action.JSON()
 	}
 
 	return Line(raw, limit)

@@ -13,30 +13,30 @@ import (
 
 // Summarise returns the history's line for an executed action by fixed rules. The observation is the one on which the
 // action was chosen; invalid says why nothing was executed, if so.
-func Summarise(step int, a domain.Action, o domain.Observation, invalid string) string {
-	return historyLine(step, Phrase(a, o), invalid)
+func Summarise(step int, action domain.Action, observation domain.Observation, invalid string) string {
+	return historyLine(step, Phrase(action, observation), invalid)
 }
 
 // Phrase says what an action does on a screen, such as "click button Submit".
-func Phrase(a domain.Action, o domain.Observation) string {
-	return phrase(a, o, func(e domain.Element) string { return e.Role + " " + Line(e.Text, maxElementText) })
+func Phrase(action domain.Action, o domain.Observation) string {
+	return phrase(action, o, func(e domain.Element) string { return e.Role + " " + Line(e.Text, maxElementText) })
 }
 
 // Reason says what an action does on a screen with the name of its element, such as "click Submit 6 button".
-func Reason(a domain.Action, o domain.Observation) string {
-	return phrase(a, o, func(e domain.Element) string { return see(e).Name() })
+func Reason(action domain.Action, observation domain.Observation) string {
+	return phrase(action, observation, func(element domain.Element) string { return see(element).Name() })
 }
 
-func phrase(a domain.Action, o domain.Observation, name func(domain.Element) string) string {
-	s := a.Type
-	if e, ok := a.Named(o); ok {
-		s += " " + name(e)
+func phrase(action domain.Action, observation domain.Observation, name func(domain.Element) string) string {
+	text := action.Type
+	if element, ok := action.Named(observation); ok {
+		text += " " + name(element)
 	}
-	for _, x := range a.Words() {
-		s += " " + Line(x, maxElementText)
+	for _, x := range action.Words() {
+		text += " " + Line(x, maxElementText)
 	}
 
-	return s
+	return text
 }
 
 // historyLine returns the history's line of a step. It says why nothing was executed, if so, even where the rest is too
@@ -68,37 +68,37 @@ type Happened struct {
 // whatever the model says. If the answer is empty or refused, it returns the line of Summarise. The call may be
 // repeated.
 func ModelSummary(
-	ctx context.Context, model chat.Model, p *prompts.Prompt, h Happened, seed uint64,
+	ctx context.Context, model chat.Model, prompt *prompts.Prompt, happened Happened, seed uint64,
 ) (string, error) {
 	data := struct {
 		Goal, Done, Invalid string
 		Screen, After       []string
 	}{
-		Goal:    Line(h.Goal, maxGoal),
-		Done:    h.Line,
-		Invalid: Line(h.Invalid, maxSummary),
-		Screen:  Lines(h.Before),
-		After:   Lines(h.After),
+		Goal:    Line(happened.Goal, maxGoal),
+		Done:    happened.Line,
+		Invalid: Line(happened.Invalid, maxSummary),
+		Screen:  Lines(happened.Before),
+		After:   Lines(happened.After),
 	}
-	sys, user, err := p.Messages(data)
+	sys, user, err := prompt.Messages(data)
 	if err != nil {
 		return "", err
 	}
 
-	r, err := model.Complete(ctx, chat.Request{System: sys, User: user, TopP: 1, Seed: seed, N: 1})
+	response, err := model.Complete(ctx, chat.Request{System: sys, User: user, TopP: 1, Seed: seed, N: 1})
 	if fault.KindOf(err) == fault.Refused {
-		return h.Line, nil
+		return happened.Line, nil
 	}
 	if err != nil {
 		return "", err
 	}
-	said := Line(r.Texts[0], maxSummary)
+	said := Line(response.Texts[0], maxSummary)
 	if said == "" {
-		r.Read("it is empty")
+		response.Read("it is empty")
 
-		return h.Line, nil
+		return happened.Line, nil
 	}
-	r.Read("")
+	response.Read("")
 
-	return historyLine(h.Step, said, h.Invalid), nil
+	return historyLine(happened.Step, said, happened.Invalid), nil
 }

@@ -18,9 +18,9 @@ type View struct {
 // Shown returns the elements that the agent's prompt shows: visible and not covered, up to maxElements.
 func (v View) Shown() []domain.Element {
 	var out []domain.Element
-	for _, e := range v.Observation.Elements {
-		if e.Shown() && len(out) < maxElements {
-			out = append(out, e)
+	for _, element := range v.Observation.Elements {
+		if element.Shown() && len(out) < maxElements {
+			out = append(out, element)
 		}
 	}
 
@@ -33,19 +33,19 @@ func (v View) recent() []string { return v.History[max(0, len(v.History)-maxHist
 // indices returns the indices of the shown elements. It never returns nil.
 func (v View) indices() []int {
 	out := []int{}
-	for _, e := range v.Shown() {
-		out = append(out, e.Index)
+	for _, element := range v.Shown() {
+		out = append(out, element.Index)
 	}
 
 	return out
 }
 
 // Lines returns the elements that agents see, one per line.
-func Lines(o domain.Observation) []string {
+func Lines(observation domain.Observation) []string {
 	var out []string
-	for _, e := range o.Elements {
-		if e.Shown() {
-			out = append(out, ElementLine(e))
+	for _, element := range observation.Elements {
+		if element.Shown() {
+			out = append(out, ElementLine(element))
 		}
 	}
 
@@ -53,7 +53,7 @@ func Lines(o domain.Observation) []string {
 }
 
 // ElementLine returns an element as agents see it: its ID or else its index, then role, text and state.
-func ElementLine(e domain.Element) string { return see(e).String() }
+func ElementLine(element domain.Element) string { return see(element).String() }
 
 // Seen is an element as a template for agents has it. It prints as its index, role, text and state, those that it has.
 type Seen struct {
@@ -63,23 +63,23 @@ type Seen struct {
 	State string // what it holds, checked, and so on
 }
 
-func see(e domain.Element) Seen {
-	s := Seen{Index: Line(e.ID, maxID), Role: Line(e.Role, maxElementText)}
-	s.Text = joined(Line(e.Text, maxElementText), Line(e.Desc, maxElementText))
-	if e.ID == "" {
-		s.Index = strconv.Itoa(e.Index)
+func see(element domain.Element) Seen {
+	seen := Seen{Index: Line(element.ID, maxID), Role: Line(element.Role, maxElementText)}
+	seen.Text = joined(Line(element.Text, maxElementText), Line(element.Desc, maxElementText))
+	if element.ID == "" {
+		seen.Index = strconv.Itoa(element.Index)
 	}
 	var state []string
-	if e.Editable {
-		if e.Value == "" {
+	if element.Editable {
+		if element.Value == "" {
 			state = append(state, "empty")
 		} else {
-			state = append(state, "holds "+Line(e.Value, maxElementText))
+			state = append(state, "holds "+Line(element.Value, maxElementText))
 		}
 	}
-	s.State = Line(strings.Join(append(state, e.State...), " "), 4*maxElementText)
+	seen.State = Line(strings.Join(append(state, element.State...), " "), 4*maxElementText)
 
-	return s
+	return seen
 }
 
 func (s Seen) String() string { return joined(s.Index+" "+s.Role, s.Text, s.State) }
@@ -95,14 +95,14 @@ func joined(parts ...string) string {
 
 // Line folds white space and cuts the text after limit characters, so text of a page or a model can neither add a line
 // nor imitate a section of a prompt.
-func Line(s string, limit int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= limit { // no text has more characters than bytes
-		return s
+func Line(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= limit { // no text has more characters than bytes
+		return text
 	}
-	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit]) + "…"
+	if r := []rune(text); len(r) > limit {
+		text = string(r[:limit]) + "…"
 	}
 
-	return s
+	return text
 }

@@ -9,13 +9,13 @@ import "github.com/collabui/collabui/domain"
 func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.Vote {
 	all := map[string]int{}
 	last := map[string]int{}
-	for _, c := range cells {
-		if c.Action == nil || (lastOnly && c.Round != rounds-1) {
+	for _, cell := range cells {
+		if cell.Action == nil || (lastOnly && cell.Round != rounds-1) {
 			continue
 		}
-		all[c.Canonical]++
-		if c.Round == rounds-1 {
-			last[c.Canonical]++
+		all[cell.Canonical]++
+		if cell.Round == rounds-1 {
+			last[cell.Canonical]++
 		}
 	}
 
@@ -43,10 +43,10 @@ func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.V
 func rule(best domain.Vote, all, last map[string]int) string {
 	tied := false
 	tiedLast := false
-	for k, n := range all {
-		if k != best.Canonical && n == best.Votes {
+	for key, n := range all {
+		if key != best.Canonical && n == best.Votes {
 			tied = true
-			tiedLast = tiedLast || last[k] == last[best.Canonical]
+			tiedLast = tiedLast || last[key] == last[best.Canonical]
 		}
 	}
 

@@ -9,28 +9,28 @@ import (
 
 // ActionInWords returns an action for people: with the role and the text of the element that it names, without an
 // index.
-func ActionInWords(a domain.Action, o domain.Observation) string {
-	words := []string{a.Type}
-	if e, ok := a.Named(o); ok {
-		words = append(words, e.Role)
-		if e.Text != "" {
-			words = append(words, fmt.Sprintf("%q", e.Text))
+func ActionInWords(action domain.Action, observation domain.Observation) string {
+	words := []string{action.Type}
+	if element, ok := action.Named(observation); ok {
+		words = append(words, element.Role)
+		if element.Text != "" {
+			words = append(words, fmt.Sprintf("%q", element.Text))
 		}
 	}
 
-	return strings.Join(append(words, a.Words()...), " ")
+	return strings.Join(append(words, action.Words()...), " ")
 }
 
 // CellInWords returns what a cell does, for people. It is empty if the agent was not asked.
-func CellInWords(c domain.Cell, o domain.Observation) string {
+func CellInWords(cell domain.Cell, observation domain.Observation) string {
 	switch {
-	case c.Prompt == "":
+	case cell.Prompt == "":
 		return ""
-	case c.Refused != "":
+	case cell.Refused != "":
 		return "(refused)"
-	case c.Action == nil:
+	case cell.Action == nil:
 		return "(no action)"
 	}
 
-	return ActionInWords(*c.Action, o)
+	return ActionInWords(*cell.Action, observation)
 }

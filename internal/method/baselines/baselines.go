@@ -87,24 +87,24 @@ type data struct {
 
 // Decide returns what the agent does in turn n, from 1, as a decision of one cell. It must be called once for every
 // turn, in order; an episode that is played again needs another Agent. A refused prompt is a refused fault.
-func (a *Agent) Decide(ctx context.Context, n int, v agents.View, seed uint64) (domain.Decision, error) {
+func (a *Agent) Decide(ctx context.Context, n int, view agents.View, seed uint64) (domain.Decision, error) {
 	c := call{agent: a, seed: seed}
-	images, err := a.look(ctx, v.Observation)
+	images, err := a.look(ctx, view.Observation)
 	if err != nil {
 		return domain.Decision{}, err
 	}
 	if a.summarises() && a.last != nil {
-		if err := c.summarise(ctx, n-1, v, images); err != nil {
+		if err := c.summarise(ctx, n-1, view, images); err != nil {
 			return domain.Decision{}, err
 		}
 	}
 
-	d := a.data(v, len(images) > 0)
+	d := a.data(view, len(images) > 0)
 	var cell domain.Cell
 	if a.Style == prompts.SeeAct {
-		cell, err = c.choose(ctx, d, v.Observation, images)
+		cell, err = c.choose(ctx, d, view.Observation, images)
 	} else {
-		cell, err = c.act(ctx, d, v.Observation, images)
+		cell, err = c.act(ctx, d, view.Observation, images)
 	}
 	if err != nil {
 		return domain.Decision{}, err
@@ -118,14 +118,14 @@ func (a *Agent) Decide(ctx context.Context, n int, v agents.View, seed uint64) (
 	if cell.Action != nil {
 		out.Executed = *cell.Action
 	}
-	a.last = &turn{view: v, images: images, text: cell.Text, action: out.Executed}
+	a.last = &turn{view: view, images: images, text: cell.Text, action: out.Executed}
 	a.expected = after(cell.Text, "Expectation:")
 
 	return out, nil
 }
 
 // look returns the screenshots that the agent sees now, none if its model reads none.
-func (a *Agent) look(ctx context.Context, o domain.Observation) ([][]byte, error) {
+func (a *Agent) look(ctx context.Context, observation domain.Observation) ([][]byte, error) {
 	if a.Screen == nil {
 		return nil, nil
 	}
@@ -136,7 +136,7 @@ func (a *Agent) look(ctx context.Context, o domain.Observation) ([][]byte, error
 	if !Marks(a.Style) {
 		return [][]byte{png}, nil
 	}
-	marked, err := Mark(png, o)
+	marked, err := Mark(png, observation)
 
 	return [][]byte{png, marked}, err
 }
@@ -146,12 +146,12 @@ func (a *Agent) summarises() bool {
 	return !a.Recorded && (a.Style == prompts.T3A || a.Style == prompts.M3A)
 }
 
-func (a *Agent) data(v agents.View, images bool) data {
+func (a *Agent) data(view agents.View, images bool) data {
 	d := data{
-		Forms: prompts.FormsOf(string(a.Family)), Goal: agents.Line(v.Goal, maxGoal), Screen: screen(v),
+		Forms: prompts.FormsOf(string(a.Family)), Goal: agents.Line(view.Goal, maxGoal), Screen: screen(view),
 		Images: images,
 	}
-	past := v.History
+	past := view.History
 	if a.summarises() {
 		past = a.past
 	}
@@ -166,10 +166,10 @@ func (a *Agent) data(v agents.View, images bool) data {
 }
 
 // screen returns the elements that the agent sees, one per line.
-func screen(v agents.View) []string {
+func screen(view agents.View) []string {
 	var out []string
-	for _, e := range v.Shown() {
-		out = append(out, agents.ElementLine(e))
+	for _, element := range view.Shown() {
+		out = append(out, agents.ElementLine(element))
 	}
 
 	return out
@@ -187,35 +187,35 @@ type call struct {
 func (c *call) ask(
 	ctx context.Context, system, user, about string, d data, images [][]byte,
 ) (chat.Response, string, error) {
-	a := c.agent
-	sys, err := a.Prompt.Render(system, d)
+	agent := c.agent
+	sys, err := agent.Prompt.Render(system, d)
 	if err != nil {
 		return chat.Response{}, "", err
 	}
-	said, err := a.Prompt.Render(user, d)
+	said, err := agent.Prompt.Render(user, d)
 	if err != nil {
 		return chat.Response{}, "", err
 	}
-	r, err := a.Model.Complete(ctx, chat.Request{
-		Model: a.Policy, System: sys, User: said, Images: images, Temperature: a.Temperature, TopP: a.TopP,
-		MaxTokens: a.MaxTokens, Seed: domain.Seed(c.seed, about), N: 1,
+	response, err := agent.Model.Complete(ctx, chat.Request{
+		Model: agent.Policy, System: sys, User: said, Images: images, Temperature: agent.Temperature, TopP: agent.TopP,
+		MaxTokens: agent.MaxTokens, Seed: domain.Seed(c.seed, about), N: 1,
 	})
-	c.usage = c.usage.Plus(r.Usage)
+	c.usage = c.usage.Plus(response.Usage)
 	c.calls++
 
-	return r, said, err
+	return response, said, err
 }
 
 // act asks for an action in its JSON form.
-func (c *call) act(ctx context.Context, d data, o domain.Observation, images [][]byte) (domain.Cell, error) {
-	r, prompt, err := c.ask(ctx, "system", "user", "act", d, images)
+func (c *call) act(ctx context.Context, d data, observation domain.Observation, images [][]byte) (domain.Cell, error) {
+	response, prompt, err := c.ask(ctx, "system", "user", "act", d, images)
 	if err != nil {
 		return domain.Cell{}, err
 	}
-	cell := c.agent.Answers.Cell(0, 0, r.Texts[0], prompt, o)
-	r.Read(cell.ParseError)
-	if len(r.Reasoning) > 0 {
-		cell.Thought = r.Reasoning[0]
+	cell := c.agent.Answers.Cell(0, 0, response.Texts[0], prompt, observation)
+	response.Read(cell.ParseError)
+	if len(response.Reasoning) > 0 {
+		cell.Thought = response.Reasoning[0]
 	}
 
 	return cell, nil
@@ -223,33 +223,33 @@ func (c *call) act(ctx context.Context, d data, o domain.Observation, images [][
 
 // summarise asks what the last step did, with the screens before and after it, and adds the answer to the history. A
 // model that refuses, or says nothing, leaves the line that the player writes by fixed rules.
-func (c *call) summarise(ctx context.Context, n int, v agents.View, images [][]byte) error {
-	a := c.agent
+func (c *call) summarise(ctx context.Context, n int, view agents.View, images [][]byte) error {
+	agent := c.agent
 	last := c.agent.last
 	line := agents.Summarise(n, last.action, last.view.Observation, "")
-	if len(v.History) > 0 {
-		line = v.History[len(v.History)-1]
+	if len(view.History) > 0 {
+		line = view.History[len(view.History)-1]
 	}
-	d := a.data(v, len(images) > 0)
+	d := agent.data(view, len(images) > 0)
 	d.Before, d.Said = screen(last.view), agents.Line(last.text, maxLine)
 	d.Invalid = after(line, " failed: ")
 	shown := images
-	if Marks(a.Style) {
+	if Marks(agent.Style) {
 		shown = [][]byte{last.images[1], images[1]}
 	}
-	r, _, err := c.ask(ctx, "summary-system", "summary", "summary", d, shown)
+	response, _, err := c.ask(ctx, "summary-system", "summary", "summary", d, shown)
 	if fault.KindOf(err) == fault.Refused {
-		a.past = append(a.past, line)
+		agent.past = append(agent.past, line)
 
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if said := agents.Line(r.Texts[0], maxLine); said != "" {
+	if said := agents.Line(response.Texts[0], maxLine); said != "" {
 		line += ". " + said
 	}
-	a.past = append(a.past, line)
+	agent.past = append(agent.past, line)
 
 	return nil
 }

@@ -20,19 +20,19 @@ import (
 
 // Mark returns a screenshot, as PNG, with a box around every shown element and its name in the top left corner: its
 // index, or its ID where it has one. It is a void fault if the screenshot cannot be read or is too large.
-func Mark(shot []byte, o domain.Observation) ([]byte, error) {
+func Mark(shot []byte, observation domain.Observation) ([]byte, error) {
 	src, err := envadapters.DecodePNG(shot)
 	if err != nil {
 		return nil, err
 	}
 	to := image.NewRGBA(src.Bounds())
 	draw.Draw(to, to.Bounds(), src, src.Bounds().Min, draw.Src)
-	for _, e := range (agents.View{Observation: o}).Shown() {
-		name := e.ID
+	for _, element := range (agents.View{Observation: observation}).Shown() {
+		name := element.ID
 		if name == "" {
-			name = strconv.Itoa(e.Index)
+			name = strconv.Itoa(element.Index)
 		}
-		box(to, scaled(e.Bounds, o, to.Bounds()), name)
+		box(to, scaled(element.Bounds, observation, to.Bounds()), name)
 	}
 	var out bytes.Buffer
 	if err := png.Encode(&out, to); err != nil {
@@ -43,17 +43,17 @@ func Mark(shot []byte, o domain.Observation) ([]byte, error) {
 }
 
 // scaled returns the bounds of an element in the pixels of a screenshot.
-func scaled(b domain.Rect, o domain.Observation, shot image.Rectangle) image.Rectangle {
+func scaled(rect domain.Rect, observation domain.Observation, shot image.Rectangle) image.Rectangle {
 	sx := 1.0
 	sy := 1.0
-	if o.Width > 0 && o.Height > 0 {
-		sx, sy = float64(shot.Dx())/float64(o.Width), float64(shot.Dy())/float64(o.Height)
+	if observation.Width > 0 && observation.Height > 0 {
+		sx, sy = float64(shot.Dx())/float64(observation.Width), float64(shot.Dy())/float64(observation.Height)
 	}
 	at := func(x, y int) image.Point {
 		return shot.Min.Add(image.Pt(int(float64(x)*sx), int(float64(y)*sy)))
 	}
 
-	return image.Rectangle{Min: at(b[0], b[1]), Max: at(b[0]+b[2], b[1]+b[3])}.Intersect(shot)
+	return image.Rectangle{Min: at(rect[0], rect[1]), Max: at(rect[0]+rect[2], rect[1]+rect[3])}.Intersect(shot)
 }
 
 var green = color.RGBA{G: 0xa0, A: 0xff}
@@ -70,8 +70,8 @@ func box(to draw.Image, r image.Rectangle, name string) {
 	face := basicfont.Face7x13
 	label := image.Rect(r.Min.X, r.Min.Y, r.Min.X+face.Advance*len(name)+2*wide, r.Min.Y+face.Height+wide)
 	fill(label, green)
-	d := font.Drawer{
+	drawer := font.Drawer{
 		Dst: to, Src: image.White, Face: face, Dot: fixed.P(r.Min.X+wide, r.Min.Y+face.Ascent+wide/2),
 	}
-	d.DrawString(name)
+	drawer.DrawString(name)
 }

@@ -15,27 +15,27 @@ import (
 // choose asks twice, in the manner of SeeAct (Zheng et al. 2024): for an analysis in words, and then for one of the
 // elements by its letter, with a verb and a value.
 func (c *call) choose(ctx context.Context, d data, o domain.Observation, images [][]byte) (domain.Cell, error) {
-	r, _, err := c.ask(ctx, "system", "user", "analysis", d, images)
+	response, _, err := c.ask(ctx, "system", "user", "analysis", d, images)
 	if err != nil {
 		return domain.Cell{}, err
 	}
-	analysis := r.Texts[0]
+	analysis := response.Texts[0]
 	d.Analysis = clip(analysis, maxAnalysis)
 	choices := lettered(o)
-	for i, e := range choices {
-		d.Choices = append(d.Choices, letter(i)+". "+described(e))
+	for i, element := range choices {
+		d.Choices = append(d.Choices, letter(i)+". "+described(element))
 	}
 	d.Choices = append(d.Choices, letter(len(choices))+". None of the other options")
 	for _, v := range verbs[c.agent.Family] {
 		d.Verbs = append(d.Verbs, v.help)
 	}
 
-	r, prompt, err := c.ask(ctx, "ground-system", "ground", "ground", d, images)
+	response, prompt, err := c.ask(ctx, "ground-system", "ground", "ground", d, images)
 	if err != nil {
 		return domain.Cell{}, err
 	}
-	cell := domain.Cell{Text: r.Texts[0], Prompt: prompt, Thought: analysis}
-	act, err := grounded(r.Texts[0], choices, c.agent.Family)
+	cell := domain.Cell{Text: response.Texts[0], Prompt: prompt, Thought: analysis}
+	act, err := grounded(response.Texts[0], choices, c.agent.Family)
 	if err != nil {
 		cell.ParseError = err.Error()
 
@@ -47,11 +47,11 @@ func (c *call) choose(ctx context.Context, d data, o domain.Observation, images 
 }
 
 // lettered returns the elements that can be chosen, from top to bottom and then from left to right.
-func lettered(o domain.Observation) []domain.Element {
+func lettered(observation domain.Observation) []domain.Element {
 	var out []domain.Element
-	for _, e := range (agents.View{Observation: o}).Shown() {
-		if e.ID != domain.NoID {
-			out = append(out, e)
+	for _, element := range (agents.View{Observation: observation}).Shown() {
+		if element.ID != domain.NoID {
+			out = append(out, element)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b domain.Element) int {
@@ -62,8 +62,8 @@ func lettered(o domain.Observation) []domain.Element {
 }
 
 // described returns an element without the name by which actions name it.
-func described(e domain.Element) string {
-	_, rest, _ := strings.Cut(agents.ElementLine(e), " ")
+func described(element domain.Element) string {
+	_, rest, _ := strings.Cut(agents.ElementLine(element), " ")
 
 	return rest
 }
@@ -87,19 +87,19 @@ type verb struct {
 	fill func(a *domain.Action, value string)
 }
 
-func text(a *domain.Action, value string)   { a.Text = value }
-func app(a *domain.Action, value string)    { a.AppName = value }
-func option(a *domain.Action, value string) { a.Option = value }
-func url(a *domain.Action, value string)    { a.URL = value }
-func answer(a *domain.Action, value string) { a.Answer = value }
+func text(action *domain.Action, value string)   { action.Text = value }
+func app(action *domain.Action, value string)    { action.AppName = value }
+func option(action *domain.Action, value string) { action.Option = value }
+func url(action *domain.Action, value string)    { action.URL = value }
+func answer(action *domain.Action, value string) { action.Answer = value }
 
 func mobile(kind string) domain.Action { return domain.Action{Type: kind} }
 func web(kind string) domain.Action    { return domain.Action{Family: domain.FamilyWeb, Type: kind} }
 
-func toward(a domain.Action, direction string) domain.Action {
-	a.Direction = direction
+func toward(action domain.Action, direction string) domain.Action {
+	action.Direction = direction
 
-	return a
+	return action
 }
 
 func status(goal string) domain.Action {
@@ -151,23 +151,23 @@ func grounded(said string, choices []domain.Element, family domain.Family) (doma
 	}
 
 	v := verbs[family][i]
-	a := v.act
+	action := v.act
 	if v.on {
-		e, err := chosen(line(said, "element"), choices)
+		element, err := chosen(line(said, "element"), choices)
 		if err != nil {
-			return a, err
+			return action, err
 		}
 		if family == domain.FamilyMobile {
-			a = a.At(e.Index)
+			action = action.At(element.Index)
 		} else {
-			a.Element = e.ID
+			action.Element = element.ID
 		}
 	}
 	if none := strings.EqualFold(value, "none"); v.fill != nil && !none {
-		v.fill(&a, value)
+		v.fill(&action, value)
 	}
 
-	return a, a.Validate()
+	return action, action.Validate()
 }
 
 // line returns what follows a name and a colon in the last line that begins so, or nothing. Names may be emphasised.
@@ -186,9 +186,9 @@ func line(said, name string) string {
 // chosen returns the element that a letter names.
 func chosen(said string, choices []domain.Element) (domain.Element, error) {
 	wanted, _, _ := strings.Cut(strings.Trim(strings.ToUpper(said), " .*()"), ".")
-	for i, e := range choices {
+	for i, element := range choices {
 		if letter(i) == strings.TrimSpace(wanted) {
-			return e, nil
+			return element, nil
 		}
 	}
 

@@ -25,19 +25,19 @@ type ModelAdversary struct {
 // their style reveals nothing. An answer that the model left out or got wrong is an empty text, which does not parse
 // and is counted as such. The call may be repeated.
 func (m ModelAdversary) Propose(
-	ctx context.Context, s domain.Step, cell domain.Cell, n int, seed uint64,
+	ctx context.Context, step domain.Step, cell domain.Cell, n int, seed uint64,
 ) ([]string, domain.Usage, error) {
 	sys, user, err := m.Prompt.Messages(struct {
 		prompts.Forms
 		view
 		Right string
 		N     int
-	}{Forms: m.Forms, view: viewOf(s), Right: agents.ShortenAnswer(cell.Action.JSON(), maxCell), N: n})
+	}{Forms: m.Forms, view: viewOf(step), Right: agents.ShortenAnswer(cell.Action.JSON(), maxCell), N: n})
 	if err != nil {
 		return nil, domain.Usage{}, err
 	}
 
-	r, err := m.Chat.Complete(ctx, chat.Request{
+	response, err := m.Chat.Complete(ctx, chat.Request{
 		System:      sys,
 		User:        user,
 		Schema:      answersSchema(n),
@@ -47,17 +47,17 @@ func (m ModelAdversary) Propose(
 		N:           1,
 	})
 	if err != nil {
-		return nil, r.Usage, err
+		return nil, response.Usage, err
 	}
 
-	out := parseAnswers(r.Texts[0], n)
+	out := parseAnswers(response.Texts[0], n)
 	wrong := ""
 	if strings.Join(out, "") == "" {
 		wrong = "no action of its list of answers can be read"
 	}
-	r.Read(wrong)
+	response.Read(wrong)
 
-	return out, r.Usage, nil
+	return out, response.Usage, nil
 }
 
 // answersSchema is the form of an adversary's answer. Actions differ in their fields; the parser checks them.
@@ -84,16 +84,16 @@ func parseAnswers(text string, n int) []string {
 		return out
 	}
 
-	for i, x := range answer.Answers[:min(n, len(answer.Answers))] {
+	for i, rawMessage := range answer.Answers[:min(n, len(answer.Answers))] {
 		var one struct {
 			Reason string          `json:"reason"`
 			Action json.RawMessage `json:"action"`
 		}
-		if json.Unmarshal(x, &one) != nil {
+		if json.Unmarshal(rawMessage, &one) != nil {
 			continue
 		}
-		if a, _, err := agents.ReadAction(one.Action); err == nil {
-			out[i] = "Reason: " + agents.Line(one.Reason, maxReason) + "\nAction: " + a.JSON()
+		if action, _, err := agents.ReadAction(one.Action); err == nil {
+			out[i] = "Reason: " + agents.Line(one.Reason, maxReason) + "\nAction: " + action.JSON()
 		}
 	}
 

@@ -50,12 +50,12 @@ type CriticFault struct {
 // Useless returns why the critic said nothing of use about the step: its model refused a request, or no proposal got a
 // score. It is empty if something is of use, or if there was nothing to grade.
 func (a Audit) Useless() string {
-	for _, f := range a.Faults {
-		if f.Kind == FaultRefused {
-			return f.Detail
+	for _, criticFault := range a.Faults {
+		if criticFault.Kind == FaultRefused {
+			return criticFault.Detail
 		}
 	}
-	if len(a.Faults) == 0 || slices.ContainsFunc(a.Grades, func(g Score) bool { return g.Given }) {
+	if len(a.Faults) == 0 || slices.ContainsFunc(a.Grades, func(score Score) bool { return score.Given }) {
 		return ""
 	}
 

@@ -14,8 +14,8 @@ import (
 // is 1. No weight is above limit times the mean of the others: a template with a single pair does not lead an update.
 func Balance(pairs []domain.Pair, limit float64) {
 	per := map[string]int{}
-	for _, p := range pairs {
-		per[p.Template]++
+	for _, pair := range pairs {
+		per[pair.Template]++
 	}
 	for i := range pairs {
 		share := float64(len(pairs)) / float64(len(per)*per[pairs[i].Template])
@@ -33,22 +33,22 @@ type typesOf struct{ chosen, rejected string }
 // prior of the types. Pairs within a type keep their weight.
 func BalanceTypes(pairs []domain.Pair) {
 	total := map[typesOf]float64{}
-	for _, p := range pairs {
-		total[types(p)] += p.Weight
+	for _, pair := range pairs {
+		total[types(pair)] += pair.Weight
 	}
 	for i := range pairs {
-		t := types(pairs[i])
-		there := total[t]
-		back := total[typesOf{t.rejected, t.chosen}]
-		if t.chosen != t.rejected && back < there {
+		of := types(pairs[i])
+		there := total[of]
+		back := total[typesOf{of.rejected, of.chosen}]
+		if of.chosen != of.rejected && back < there {
 			pairs[i].Weight *= back / there
 		}
 	}
 	normalise(pairs)
 }
 
-func types(p domain.Pair) typesOf {
-	return typesOf{actionType(p.ChosenCanonical), actionType(p.RejectedCanonical)}
+func types(pair domain.Pair) typesOf {
+	return typesOf{actionType(pair.ChosenCanonical), actionType(pair.RejectedCanonical)}
 }
 
 // actionType returns the type of an action in its canonical form.
@@ -61,8 +61,8 @@ func actionType(canonical string) string {
 // normalise scales the weights to a mean of 1. Weights that are all 0 become 1.
 func normalise(pairs []domain.Pair) {
 	sum := 0.0
-	for _, p := range pairs {
-		sum += p.Weight
+	for _, pair := range pairs {
+		sum += pair.Weight
 	}
 	for i := range pairs {
 		if sum == 0 {
@@ -80,14 +80,14 @@ func BalanceActions(pairs []domain.Pair) {
 	kinds := make([]string, len(pairs))
 	per := map[string]float64{}
 	total := 0.0
-	for i, p := range pairs {
-		if a, err := agents.ParseAnswer(p.Chosen); err == nil {
-			kinds[i] = a.Type
+	for i, pair := range pairs {
+		if action, err := agents.ParseAnswer(pair.Chosen); err == nil {
+			kinds[i] = action.Type
 		}
 		per[kinds[i]]++
 	}
-	for _, k := range slices.Sorted(maps.Keys(per)) { // a fixed order, because float addition is not associative
-		total += math.Sqrt(per[k])
+	for _, key := range slices.Sorted(maps.Keys(per)) { // a fixed order, because float addition is not associative
+		total += math.Sqrt(per[key])
 	}
 
 	for i, k := range kinds {

@@ -23,10 +23,10 @@ type Grade func(
 ) ([]domain.Label, error)
 
 // OracleGrade grades candidates by the environment's judge.
-func OracleGrade(_ context.Context, s domain.Step, _ []domain.Label, cands []domain.Cell) ([]domain.Label, error) {
-	s.Decision.Cells = cands
+func OracleGrade(_ context.Context, step domain.Step, _ []domain.Label, cands []domain.Cell) ([]domain.Label, error) {
+	step.Decision.Cells = cands
 
-	return Oracle(s).Labels, nil
+	return Oracle(step).Labels, nil
 }
 
 // candidate is a graded answer of the adversary.
@@ -43,30 +43,30 @@ func (m *maker) candidates(
 	ctx context.Context, steps []domain.Step, credits []domain.Credit,
 ) (map[cellAt][]candidate, error) {
 	out := map[cellAt][]candidate{}
-	for si, s := range steps {
+	for si, step := range steps {
 		labels := credits[si].Labels
 		m.countLabels(labels)
 		if m.rules.OutcomeOnly {
 			continue
 		}
 
-		cands, of, err := m.propose(ctx, s, labels)
+		cands, of, err := m.propose(ctx, step, labels)
 		if err != nil {
 			return nil, err
 		}
 		if len(cands) == 0 {
 			continue
 		}
-		graded, err := m.grade(ctx, s, labels, cands)
+		graded, err := m.grade(ctx, step, labels, cands)
 		if err != nil {
 			return nil, err
 		}
-		for k, c := range cands {
+		for k, cell := range cands {
 			if graded[k] != domain.Negative {
 				m.counts.NotNegative++
 			}
 			at := cellAt{step: si, cell: of[k]}
-			out[at] = append(out[at], candidate{cell: c, label: graded[k]})
+			out[at] = append(out[at], candidate{cell: cell, label: graded[k]})
 		}
 	}
 
@@ -74,8 +74,8 @@ func (m *maker) candidates(
 }
 
 func (m *maker) countLabels(labels []domain.Label) {
-	for _, l := range labels {
-		switch l {
+	for _, label := range labels {
+		switch label {
 		case domain.Positive:
 			m.counts.Positive++
 		case domain.Negative:
@@ -87,11 +87,11 @@ func (m *maker) countLabels(labels []domain.Label) {
 }
 
 // taken returns the canonical actions of a step that are not labelled 0: the adversary's answers must differ from them.
-func taken(s domain.Step, labels []domain.Label) map[string]bool {
+func taken(step domain.Step, labels []domain.Label) map[string]bool {
 	out := map[string]bool{}
-	for i, c := range s.Decision.Cells {
+	for i, cell := range step.Decision.Cells {
 		if labels[i] != domain.Negative {
-			out[c.Canonical] = true
+			out[cell.Canonical] = true
 		}
 	}
 
@@ -101,13 +101,13 @@ func taken(s domain.Step, labels []domain.Label) map[string]bool {
 // propose returns the adversary's answers that parse and differ from every action of the step that is not labelled 0,
 // and for each the index of the positive cell that it answers.
 func (m *maker) propose(
-	ctx context.Context, s domain.Step, labels []domain.Label,
+	ctx context.Context, step domain.Step, labels []domain.Label,
 ) (cands []domain.Cell, of []int, err error) {
-	taken := taken(s, labels)
-	for a := range numAgents(s.Decision) {
-		for _, i := range m.rules.positives(s, labels, a) {
-			cell := s.Decision.Cells[i]
-			proposals, err := m.adversary(ctx, s, cell, m.rules.Candidates)
+	taken := taken(step, labels)
+	for agent := range numAgents(step.Decision) {
+		for _, i := range m.rules.positives(step, labels, agent) {
+			cell := step.Decision.Cells[i]
+			proposals, err := m.adversary(ctx, step, cell, m.rules.Candidates)
 			if fault.KindOf(err) == fault.Refused {
 				m.counts.Refused++
 				continue
@@ -115,9 +115,9 @@ func (m *maker) propose(
 			if err != nil {
 				return nil, nil, err
 			}
-			for _, p := range proposals {
-				c := m.rules.Answers.Cell(cell.Agent, cell.Round, p.Text, cell.Prompt, s.Observation)
-				c.LogProb = p.LogProb
+			for _, proposal := range proposals {
+				c := m.rules.Answers.Cell(cell.Agent, cell.Round, proposal.Text, cell.Prompt, step.Observation)
+				c.LogProb = proposal.LogProb
 				switch {
 				case c.Action == nil:
 					m.counts.Unparsed++

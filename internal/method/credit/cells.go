@@ -25,16 +25,16 @@ const (
 
 // positives returns the indices of the positive cells of an agent at a step that serve as chosen answers, in the order
 // of rounds: one of every canonical action.
-func (r Rules) positives(s domain.Step, labels []domain.Label, agent int) []int {
+func (r Rules) positives(step domain.Step, labels []domain.Label, agent int) []int {
 	chosen := map[string]int{}
-	for i, c := range s.Decision.Cells {
-		if c.Agent != agent || labels[i] != domain.Positive {
+	for i, cell := range step.Decision.Cells {
+		if cell.Agent != agent || labels[i] != domain.Positive {
 			continue
 		}
-		if _, known := chosen[c.Canonical]; !r.serves(s, labels, i) || known && r.Cells != LatestCells {
+		if _, known := chosen[cell.Canonical]; !r.serves(step, labels, i) || known && r.Cells != LatestCells {
 			continue
 		}
-		chosen[c.Canonical] = i
+		chosen[cell.Canonical] = i
 	}
 
 	var out []int
@@ -47,14 +47,14 @@ func (r Rules) positives(s domain.Step, labels []domain.Label, agent int) []int 
 }
 
 // serves reports whether the rules take cell i, apart from its round.
-func (r Rules) serves(s domain.Step, labels []domain.Label, i int) bool {
+func (r Rules) serves(step domain.Step, labels []domain.Label, i int) bool {
 	switch r.Cells {
 	case UncertainCells:
 		return slices.Contains(labels, domain.Negative)
 	case ContradictedCells:
-		cell := s.Decision.Cells[i]
-		preds := r.Topology.Preds(s.Decision.Cells[i].Agent)
-		for k, c := range s.Decision.Cells {
+		cell := step.Decision.Cells[i]
+		preds := r.Topology.Preds(step.Decision.Cells[i].Agent)
+		for k, c := range step.Decision.Cells {
 			peer := c.Round == cell.Round && slices.Contains(preds, c.Agent)
 			own := c.Round == cell.Round-1 && c.Agent == cell.Agent
 			if labels[k] == domain.Negative && (peer || own) {

@@ -5,8 +5,8 @@ import "github.com/collabui/collabui/domain"
 // Confusion counts a critic's labels against the environment's judge: [truth][label], both in the order 1, 0, ∅.
 type Confusion [3][3]int
 
-func column(l domain.Label) int {
-	switch l {
+func column(label domain.Label) int {
+	switch label {
 	case domain.Positive:
 		return 0
 	case domain.Negative:
@@ -65,12 +65,12 @@ type Check struct {
 
 // NewCheck returns an empty check.
 func NewCheck() *Check {
-	c := &Check{ByAction: map[string]Confusion{}, Faults: map[string]int{}}
-	for i := range c.Bins {
-		c.Bins[i].Low = float64(i) / 10
+	check := &Check{ByAction: map[string]Confusion{}, Faults: map[string]int{}}
+	for i := range check.Bins {
+		check.Bins[i].Low = float64(i) / 10
 	}
 
-	return c
+	return check
 }
 
 // Add counts one graded episode. There are no audits if the critic is not a model.
@@ -79,12 +79,12 @@ func (c *Check) Add(steps []domain.Step, credits []domain.Credit, audits []Audit
 	if success {
 		outcome = 0
 	}
-	for i, s := range steps {
+	for i, step := range steps {
 		var grades []Score
 		if i < len(audits) {
 			grades = audits[i].Grades
 		}
-		if executed := c.step(s, credits[i].Labels, grades); executed != domain.Uncertain {
+		if executed := c.step(step, credits[i].Labels, grades); executed != domain.Uncertain {
 			c.Outcomes[outcome][column(executed)]++
 		}
 	}
@@ -122,13 +122,13 @@ func (c *Check) step(s domain.Step, labels []domain.Label, grades []Score) domai
 
 // AddAudits counts what audits say of the critic itself. Those of candidates have blinded cells.
 func (c *Check) AddAudits(audits []Audit) {
-	for _, a := range audits {
-		c.Blinded = c.Blinded + a.Blinded
-		c.Again = c.Again + a.Again
-		c.Repairs = c.Repairs + a.Repairs
-		c.Spread = max(c.Spread, a.Spread)
-		for _, f := range a.Faults {
-			c.Faults[f.Kind]++
+	for _, audit := range audits {
+		c.Blinded = c.Blinded + audit.Blinded
+		c.Again = c.Again + audit.Again
+		c.Repairs = c.Repairs + audit.Repairs
+		c.Spread = max(c.Spread, audit.Spread)
+		for _, criticFault := range audit.Faults {
+			c.Faults[criticFault.Kind]++
 		}
 	}
 }

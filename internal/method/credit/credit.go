@@ -13,52 +13,52 @@ import (
 // Oracle labels the cells of a step by the environment's judge: 1 if the canonical action is one of the right ones,
 // otherwise 0. Cells that were refused are ∅, and all cells if the judge knows no right action. Results based on it are
 // marked "oracle (privileged)".
-func Oracle(s domain.Step) domain.Credit {
-	c := domain.Credit{Step: s.Number, Labels: make([]domain.Label, len(s.Decision.Cells))}
+func Oracle(step domain.Step) domain.Credit {
+	credit := domain.Credit{Step: step.Number, Labels: make([]domain.Label, len(step.Decision.Cells))}
 	right := map[string]bool{}
-	for _, a := range s.Right {
-		right[a.Canonical(s.Observation)] = true
+	for _, action := range step.Right {
+		right[action.Canonical(step.Observation)] = true
 	}
-	for i, cell := range s.Decision.Cells {
+	for i, cell := range step.Decision.Cells {
 		switch {
 		case len(right) == 0, cell.Refused != "":
-			c.Labels[i] = domain.Uncertain
+			credit.Labels[i] = domain.Uncertain
 		case cell.Action != nil && right[cell.Canonical]:
-			c.Labels[i] = domain.Positive
+			credit.Labels[i] = domain.Positive
 		}
 	}
 
-	return c
+	return credit
 }
 
 // Outcome is the ablation "w/o credit re-assignment": a cell equal to the executed action is labelled 1 if the episode
 // succeeded and 0 if it failed; all other cells are ∅.
-func Outcome(s domain.Step, success bool) domain.Credit {
-	c := domain.Credit{Step: s.Number, Labels: make([]domain.Label, len(s.Decision.Cells))}
-	done := s.Decision.Executed.Canonical(s.Observation)
-	for i, cell := range s.Decision.Cells {
+func Outcome(step domain.Step, success bool) domain.Credit {
+	credit := domain.Credit{Step: step.Number, Labels: make([]domain.Label, len(step.Decision.Cells))}
+	done := step.Decision.Executed.Canonical(step.Observation)
+	for i, cell := range step.Decision.Cells {
 		switch {
 		case cell.Action == nil || cell.Canonical != done:
-			c.Labels[i] = domain.Uncertain
+			credit.Labels[i] = domain.Uncertain
 		case success:
-			c.Labels[i] = domain.Positive
+			credit.Labels[i] = domain.Positive
 		}
 	}
 
-	return c
+	return credit
 }
 
 // Advantage labels a cell equal to the executed action 1 if the step's advantage is above a threshold, and 0 if it is
 // below its negative; all other cells are ∅, and so is an action that made little difference.
-func Advantage(s domain.Step, advantage, threshold float64) domain.Credit {
-	c := Outcome(s, advantage > threshold)
+func Advantage(step domain.Step, advantage, threshold float64) domain.Credit {
+	credit := Outcome(step, advantage > threshold)
 	if math.Abs(advantage) <= threshold {
-		for i := range c.Labels {
-			c.Labels[i] = domain.Uncertain
+		for i := range credit.Labels {
+			credit.Labels[i] = domain.Uncertain
 		}
 	}
 
-	return c
+	return credit
 }
 
 // Flips makes a critic err, to measure how much of its quality the method needs: it flips labels of 1 and 0 with
@@ -72,16 +72,16 @@ type Flips struct {
 
 // Apply flips labels of cells that parse, in place.
 func (f Flips) Apply(step int, cells []domain.Cell, labels []domain.Label) {
-	for i, c := range cells {
-		if c.Action == nil || labels[i] == domain.Uncertain {
+	for i, cell := range cells {
+		if cell.Action == nil || labels[i] == domain.Uncertain {
 			continue
 		}
-		systematic := f.Type != "" && c.Action.Type == f.Type
-		if systematic || domain.Rand(f.Seed, "critic error", step, c.Canonical).Float64() < f.Share {
+		systematic := f.Type != "" && cell.Action.Type == f.Type
+		if systematic || domain.Rand(f.Seed, "critic error", step, cell.Canonical).Float64() < f.Share {
 			labels[i] = 1 - labels[i]
 		}
 	}
 }
 
 // numAgents returns the number of agents of a decision.
-func numAgents(d domain.Decision) int { return 1 + d.Cells[len(d.Cells)-1].Agent }
+func numAgents(decision domain.Decision) int { return 1 + decision.Cells[len(decision.Cells)-1].Agent }

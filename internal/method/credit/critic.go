@@ -25,10 +25,10 @@ type ModelCritic struct {
 // words of the first one, and all have its score. A cell that does not parse proposes nothing: it is 0, and the model
 // is not asked about it. If an answer lacks cells or is not JSON, the model is asked once more; what is missing then
 // is ∅, never invented. Label returns the endpoint's errors; the call may be repeated.
-func (c ModelCritic) Label(ctx context.Context, s domain.Step, seed uint64) (domain.Credit, Audit, error) {
-	cells := s.Decision.Cells
-	a := Audit{
-		Step:    s.Number,
+func (c ModelCritic) Label(ctx context.Context, step domain.Step, seed uint64) (domain.Credit, Audit, error) {
+	cells := step.Decision.Cells
+	audit := Audit{
+		Step:    step.Number,
 		Grades:  make([]Score, len(cells)),
 		Means:   map[string]float64{},
 		Prompt:  c.Prompt.Digest,
@@ -37,19 +37,19 @@ func (c ModelCritic) Label(ctx context.Context, s domain.Step, seed uint64) (dom
 
 	var groups [][]int         // indices of the cells of each call
 	same := map[string][]int{} // indices of the cells that have the score of the first one
-	for i, x := range cells {
-		a.Grades[i] = Score{Agent: x.Agent, Round: x.Round}
-		if x.Action == nil {
+	for i, cell := range cells {
+		audit.Grades[i] = Score{Agent: cell.Agent, Round: cell.Round}
+		if cell.Action == nil {
 			continue
 		}
 		g := 0
 		if c.ByRound {
-			g = x.Round
+			g = cell.Round
 		}
 		for len(groups) <= g {
 			groups = append(groups, nil)
 		}
-		proposal := fmt.Sprint(g, " ", x.Canonical)
+		proposal := fmt.Sprint(g, " ", cell.Canonical)
 		if len(same[proposal]) == 0 {
 			groups[g] = append(groups[g], i)
 		}
@@ -60,52 +60,52 @@ func (c ModelCritic) Label(ctx context.Context, s domain.Step, seed uint64) (dom
 		if len(group) == 0 {
 			continue
 		}
-		if err := c.grade(ctx, s, group, domain.Seed(seed, "critic", g), &a); err != nil {
-			return domain.Credit{}, a, err
+		if err := c.grade(ctx, step, group, domain.Seed(seed, "critic", g), &audit); err != nil {
+			return domain.Credit{}, audit, err
 		}
 	}
 
 	for _, equal := range same {
 		for _, i := range equal[1:] {
-			agent := a.Grades[i].Agent
-			round := a.Grades[i].Round
-			a.Grades[i] = a.Grades[equal[0]]
-			a.Grades[i].Agent = agent
-			a.Grades[i].Round = round
+			agent := audit.Grades[i].Agent
+			round := audit.Grades[i].Round
+			audit.Grades[i] = audit.Grades[equal[0]]
+			audit.Grades[i].Agent = agent
+			audit.Grades[i].Round = round
 		}
 	}
 
-	return c.labels(s, &a), a, nil
+	return c.labels(step, &audit), audit, nil
 }
 
 // labels averages scores by canonical action, so equal actions have equal labels.
-func (c ModelCritic) labels(s domain.Step, a *Audit) domain.Credit {
+func (c ModelCritic) labels(step domain.Step, audit *Audit) domain.Credit {
 	type span struct{ sum, n, low, high float64 }
 	by := map[string]*span{}
-	for i, x := range s.Decision.Cells {
-		g := a.Grades[i]
-		if x.Action == nil || !g.Given {
+	for i, cell := range step.Decision.Cells {
+		g := audit.Grades[i]
+		if cell.Action == nil || !g.Given {
 			continue
 		}
-		p := by[x.Canonical]
+		p := by[cell.Canonical]
 		if p == nil {
 			p = &span{low: g.Value, high: g.Value}
-			by[x.Canonical] = p
+			by[cell.Canonical] = p
 		}
 		p.sum, p.n, p.low, p.high = p.sum+g.Value, p.n+1, math.Min(p.low, g.Value), math.Max(p.high, g.Value)
 	}
-	for k, p := range by {
-		a.Means[k], a.Spread = p.sum/p.n, math.Max(a.Spread, p.high-p.low)
+	for key, p := range by {
+		audit.Means[key], audit.Spread = p.sum/p.n, math.Max(audit.Spread, p.high-p.low)
 	}
 
-	out := domain.Credit{Step: s.Number, Labels: make([]domain.Label, len(s.Decision.Cells))}
-	for i, x := range s.Decision.Cells {
-		mean, ok := a.Means[x.Canonical]
+	out := domain.Credit{Step: step.Number, Labels: make([]domain.Label, len(step.Decision.Cells))}
+	for i, x := range step.Decision.Cells {
+		mean, ok := audit.Means[x.Canonical]
 		switch {
 		case x.Refused != "":
 			out.Labels[i] = domain.Uncertain
 		case x.Action == nil: // Nothing is proposed: 0.
-		case !a.Grades[i].Given || !ok:
+		case !audit.Grades[i].Given || !ok:
 			out.Labels[i] = domain.Uncertain
 		default:
 			out.Labels[i] = c.label(mean)
@@ -138,10 +138,10 @@ func (c ModelCritic) label(score float64) domain.Label {
 // Candidates labels an adversary's candidates of one step in one call. They are shuffled among the step's cells that
 // are labelled 1, which the model cannot tell from them.
 func (c ModelCritic) Candidates(
-	ctx context.Context, s domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
+	ctx context.Context, step domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
 ) ([]domain.Label, Audit, error) {
-	all, order := blinded(s, labels, cands, seed)
-	blind := s
+	all, order := blinded(step, labels, cands, seed)
+	blind := step
 	blind.Decision.Cells = make([]domain.Cell, len(all))
 	for at, i := range order {
 		blind.Decision.Cells[at] = all[i]
@@ -149,9 +149,9 @@ func (c ModelCritic) Candidates(
 		blind.Decision.Cells[at].Round = 0
 	}
 	c.ByRound = false
-	credit, a, err := c.Label(ctx, blind, domain.Seed(seed, "candidates"))
+	credit, audit, err := c.Label(ctx, blind, domain.Seed(seed, "candidates"))
 	if err != nil {
-		return nil, a, err
+		return nil, audit, err
 	}
 
 	out := make([]domain.Label, len(cands))
@@ -161,13 +161,13 @@ func (c ModelCritic) Candidates(
 
 			continue
 		}
-		a.Blinded++
+		audit.Blinded++
 		if credit.Labels[at] == domain.Positive {
-			a.Again++
+			audit.Again++
 		}
 	}
 
-	return out, a, nil
+	return out, audit, nil
 }
 
 // CandidatesSeed returns the seed with which the candidates of a step are graded, of the seed of the slot.
@@ -176,14 +176,14 @@ func CandidatesSeed(slot uint64, step int) uint64 { return domain.Seed(slot, "ca
 // blinded returns the candidates followed by the step's cells that are labelled 1, one of each action, and the order in
 // which the critic sees them.
 func blinded(
-	s domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
+	step domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
 ) (all []domain.Cell, order []int) {
 	all = slices.Clone(cands)
 	known := map[string]bool{}
-	for i, x := range s.Decision.Cells {
-		if labels[i] == domain.Positive && !known[x.Canonical] {
-			known[x.Canonical] = true
-			all = append(all, x)
+	for i, cell := range step.Decision.Cells {
+		if labels[i] == domain.Positive && !known[cell.Canonical] {
+			known[cell.Canonical] = true
+			all = append(all, cell)
 		}
 	}
 

@@ -30,9 +30,9 @@ type view struct {
 	History, Screen []string
 }
 
-func viewOf(s domain.Step) view {
-	v := view{Goal: agents.Line(s.Goal, maxGoal), Screen: agents.Lines(s.Observation)}
-	for _, h := range s.History {
+func viewOf(step domain.Step) view {
+	v := view{Goal: agents.Line(step.Goal, maxGoal), Screen: agents.Lines(step.Observation)}
+	for _, h := range step.History {
 		v.History = append(v.History, agents.Line(h, maxLine))
 	}
 
@@ -48,28 +48,28 @@ type question struct {
 
 type questionCell struct{ ID, Text string }
 
-func cellID(c domain.Cell) string { return fmt.Sprintf("%d.%d", c.Agent, c.Round) }
+func cellID(cell domain.Cell) string { return fmt.Sprintf("%d.%d", cell.Agent, cell.Round) }
 
 // grade asks for scores of the cells with the given indices, and once more for those that the answer lacks.
-func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed uint64, a *Audit) error {
-	data := question{Forms: c.Forms, view: viewOf(s)}
+func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, seed uint64, audit *Audit) error {
+	data := question{Forms: c.Forms, view: viewOf(step)}
 	want := map[string]int{} // cells without a score
 	var ids []string
 	for _, i := range cells {
-		x := s.Decision.Cells[i]
-		data.Cells = append(data.Cells, questionCell{ID: cellID(x), Text: agents.ShortenAnswer(x.Text, maxCell)})
-		ids = append(ids, cellID(x))
-		want[cellID(x)] = i
+		cell := step.Decision.Cells[i]
+		data.Cells = append(data.Cells, questionCell{ID: cellID(cell), Text: agents.ShortenAnswer(cell.Text, maxCell)})
+		ids = append(ids, cellID(cell))
+		want[cellID(cell)] = i
 	}
 	sys, user, err := c.Prompt.Messages(data)
 	if err != nil {
 		return err
 	}
 
-	q := chat.Request{System: sys, User: user, Schema: gradesSchema(ids), TopP: 1, Seed: seed, N: 1}
-	r, wrong, err := c.ask(ctx, q, want, a)
+	request := chat.Request{System: sys, User: user, Schema: gradesSchema(ids), TopP: 1, Seed: seed, N: 1}
+	response, wrong, err := c.ask(ctx, request, want, audit)
 	if fault.KindOf(err) == fault.Refused {
-		a.Faults = append(a.Faults, refused(err))
+		audit.Faults = append(audit.Faults, refused(err))
 
 		return nil
 	}
@@ -77,12 +77,12 @@ func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed
 		return err
 	}
 	if len(want) == 0 {
-		r.Read("")
+		response.Read("")
 
 		return nil
 	}
 
-	a.Repairs++
+	audit.Repairs++
 	missing := missingOf(want)
 	again, err := c.Prompt.Render("repair", struct {
 		Wrong   string
@@ -91,11 +91,11 @@ func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed
 	if err != nil {
 		return err
 	}
-	q.More = []chat.Turn{{Assistant: true, Text: agents.Line(r.Texts[0], 4*maxCell)}, {Text: again}}
-	q.Seed, q.Schema = domain.Seed(seed, "repair"), gradesSchema(missing)
-	r, wrong, err = c.ask(ctx, q, want, a)
+	request.More = []chat.Turn{{Assistant: true, Text: agents.Line(response.Texts[0], 4*maxCell)}, {Text: again}}
+	request.Seed, request.Schema = domain.Seed(seed, "repair"), gradesSchema(missing)
+	response, wrong, err = c.ask(ctx, request, want, audit)
 	if fault.KindOf(err) == fault.Refused {
-		a.Faults = append(a.Faults, refused(err))
+		audit.Faults = append(audit.Faults, refused(err))
 
 		return nil
 	}
@@ -103,12 +103,12 @@ func (c ModelCritic) grade(ctx context.Context, s domain.Step, cells []int, seed
 		return err
 	}
 	if len(want) > 0 {
-		a.Faults = append(a.Faults, wrong)
+		audit.Faults = append(audit.Faults, wrong)
 	}
 	if len(want) < len(cells) {
 		wrong.Detail = ""
 	}
-	r.Read(wrong.Detail)
+	response.Read(wrong.Detail)
 
 	return nil
 }
@@ -121,19 +121,19 @@ func refused(err error) CriticFault {
 // ask makes one call and takes the scores of its answer. It returns the answer, and what is wrong with it if cells are
 // still without a score.
 func (c ModelCritic) ask(
-	ctx context.Context, q chat.Request, want map[string]int, a *Audit,
-) (r chat.Response, missing CriticFault, err error) {
-	r, err = c.Chat.Complete(ctx, q)
+	ctx context.Context, request chat.Request, want map[string]int, audit *Audit,
+) (response chat.Response, missing CriticFault, err error) {
+	response, err = c.Chat.Complete(ctx, request)
 	if err != nil {
-		return r, missing, err
+		return response, missing, err
 	}
-	a.Usage = a.Usage.Plus(r.Usage)
-	if wrong := take(r.Texts[0], want, a.Grades); wrong != "" {
-		return r, CriticFault{Kind: FaultShape, Detail: wrong}, nil
+	audit.Usage = audit.Usage.Plus(response.Usage)
+	if wrong := take(response.Texts[0], want, audit.Grades); wrong != "" {
+		return response, CriticFault{Kind: FaultShape, Detail: wrong}, nil
 	}
 	detail := "no usable score for " + strings.Join(missingOf(want), ", ")
 
-	return r, CriticFault{Kind: FaultMissing, Detail: detail}, nil
+	return response, CriticFault{Kind: FaultMissing, Detail: detail}, nil
 }
 
 // missingOf lists cells in the order of the decision.
@@ -207,9 +207,9 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 // unquote returns the text of a JSON string, and other JSON unchanged: models write numbers as strings and strings as
 // numbers.
 func unquote(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return strings.TrimSpace(s)
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return strings.TrimSpace(text)
 	}
 
 	return strings.TrimSpace(string(raw))

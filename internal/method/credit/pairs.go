@@ -43,10 +43,10 @@ type PairCounts struct {
 // Pairs makes the preference pairs of one episode, ordered by agent and step, and within a step by chosen answer with
 // the hardest rejected answers first. The adversary is asked once for each agent, step and positive action.
 func Pairs(
-	ctx context.Context, r Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
+	ctx context.Context, rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
 	adv Adversary, grade Grade,
 ) ([]domain.Pair, PairCounts, error) {
-	m := maker{rules: r, adversary: adv, grade: grade, counts: PairCounts{Pairs: map[domain.Source]int{}}}
+	m := maker{rules: rules, adversary: adv, grade: grade, counts: PairCounts{Pairs: map[domain.Source]int{}}}
 	if len(steps) == 0 {
 		return nil, m.counts, nil
 	}
@@ -86,18 +86,18 @@ type answers struct{ chosen, rejected string }
 
 // ofStep returns the pairs of an agent at a step, whose index is at. A pair that the step has already is left out.
 func (m *maker) ofStep(
-	s domain.Step, labels []domain.Label, agent, at int, cands map[cellAt][]candidate,
+	step domain.Step, labels []domain.Label, agent, at int, cands map[cellAt][]candidate,
 ) []domain.Pair {
 	var all []domain.Pair
-	for _, i := range m.rules.positives(s, labels, agent) {
-		made := m.rules.pairs(s, labels, i, cands[cellAt{step: at, cell: i}])
+	for _, i := range m.rules.positives(step, labels, agent) {
+		made := m.rules.pairs(step, labels, i, cands[cellAt{step: at, cell: i}])
 		if len(made) == 0 {
 			m.counts.NoPair++
 		}
 		all = append(all, made...)
 	}
-	if p, ok := m.rules.correction(s, labels, agent); ok {
-		all = append(all, p)
+	if pair, ok := m.rules.correction(step, labels, agent); ok {
+		all = append(all, pair)
 	}
 
 	var kept []domain.Pair

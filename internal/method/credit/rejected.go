@@ -12,10 +12,10 @@ import (
 // candidates labelled 0, the agent's own cells of other rounds labelled 0, and those of peers that the agent could
 // have chosen; among equals the one that the policy finds most probable comes first: the hardest. No canonical action
 // is rejected twice.
-func (r Rules) pairs(s domain.Step, labels []domain.Label, i int, cands []candidate) []domain.Pair {
-	cell := s.Decision.Cells[i]
+func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []candidate) []domain.Pair {
+	cell := step.Decision.Cells[i]
 	if r.OutcomeOnly {
-		return r.otherwise(s, cell)
+		return r.otherwise(step, cell)
 	}
 
 	proposed := func(yield func(domain.Cell) bool) {
@@ -25,9 +25,9 @@ func (r Rules) pairs(s domain.Step, labels []domain.Label, i int, cands []candid
 			}
 		}
 	}
-	own := negatives(s, labels, func(c domain.Cell) bool { return c.Agent == cell.Agent && c.Round != cell.Round })
-	peers := negatives(s, labels, func(c domain.Cell) bool {
-		return c.Agent != cell.Agent && legal(*c.Action, s, cell)
+	own := negatives(step, labels, func(c domain.Cell) bool { return c.Agent == cell.Agent && c.Round != cell.Round })
+	peers := negatives(step, labels, func(c domain.Cell) bool {
+		return c.Agent != cell.Agent && legal(*c.Action, step, cell)
 	})
 
 	var out []domain.Pair
@@ -43,7 +43,7 @@ func (r Rules) pairs(s domain.Step, labels []domain.Label, i int, cands []candid
 		for _, c := range from.cells {
 			if len(out) < r.Negatives && !known[c.Canonical] {
 				known[c.Canonical] = true
-				out = append(out, newPair(s, cell, cell, c, from.source))
+				out = append(out, newPair(step, cell, cell, c, from.source))
 			}
 		}
 	}
@@ -53,14 +53,14 @@ func (r Rules) pairs(s domain.Step, labels []domain.Label, i int, cands []candid
 
 // otherwise pairs a cell with the first one that parses and differs: the ablation without a critic knows no better. If
 // there is none, as where one agent decides alone, the cell may serve without it.
-func (r Rules) otherwise(s domain.Step, cell domain.Cell) []domain.Pair {
-	for _, c := range s.Decision.Cells {
+func (r Rules) otherwise(step domain.Step, cell domain.Cell) []domain.Pair {
+	for _, c := range step.Decision.Cells {
 		if c.Action != nil && c.Canonical != cell.Canonical {
-			return []domain.Pair{newPair(s, cell, cell, c, domain.SourceOther)}
+			return []domain.Pair{newPair(step, cell, cell, c, domain.SourceOther)}
 		}
 	}
 	if r.ChosenOnly {
-		return []domain.Pair{newPair(s, cell, cell, domain.Cell{}, domain.SourceNone)}
+		return []domain.Pair{newPair(step, cell, cell, domain.Cell{}, domain.SourceNone)}
 	}
 
 	return nil
@@ -68,35 +68,35 @@ func (r Rules) otherwise(s domain.Step, cell domain.Cell) []domain.Pair {
 
 // hardest sorts cells by falling log-probability. Cells whose log-probability is unknown come last, in their order.
 func hardest(cells []domain.Cell) []domain.Cell {
-	slices.SortStableFunc(cells, func(a, b domain.Cell) int {
-		return cmp.Compare(rank(b), rank(a))
+	slices.SortStableFunc(cells, func(cell, b domain.Cell) int {
+		return cmp.Compare(rank(b), rank(cell))
 	})
 
 	return cells
 }
 
-func rank(c domain.Cell) float64 {
-	if c.LogProb == 0 {
+func rank(cell domain.Cell) float64 {
+	if cell.LogProb == 0 {
 		return math.Inf(-1)
 	}
 
-	return c.LogProb
+	return cell.LogProb
 }
 
 // correction pairs a peer's right action with the agent's own wrong one, on the prompt of the agent's latest wrong
 // cell.
-func (r Rules) correction(s domain.Step, labels []domain.Label, agent int) (domain.Pair, bool) {
+func (r Rules) correction(step domain.Step, labels []domain.Label, agent int) (domain.Pair, bool) {
 	if !r.Correction {
 		return domain.Pair{}, false
 	}
-	mistakes := negatives(s, labels, func(c domain.Cell) bool { return c.Agent == agent })
+	mistakes := negatives(step, labels, func(cell domain.Cell) bool { return cell.Agent == agent })
 	if len(mistakes) == 0 {
 		return domain.Pair{}, false
 	}
 	wrong := mistakes[0]
-	for i, c := range s.Decision.Cells {
-		if labels[i] == domain.Positive && c.Agent != agent && legal(*c.Action, s, wrong) {
-			return newPair(s, wrong, c, wrong, domain.SourceCorrection), true
+	for i, c := range step.Decision.Cells {
+		if labels[i] == domain.Positive && c.Agent != agent && legal(*c.Action, step, wrong) {
+			return newPair(step, wrong, c, wrong, domain.SourceCorrection), true
 		}
 	}
 
@@ -104,10 +104,10 @@ func (r Rules) correction(s domain.Step, labels []domain.Label, agent int) (doma
 }
 
 // newPair returns a pair on the prompt of the cell at.
-func newPair(s domain.Step, at, chosen, rejected domain.Cell, source domain.Source) domain.Pair {
+func newPair(step domain.Step, at, chosen, rejected domain.Cell, source domain.Source) domain.Pair {
 	return domain.Pair{
 		Agent:             at.Agent,
-		Step:              s.Number,
+		Step:              step.Number,
 		Round:             at.Round,
 		Prompt:            at.Prompt,
 		Chosen:            chosen.Text,
@@ -119,11 +119,11 @@ func newPair(s domain.Step, at, chosen, rejected domain.Cell, source domain.Sour
 }
 
 // negatives returns the cells that parse, are labelled 0 and fit, the last ones first.
-func negatives(s domain.Step, labels []domain.Label, fits func(domain.Cell) bool) []domain.Cell {
+func negatives(step domain.Step, labels []domain.Label, fits func(domain.Cell) bool) []domain.Cell {
 	var out []domain.Cell
-	for i, c := range slices.Backward(s.Decision.Cells) {
-		if labels[i] == domain.Negative && c.Action != nil && fits(c) {
-			out = append(out, c)
+	for i, cell := range slices.Backward(step.Decision.Cells) {
+		if labels[i] == domain.Negative && cell.Action != nil && fits(cell) {
+			out = append(out, cell)
 		}
 	}
 
@@ -133,16 +133,16 @@ func negatives(s domain.Step, labels []domain.Label, fits func(domain.Cell) bool
 // legal reports whether an action is legal in a cell's prompt: the prompt shows the element that it points at by its
 // index or its ID, or a peer named it there. An agent may see less than the screen shows. Records of older versions do
 // not say what an agent saw; it then counts as all that the screen shows.
-func legal(a domain.Action, s domain.Step, x domain.Cell) bool {
-	if a.Index == nil && a.Element == "" {
+func legal(action domain.Action, step domain.Step, x domain.Cell) bool {
+	if action.Index == nil && action.Element == "" {
 		return true
 	}
-	e, ok := a.Named(s.Observation)
+	e, ok := action.Named(step.Observation)
 	if !ok || slices.Contains(x.Told, e.Index) {
 		return ok
 	}
-	if x.Agent < len(s.Decision.Seen) {
-		return slices.Contains(s.Decision.Seen[x.Agent], e.Index) && !slices.Contains(x.LeftOut.Elements, e.Index)
+	if x.Agent < len(step.Decision.Seen) {
+		return slices.Contains(step.Decision.Seen[x.Agent], e.Index) && !slices.Contains(x.LeftOut.Elements, e.Index)
 	}
 
 	return e.Shown()

@@ -52,14 +52,14 @@ func (r *Review) Call(agent, round int, texts []string) []Proposed {
 	out := make([]Proposed, len(texts))
 	for i, text := range texts {
 		out[i].Text = text
-		c := r.Answers.Cell(agent, round, text, "", r.Step.Observation)
+		cell := r.Answers.Cell(agent, round, text, "", r.Step.Observation)
 		switch {
-		case c.Action == nil:
+		case cell.Action == nil:
 			out[i].Fate = FateUnparsed
-		case taken[c.Canonical]:
+		case taken[cell.Canonical]:
 			out[i].Fate = FateEqual
 		default:
-			r.cands = append(r.cands, c)
+			r.cands = append(r.cands, cell)
 		}
 	}
 
@@ -82,8 +82,8 @@ func (r *Review) Graded(calls [][]Proposed) (again map[string]Score) {
 			}
 			call[i].Fate, call[i].Grade = r.fate(r.cands[k], labels[k]), r.grades[k]
 			k++
-			if call[i].Fate == FatePaired && slices.ContainsFunc(call[:i], func(p Proposed) bool {
-				return p.Fate == FatePaired && p.Text == call[i].Text
+			if call[i].Fate == FatePaired && slices.ContainsFunc(call[:i], func(proposed Proposed) bool {
+				return proposed.Fate == FatePaired && proposed.Text == call[i].Text
 			}) {
 				call[i].Fate = FateDuplicate
 			}
@@ -102,12 +102,12 @@ func (r *Review) unblind() {
 	}
 	r.again = map[string]Score{}
 	for at, i := range order {
-		g := r.Audit.Grades[at]
-		g.Agent, g.Round = all[i].Agent, all[i].Round
+		score := r.Audit.Grades[at]
+		score.Agent, score.Round = all[i].Agent, all[i].Round
 		if i < len(r.cands) {
-			r.grades[i] = &g
+			r.grades[i] = &score
 		} else {
-			r.again[all[i].Canonical] = g
+			r.again[all[i].Canonical] = score
 		}
 	}
 }
@@ -115,17 +115,17 @@ func (r *Review) unblind() {
 // labels labels the candidates as they were labelled.
 func (r *Review) labels() []domain.Label {
 	if r.Audit == nil {
-		s := r.Step
-		s.Decision.Cells = r.cands
-		labels := Oracle(s).Labels
-		r.Flips.Apply(s.Number, r.cands, labels)
+		step := r.Step
+		step.Decision.Cells = r.cands
+		labels := Oracle(step).Labels
+		r.Flips.Apply(step.Number, r.cands, labels)
 
 		return labels
 	}
 	out := make([]domain.Label, len(r.cands))
-	for i, c := range r.cands {
+	for i, cell := range r.cands {
 		out[i] = domain.Uncertain
-		if mean, ok := r.Audit.Means[c.Canonical]; ok {
+		if mean, ok := r.Audit.Means[cell.Canonical]; ok {
 			out[i] = ModelCritic{Robust: r.Robust}.label(mean)
 		}
 	}
@@ -134,22 +134,22 @@ func (r *Review) labels() []domain.Label {
 }
 
 // fate says what became of a usable candidate with a label.
-func (r *Review) fate(c domain.Cell, label domain.Label) Fate {
-	about := func(x domain.Cell) bool { return x.Agent == c.Agent && x.Round == c.Round }
+func (r *Review) fate(cell domain.Cell, label domain.Label) Fate {
+	about := func(x domain.Cell) bool { return x.Agent == cell.Agent && x.Round == cell.Round }
 	right := "" // the action of the cell that the call was about
 	if i := slices.IndexFunc(r.Step.Decision.Cells, about); i >= 0 {
 		right = r.Step.Decision.Cells[i].Canonical
 	}
-	same := func(p domain.Pair) bool {
-		return p.Agent == c.Agent && p.ChosenCanonical == right && p.RejectedCanonical == c.Canonical
+	same := func(pair domain.Pair) bool {
+		return pair.Agent == cell.Agent && pair.ChosenCanonical == right && pair.RejectedCanonical == cell.Canonical
 	}
 	scored := false // by the critic
 	if r.Audit != nil {
-		_, scored = r.Audit.Means[c.Canonical]
+		_, scored = r.Audit.Means[cell.Canonical]
 	}
 	switch {
 	case slices.ContainsFunc(r.Pairs, func(p domain.Pair) bool {
-		return same(p) && p.Round == c.Round && p.Source == domain.SourceAdversary && p.Rejected == c.Text
+		return same(p) && p.Round == cell.Round && p.Source == domain.SourceAdversary && p.Rejected == cell.Text
 	}):
 		return FatePaired
 	case r.Audit != nil && !scored:

@@ -18,20 +18,20 @@ const minSpread = 1e-4
 // deviation is that of a sample, as in TRL. A cell labelled ∅ has 0, and so have all if their labels are equal.
 func Advantages(labels []domain.Label) []float64 {
 	out := make([]float64, len(labels))
-	n := 0.0
+	count := 0.0
 	positive := 0.0
-	for _, l := range labels {
-		if l != domain.Uncertain {
-			n++
-			positive = positive + float64(l)
+	for _, label := range labels {
+		if label != domain.Uncertain {
+			count++
+			positive = positive + float64(label)
 		}
 	}
-	if positive == 0 || positive == n {
+	if positive == 0 || positive == count {
 		return out
 	}
 
-	mean := positive / n
-	spread := math.Sqrt(n * mean * (1 - mean) / (n - 1)) // labels are 0 or 1
+	mean := positive / count
+	spread := math.Sqrt(count * mean * (1 - mean) / (count - 1)) // labels are 0 or 1
 	for i, l := range labels {
 		if l != domain.Uncertain {
 			out[i] = (float64(l) - mean) / (spread + minSpread)
@@ -44,15 +44,15 @@ func Advantages(labels []domain.Label) []float64 {
 // Samples makes the samples of one episode for GRPO, ordered by agent, step and round: a cell with an advantage is one,
 // on its own prompt. Equal answers stay apart, because the policy gave each of them. Nothing is asked.
 func Samples(
-	r Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
+	rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
 ) ([]domain.Pair, PairCounts) {
-	m := maker{rules: r, counts: PairCounts{Pairs: map[domain.Source]int{}}}
+	m := maker{rules: rules, counts: PairCounts{Pairs: map[domain.Source]int{}}}
 	if len(steps) == 0 {
 		return nil, m.counts
 	}
 
 	own := make([][]domain.Pair, numAgents(steps[0].Decision))
-	for at, s := range steps {
+	for at, step := range steps {
 		m.countLabels(credits[at].Labels)
 		spread := false
 		for i, a := range Advantages(credits[at].Labels) {
@@ -60,10 +60,10 @@ func Samples(
 				continue
 			}
 			spread = true
-			c := s.Decision.Cells[i]
-			own[c.Agent] = append(own[c.Agent], domain.Pair{
-				Agent: c.Agent, Slot: slot, Step: s.Number, Round: c.Round, Template: template,
-				Prompt: c.Prompt, Chosen: c.Text, ChosenCanonical: c.Canonical,
+			cell := step.Decision.Cells[i]
+			own[cell.Agent] = append(own[cell.Agent], domain.Pair{
+				Agent: cell.Agent, Slot: slot, Step: step.Number, Round: cell.Round, Template: template,
+				Prompt: cell.Prompt, Chosen: cell.Text, ChosenCanonical: cell.Canonical,
 				Source: domain.SourceGroup, Weight: 1, Advantage: a,
 			})
 		}

@@ -28,23 +28,23 @@ type Card struct {
 
 // Describe returns the card of a data set.
 func Describe(pairs []domain.Pair) Card {
-	c := Card{StyleAUC: StyleAUC(pairs), BySource: map[domain.Source]int{}, Counts: map[string]int{}}
+	card := Card{StyleAUC: StyleAUC(pairs), BySource: map[domain.Source]int{}, Counts: map[string]int{}}
 	type text struct{ prompt, chosen, rejected string }
 	known := map[text]bool{}
-	for _, p := range pairs {
-		id := text{p.Prompt, p.Chosen, p.Rejected}
+	for _, pair := range pairs {
+		id := text{pair.Prompt, pair.Chosen, pair.Rejected}
 		if known[id] {
-			c.Duplicates++
+			card.Duplicates++
 		}
 		known[id] = true
-		c.Chosen += float64(len(p.Chosen)) / float64(len(pairs))
-		c.Rejected += float64(len(p.Rejected)) / float64(len(pairs))
-		kind := actionType(p.ChosenCanonical)
-		c.BySource[p.Source]++
-		c.Counts[p.Template+"/"+kind+"/"+string(p.Source)]++
+		card.Chosen += float64(len(pair.Chosen)) / float64(len(pairs))
+		card.Rejected += float64(len(pair.Rejected)) / float64(len(pairs))
+		kind := actionType(pair.ChosenCanonical)
+		card.BySource[pair.Source]++
+		card.Counts[pair.Template+"/"+kind+"/"+string(pair.Source)]++
 	}
 
-	return c
+	return card
 }
 
 // StyleAUC measures how well words alone, without the prompt, separate chosen from rejected answers: the area under the
@@ -56,13 +56,13 @@ func StyleAUC(pairs []domain.Pair) float64 {
 	for fold := range 2 {
 		count := [2]map[string]float64{{}, {}}
 		total := [2]float64{}
-		for _, p := range pairs {
-			if p.Slot%2 == fold {
+		for _, pair := range pairs {
+			if pair.Slot%2 == fold {
 				continue
 			}
-			for side, text := range sides(p) {
-				for _, w := range words(text) {
-					count[side][w]++
+			for side, text := range sides(pair) {
+				for _, word := range words(text) {
+					count[side][word]++
 					total[side]++
 				}
 			}
@@ -86,14 +86,14 @@ func StyleAUC(pairs []domain.Pair) float64 {
 }
 
 // sides yields the answers of a pair to be made more (0) and less (1) probable. A sample has one of them.
-func sides(p domain.Pair) iter.Seq2[int, string] {
-	more, less := p.Learned()
+func sides(pair domain.Pair) iter.Seq2[int, string] {
+	more, less := pair.Learned()
 
 	return func(yield func(int, string) bool) {
-		if p.Advantage >= 0 && !yield(0, more) {
+		if pair.Advantage >= 0 && !yield(0, more) {
 			return
 		}
-		if p.Advantage <= 0 {
+		if pair.Advantage <= 0 {
 			yield(1, less)
 		}
 	}
@@ -135,6 +135,6 @@ func areaUnderCurve(all []scored) float64 {
 }
 
 // words returns the lower-case words of letters and underscores.
-func words(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r == '_') })
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r == '_') })
 }

@@ -89,9 +89,9 @@ func (c Contrast) sides() (of, minus Play) {
 
 func play(text, split string) Play {
 	arm, system, _ := strings.Cut(text, "/")
-	k, _ := rules.ParseKind(system)
+	kind, _ := rules.ParseKind(system)
 
-	return Play{Arm: arm, Kind: k, Split: split}
+	return Play{Arm: arm, Kind: kind, Split: split}
 }
 
 // Plays returns what an arm plays for all contrasts, each once, in two stages: systems that read the messages of others
@@ -102,8 +102,8 @@ func (x Experiment) Plays(arm string) (first, second []Play) {
 			*to = append(*to, p)
 		}
 	}
-	for _, c := range x.Contrasts {
-		of, minus := c.sides()
+	for _, contrast := range x.Contrasts {
+		of, minus := contrast.sides()
 		for _, p := range []Play{of, minus} {
 			if p.Arm != arm {
 				continue
@@ -129,7 +129,7 @@ func (x Experiment) Imitates(arm string) bool {
 
 // Arm returns an arm by its name.
 func (x Experiment) Arm(name string) Arm {
-	i := slices.IndexFunc(x.Arms, func(a Arm) bool { return a.Name == name })
+	i := slices.IndexFunc(x.Arms, func(arm Arm) bool { return arm.Name == name })
 
 	return x.Arms[i]
 }
@@ -140,12 +140,12 @@ func (x Experiment) Run(arm string, seed int) string {
 }
 
 // Of returns the specification of the run of an arm and a seed. It plays no tests of its own: the experiment does.
-func (x Experiment) Of(arm string, seed int, c spec.Catalog) (spec.Spec, error) {
-	s := x.Spec
-	s.Name, s.Seed, s.Evaluation = x.Run(arm, seed), uint64(seed), s.Evaluation.WithoutTests()
-	s.Evaluation.OutOfDistribution = nil
+func (x Experiment) Of(arm string, seed int, catalog spec.Catalog) (spec.Spec, error) {
+	given := x.Spec
+	given.Name, given.Seed, given.Evaluation = x.Run(arm, seed), uint64(seed), given.Evaluation.WithoutTests()
+	given.Evaluation.OutOfDistribution = nil
 
-	return s.Set(x.Arm(arm).Set, spec.Source{}, c)
+	return given.Set(x.Arm(arm).Set, spec.Source{}, catalog)
 }
 
 // Shares says what the run of an arm takes over from that of the first one.
@@ -158,19 +158,19 @@ const (
 	SharesRun            // it is a fork before the first epoch
 )
 
-// Shares returns what an arm, whose specification is s, takes over from the first one, and the keys that either of them
+// Shares returns what an arm with this specification takes over from the first one, and the keys that either of them
 // sets. The arm is a fork if only values differ that a run can change; otherwise it has the same base policy if stage 1
 // makes the same one whatever values these keys have.
-func (x Experiment) Shares(arm string, s spec.Spec) (Shares, map[string]string) {
+func (x Experiment) Shares(arm string, specification spec.Spec) (Shares, map[string]string) {
 	differ := map[string]string{}
 	maps.Copy(differ, x.Arm(arm).Set)
 	maps.Copy(differ, x.Arms[0].Set)
-	if s.Changeable(differ) {
+	if specification.Changeable(differ) {
 		return SharesRun, differ
 	}
 	base := maps.Clone(differ)
 	delete(base, "agents")
-	if s.Changeable(base) {
+	if specification.Changeable(base) {
 		return SharesBase, differ
 	}
 

@@ -15,7 +15,7 @@ var passes = [3]int{1, 2, 4}
 
 // FiguresOf returns the figures of a system that played some episodes, by seed.
 func FiguresOf(seeds [][]Episode) Figures {
-	var f Figures
+	var figures Figures
 	type cell struct {
 		seed     int
 		template string
@@ -25,28 +25,28 @@ func FiguresOf(seeds [][]Episode) Figures {
 	lied := 0
 	var order []cell // sums of floats depend on it
 	for k, episodes := range seeds {
-		for _, e := range episodes {
-			if e.Missing {
+		for _, episode := range episodes {
+			if episode.Missing {
 				continue
 			}
 			played++
-			if e.False {
+			if episode.False {
 				lied++
 			}
-			at := cell{k, e.Template}
+			at := cell{k, episode.Template}
 			c, known := counts[at]
 			if !known {
 				order = append(order, at)
 			}
 			c[0]++
-			if e.Success == 1 {
+			if episode.Success == 1 {
 				c[1]++
 			}
 			counts[at] = c
 		}
 	}
 
-	f.FalseCompletes = float64(lied) / float64(max(played, 1))
+	figures.FalseCompletes = float64(lied) / float64(max(played, 1))
 	for _, k := range passes {
 		sum := 0.0
 		n := 0
@@ -59,10 +59,10 @@ func FiguresOf(seeds [][]Episode) Figures {
 		if n == 0 {
 			break
 		}
-		f.Pass = append(f.Pass, sum/float64(n))
+		figures.Pass = append(figures.Pass, sum/float64(n))
 	}
 
-	return f
+	return figures
 }
 
 // choose returns the binomial coefficient n over k, 0 if there are fewer than k.

@@ -41,27 +41,27 @@ func Parse(src spec.Source, raw []byte, read func(path string) ([]byte, error), 
 	if err != nil {
 		return Experiment{}, fault.New(fault.Invalid, "%s: specification: %w", src.Name, err)
 	}
-	s, err := spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(path), Read: read}, text, c)
+	specification, err := spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(path), Read: read}, text, c)
 	if err != nil {
 		return Experiment{}, err
 	}
 	f.inherit()
-	x := Experiment{
-		Name: f.Name, About: f.About, Spec: s, Seeds: f.Seeds, Episodes: f.Episodes, Arms: f.Arms,
+	experiment := Experiment{
+		Name: f.Name, About: f.About, Spec: specification, Seeds: f.Seeds, Episodes: f.Episodes, Arms: f.Arms,
 		Contrasts: f.Contrasts,
 	}
 
-	if err := x.Validate(c); err != nil {
-		return x, fault.New(fault.Invalid, "%s: %w", src.Name, err)
+	if err := experiment.Validate(c); err != nil {
+		return experiment, fault.New(fault.Invalid, "%s: %w", src.Name, err)
 	}
 
-	return x, nil
+	return experiment, nil
 }
 
 // inherit gives arms the values of those that they are like, or that they train further.
 func (f file) inherit() {
-	for i, a := range f.Arms {
-		k := slices.IndexFunc(f.Arms[:i], func(b Arm) bool { return b.Name == a.Like || b.Name == a.From })
+	for i, arm := range f.Arms {
+		k := slices.IndexFunc(f.Arms[:i], func(b Arm) bool { return b.Name == arm.Like || b.Name == arm.From })
 		if k < 0 {
 			continue
 		}
@@ -69,39 +69,39 @@ func (f file) inherit() {
 		if set == nil {
 			set = map[string]string{}
 		}
-		maps.Copy(set, a.Set)
+		maps.Copy(set, arm.Set)
 		f.Arms[i].Set = set
 	}
 }
 
 // Validate returns an invalid fault if an arm is not a possible specification, or cannot have a system.
-func (x Experiment) Validate(c spec.Catalog) error {
+func (x Experiment) Validate(catalog spec.Catalog) error {
 	var wrong []string
-	for _, a := range x.Arms {
-		s, err := x.Of(a.Name, 1, c)
+	for _, arm := range x.Arms {
+		given, err := x.Of(arm.Name, 1, catalog)
 		if err != nil {
-			wrong = append(wrong, "arm "+a.Name+": "+err.Error())
+			wrong = append(wrong, "arm "+arm.Name+": "+err.Error())
 			continue
 		}
-		if x.Imitates(a.Name) {
-			if err := s.CheckImitation(c); err != nil {
-				wrong = append(wrong, "arm "+a.Name+": "+err.Error())
+		if x.Imitates(arm.Name) {
+			if err := given.CheckImitation(catalog); err != nil {
+				wrong = append(wrong, "arm "+arm.Name+": "+err.Error())
 			}
 		}
-		first, second := x.Plays(a.Name)
+		first, second := x.Plays(arm.Name)
 		for _, p := range append(first, second...) {
 			if environment, _ := Elsewhere(p.Split); environment != "" {
-				s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: environment, Split: p.Split}}
-				if err := s.Validate(c); err != nil {
-					wrong = append(wrong, "arm "+a.Name+": "+p.Split+": "+err.Error())
+				given.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: environment, Split: p.Split}}
+				if err := given.Validate(catalog); err != nil {
+					wrong = append(wrong, "arm "+arm.Name+": "+p.Split+": "+err.Error())
 				}
 			}
-			_, err := p.Kind.System(s, make([]string, s.Agents))
-			if err == nil && p.Kind.Learnt() && s.Epochs == 0 {
+			_, err := p.Kind.System(given, make([]string, given.Agents))
+			if err == nil && p.Kind.Learnt() && given.Epochs == 0 {
 				err = fault.New(fault.Invalid, "%s: the arm trains no epochs", p.Kind)
 			}
 			if err != nil {
-				wrong = append(wrong, "arm "+a.Name+": "+err.Error())
+				wrong = append(wrong, "arm "+arm.Name+": "+err.Error())
 			}
 		}
 	}

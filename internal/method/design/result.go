@@ -87,8 +87,8 @@ type Episodes func(p Play) [][]Episode
 func (x Experiment) Test(episodes Episodes) []Row {
 	rows := make([]Row, len(x.Contrasts))
 	var p []float64
-	for i, c := range x.Contrasts {
-		rows[i] = test(c, episodes)
+	for i, contrast := range x.Contrasts {
+		rows[i] = test(contrast, episodes)
 		if rows[i].tested() {
 			p = append(p, rows[i].P)
 		}
@@ -109,9 +109,9 @@ func (x Experiment) Test(episodes Episodes) []Row {
 func (r Row) tested() bool { return !r.Primary && !r.Repeated }
 
 // test tests one contrast on the episodes that both systems played. A seed without any says nothing.
-func test(c Contrast, episodes Episodes) Row {
-	r := Row{Contrast: c, Holds: true}
-	one, two := c.sides()
+func test(contrast Contrast, episodes Episodes) Row {
+	row := Row{Contrast: contrast, Holds: true}
+	one, two := contrast.sides()
 	of := episodes(one)
 	minus := episodes(two)
 	templates := inBoth(of, minus)
@@ -119,63 +119,63 @@ func test(c Contrast, episodes Episodes) Row {
 	for k := range of {
 		a := 0.0
 		b := 0.0
-		n := 0.0
+		count := 0.0
 		cell := make([][]float64, len(templates))
 		worst := 0.0
 		best := 0.0
-		for i, e := range of[k] {
+		for i, episode := range of[k] {
 			f := minus[k][i]
-			worst, best = worst+e.least()-f.most(), best+e.most()-f.least()
-			if e.Missing || f.Missing {
-				r.Missing++
+			worst, best = worst+episode.least()-f.most(), best+episode.most()-f.least()
+			if episode.Missing || f.Missing {
+				row.Missing++
 				continue
 			}
-			a = a + e.Success
+			a = a + episode.Success
 			b = b + f.Success
-			n++
-			at, _ := slices.BinarySearch(templates, e.Template)
-			cell[at] = append(cell[at], 100*(e.Success-f.Success))
+			count++
+			at, _ := slices.BinarySearch(templates, episode.Template)
+			cell[at] = append(cell[at], 100*(episode.Success-f.Success))
 		}
 		all := float64(max(len(of[k]), 1) * len(of))
-		r.Worst = r.Worst + 100*worst/all
-		r.Best = r.Best + 100*best/all
-		if n == 0 {
+		row.Worst = row.Worst + 100*worst/all
+		row.Best = row.Best + 100*best/all
+		if count == 0 {
 			continue
 		}
 		cells = append(cells, cell)
-		r.Seeds = append(r.Seeds, 100*(a-b)/n)
-		r.OfRate = r.OfRate + 100*a/n
-		r.MinusRate = r.MinusRate + 100*b/n
+		row.Seeds = append(row.Seeds, 100*(a-b)/count)
+		row.OfRate = row.OfRate + 100*a/count
+		row.MinusRate = row.MinusRate + 100*b/count
 	}
-	counted := float64(max(len(r.Seeds), 1))
-	r.OfRate = r.OfRate / counted
-	r.MinusRate = r.MinusRate / counted
-	if r.Missing == 0 {
-		r.Worst = 0
-		r.Best = 0
+	counted := float64(max(len(row.Seeds), 1))
+	row.OfRate = row.OfRate / counted
+	row.MinusRate = row.MinusRate / counted
+	if row.Missing == 0 {
+		row.Worst = 0
+		row.Best = 0
 	}
-	r.Mean = stats.Mean(r.Seeds)
-	r.Low = -100
-	r.High = 100
-	r.P = 1
-	if r.Repeated = len(of) > 1 && !one.Kind.Policies() && !two.Kind.Policies(); !r.Repeated && len(cells) > 1 {
-		_, r.Low, r.High = stats.TInterval(r.Seeds)
-		r.P = stats.TTest(r.Seeds)
+	row.Mean = stats.Mean(row.Seeds)
+	row.Low = -100
+	row.High = 100
+	row.P = 1
+	if row.Repeated = len(of) > 1 && !one.Kind.Policies() && !two.Kind.Policies(); !row.Repeated && len(cells) > 1 {
+		_, row.Low, row.High = stats.TInterval(row.Seeds)
+		row.P = stats.TTest(row.Seeds)
 	}
-	r.WideLow = r.Low
-	r.WideHigh = r.High
+	row.WideLow = row.Low
+	row.WideHigh = row.High
 	if len(templates) > 1 && len(cells) > 1 { // one template, or one seed, says nothing about others
-		_, r.WideLow, r.WideHigh = stats.TwoWay(cells)
+		_, row.WideLow, row.WideHigh = stats.TwoWay(cells)
 	}
-	if r.Repeated {
-		r.Low = r.WideLow
-		r.High = r.WideHigh
+	if row.Repeated {
+		row.Low = row.WideLow
+		row.High = row.WideHigh
 	}
-	if form, ok := claims[c.Claim]; ok {
-		r.Needs, r.Holds = fmt.Sprintf(form.needs, c.Margin), form.holds(r.atWorst(), c.Margin)
+	if form, ok := claims[contrast.Claim]; ok {
+		row.Needs, row.Holds = fmt.Sprintf(form.needs, contrast.Margin), form.holds(row.atWorst(), contrast.Margin)
 	}
 
-	return r
+	return row
 }
 
 // least and most are the bounds of an episode's success: an episode that is missing may have been either.
@@ -198,9 +198,9 @@ func (e Episode) most() float64 {
 // inBoth returns the templates of the episodes that both systems played, sorted.
 func inBoth(of, minus [][]Episode) (templates []string) {
 	for k := range of {
-		for i, e := range of[k] {
-			if !e.Missing && !minus[k][i].Missing && !slices.Contains(templates, e.Template) {
-				templates = append(templates, e.Template)
+		for i, episode := range of[k] {
+			if !episode.Missing && !minus[k][i].Missing && !slices.Contains(templates, episode.Template) {
+				templates = append(templates, episode.Template)
 			}
 		}
 	}
@@ -236,10 +236,10 @@ func (r Row) Verdict() string {
 
 // Power returns the probability that the interval of a contrast excludes 0 in the expected direction. It is false if
 // the contrast says not what is expected.
-func (x Experiment) Power(c Contrast) (float64, bool) {
-	if c.Spread == 0 || c.Expected == 0 {
+func (x Experiment) Power(contrast Contrast) (float64, bool) {
+	if contrast.Spread == 0 || contrast.Expected == 0 {
 		return 0, false
 	}
 
-	return stats.Power(max(c.Expected, -c.Expected), c.Spread, x.Seeds), true
+	return stats.Power(max(contrast.Expected, -contrast.Expected), contrast.Spread, x.Seeds), true
 }

@@ -90,10 +90,10 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 
 	history := tr.History
 	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
-		t := Turn{Number: n, Goal: out.Goal, History: history, Observation: tr.Observation, Touch: tr.Touch}
+		turn := Turn{Number: n, Goal: out.Goal, History: history, Observation: tr.Observation, Touch: tr.Touch}
 
 		var invalid string
-		tr, invalid, history, err = p.step(ctx, env, t)
+		tr, invalid, history, err = p.step(ctx, env, turn)
 		if errors.Is(err, ErrStop) {
 			out.Stopped = true
 			return out, nil
@@ -120,9 +120,9 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 
 // step decides and executes one turn. It returns what followed, why nothing was executed, and the history after it.
 func (p Player) step(
-	ctx context.Context, env envadapters.Environment, t Turn,
+	ctx context.Context, env envadapters.Environment, turn Turn,
 ) (envadapters.Transition, string, []string, error) {
-	action, err := p.Decide(ctx, t)
+	action, err := p.Decide(ctx, turn)
 	if err != nil {
 		return envadapters.Transition{}, "", nil, err
 	}
@@ -132,26 +132,26 @@ func (p Player) step(
 		return tr, "", nil, err
 	}
 
-	e := Executed{Turn: t, Action: action, Invalid: tr.Invalid, After: tr.Observation}
+	executed := Executed{Turn: turn, Action: action, Invalid: tr.Invalid, After: tr.Observation}
 	unparsed := action.Type == domain.ActionNone && action.Family == "" // agents of the web may choose to do nothing
-	if e.Invalid == "" && unparsed {
-		e.Invalid = "no answer parsed"
+	if executed.Invalid == "" && unparsed {
+		executed.Invalid = "no answer parsed"
 	}
 	if p.After != nil {
-		if err := p.After(ctx, e); err != nil {
+		if err := p.After(ctx, executed); err != nil {
 			return tr, "", nil, err
 		}
 	}
 	if tr.History != nil {
-		return tr, e.Invalid, tr.History, nil
+		return tr, executed.Invalid, tr.History, nil
 	}
 
-	line := agents.Summarise(t.Number, action, t.Observation, e.Invalid)
+	line := agents.Summarise(turn.Number, action, turn.Observation, executed.Invalid)
 	if p.Summarise != nil && !unparsed {
-		line, err = p.Summarise(ctx, e)
+		line, err = p.Summarise(ctx, executed)
 	}
 
-	return tr, e.Invalid, append(t.History[:len(t.History):len(t.History)], line), err
+	return tr, executed.Invalid, append(turn.History[:len(turn.History):len(turn.History)], line), err
 }
 
 // maxReopens is the number of environments that may break under one episode before In gives up.

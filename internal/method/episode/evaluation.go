@@ -39,70 +39,70 @@ type Evaluation struct {
 
 // Player returns how episode i is played in an environment, and the number of its topology.
 func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, error) {
-	p := Player{Summarise: v.Summarise}
+	player := Player{Summarise: v.Summarise}
 	if v.System.IsReference() {
-		p.Decide = func(context.Context, Turn) (domain.Action, error) { return refer(v.System, env), nil }
-		return p, 0, nil
+		player.Decide = func(context.Context, Turn) (domain.Action, error) { return refer(v.System, env), nil }
+		return player, 0, nil
 	}
 
 	if v.System.Style != "" {
-		return v.only(p, env, i)
+		return v.only(player, env, i)
 	}
 	conf, topology, err := v.System.Config(v.Spec, v.Split, uint64(i))
 	conf.Template = rules.Bound(v.Spec, conf.Template, v.Over)
 	calls := rules.EvalCalls(v.Spec, v.Split, i)
-	p.Decide = func(ctx context.Context, t Turn) (domain.Action, error) {
+	player.Decide = func(ctx context.Context, turn Turn) (domain.Action, error) {
 		if v.Heard != nil {
-			conf.Heard = func(agent, round int) string { return v.Heard(t.Number, agent, round) }
+			conf.Heard = func(agent, round int) string { return v.Heard(turn.Number, agent, round) }
 		}
-		d, err := agents.Decide(ctx, v.Model, conf, t.View(), domain.Seed(calls, t.Number))
+		decision, err := agents.Decide(ctx, v.Model, conf, turn.View(), domain.Seed(calls, turn.Number))
 		if err == nil && v.Decided != nil {
-			err = v.Decided(ctx, t, conf, d)
+			err = v.Decided(ctx, turn, conf, decision)
 		}
 
-		return d.Executed, err
+		return decision.Executed, err
 	}
 
-	return p, topology, err
+	return player, topology, err
 }
 
 // only returns how an agent of the literature plays episode i alone. The player keeps the plain history; what the agent
 // makes of it is its own.
-func (v Evaluation) only(p Player, env envadapters.Environment, i int) (Player, int, error) {
+func (v Evaluation) only(player Player, env envadapters.Environment, i int) (Player, int, error) {
 	prompt, err := rules.Prompt(v.Spec, v.System.Style)
 	if err != nil {
-		return p, 0, err
+		return player, 0, err
 	}
-	a := &baselines.Agent{
+	agent := &baselines.Agent{
 		Style: v.System.Style, Prompt: prompt, Family: v.Spec.Family(), Model: v.Model, Policy: v.System.Policies[0],
 		Temperature: v.System.Temperature[0], TopP: v.System.TopP, MaxTokens: v.Spec.Decoding.MaxTokens,
 		Answers: v.Spec.Answers, Recorded: v.Recorded,
 	}
 	if v.System.Model != "" {
-		a.MaxTokens = 0 // as many as its endpoint allows
+		agent.MaxTokens = 0 // as many as its endpoint allows
 		if v.Spec.Models[spec.Role(v.System.Model)].Images && baselines.Looks(v.System.Style) {
-			a.Screen = screen(env)
+			agent.Screen = screen(env)
 		}
 	}
 	calls := rules.EvalCalls(v.Spec, v.Split, i)
-	p.Summarise = nil
-	p.Decide = func(ctx context.Context, t Turn) (domain.Action, error) {
-		d, err := a.Decide(ctx, t.Number, t.View(), domain.Seed(calls, t.Number))
+	player.Summarise = nil
+	player.Decide = func(ctx context.Context, turn Turn) (domain.Action, error) {
+		decision, err := agent.Decide(ctx, turn.Number, turn.View(), domain.Seed(calls, turn.Number))
 		if err == nil && v.Decided != nil {
-			err = v.Decided(ctx, t, agents.Config{}, d)
+			err = v.Decided(ctx, turn, agents.Config{}, decision)
 		}
 
-		return d.Executed, err
+		return decision.Executed, err
 	}
 
-	return p, 0, nil
+	return player, 0, nil
 }
 
 // screen returns how screenshots of an environment are taken.
 func screen(env envadapters.Environment) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
-		if s := envadapters.Can(env).Screenshotter; s != nil {
-			return envadapters.Take(ctx, s)
+		if screenshotter := envadapters.Can(env).Screenshotter; screenshotter != nil {
+			return envadapters.Take(ctx, screenshotter)
 		}
 
 		return nil, fault.New(fault.Invalid, "the environment shows no screenshots, which this system reads: "+
@@ -125,8 +125,8 @@ func refer(system rules.EvalSystem, env envadapters.Environment) domain.Action {
 		return *system.Always
 	}
 	if expert := envadapters.Can(env).Expert; expert != nil {
-		if a, ok := expert.Advise(); ok {
-			return a
+		if action, ok := expert.Advise(); ok {
+			return action
 		}
 	}
 

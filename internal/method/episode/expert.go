@@ -20,8 +20,8 @@ func Helpful(env envadapters.Environment) []domain.Action {
 		return can.Judge.Right()
 	}
 	if can.Expert != nil {
-		if a, ok := can.Expert.Advise(); ok {
-			return []domain.Action{a}
+		if action, ok := can.Expert.Advise(); ok {
+			return []domain.Action{action}
 		}
 	}
 

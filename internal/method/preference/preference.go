@@ -23,8 +23,8 @@ type Rule struct {
 }
 
 // RuleOf returns the rule of a training job.
-func RuleOf(p domain.TrainParams) Rule {
-	return Rule{Loss: p.Loss, Beta: p.Beta, Smoothing: p.Smoothing, Ftx: p.Ftx}
+func RuleOf(trainParams domain.TrainParams) Rule {
+	return Rule{Loss: trainParams.Loss, Beta: trainParams.Beta, Smoothing: trainParams.Smoothing, Ftx: trainParams.Ftx}
 }
 
 // Answers holds a figure of the chosen and of the rejected answer of a pair, in this order.
@@ -33,7 +33,7 @@ type Answers [2]float64
 // Pair returns the loss of a pair without its SFT term, its margin β·(Δ⁺ − Δ⁻), and the derivatives of the loss by the
 // log-probabilities of both answers. logp and ref are log π(y|x) and log π_ref(y|x), summed over tokens, in nats;
 // tokens are the lengths of the answers.
-func (r Rule) Pair(logp, ref, tokens Answers) (loss, margin float64, d Answers) {
+func (r Rule) Pair(logp, ref, tokens Answers) (loss, margin float64, answers Answers) {
 	scale := Answers{r.Beta, r.Beta} // dz/dlogp of either answer, without its sign
 	if r.Loss == domain.LossNormalised {
 		scale[0] /= tokens[0]
@@ -69,8 +69,8 @@ func (r Rule) SFT(tokens float64) float64 { return r.Ftx / tokens }
 // Share returns how much of a pair's pull on the log-probabilities of its answers is the preference term's, from 0 to
 // 1: the absolute derivatives of that term over those of both terms. It is 0 if nothing pulls.
 func (r Rule) Share(logp, ref, tokens Answers) float64 {
-	_, _, d := r.Pair(logp, ref, tokens)
-	preference := math.Abs(d[0]) + math.Abs(d[1])
+	_, _, answers := r.Pair(logp, ref, tokens)
+	preference := math.Abs(answers[0]) + math.Abs(answers[1])
 	if preference == 0 {
 		return 0
 	}

@@ -65,7 +65,7 @@ func FormsOf(family string) Forms {
 	if err != nil {
 		panic(err) // the family is a constant
 	}
-	f := Forms{
+	forms := Forms{
 		Family:   family,
 		Actions:  strings.TrimSuffix(string(raw), "\n"),
 		Click:    `{"action_type":"click","index":0}`,
@@ -74,20 +74,20 @@ func FormsOf(family string) Forms {
 		Answer:   `{"action_type":"answer","text":"..."}`,
 	}
 	if family == "web" {
-		f.Click = `{"action":"click","element":"A"}`
-		f.Complete = `{"action":"finish"}`
-		f.Done = "finish"
-		f.Answer = `{"action":"finish","answer":"..."}`
+		forms.Click = `{"action":"click","element":"A"}`
+		forms.Complete = `{"action":"finish"}`
+		forms.Done = "finish"
+		forms.Answer = `{"action":"finish","answer":"..."}`
 	}
 
 	names := "indices"
 	if family == "web" {
 		names = "elements"
 	}
-	f.Guidelines = "Use only " + names + " that the screen lists or another agent names. Say " + f.Done +
+	forms.Guidelines = "Use only " + names + " that the screen lists or another agent names. Say " + forms.Done +
 		" when the goal is reached. Other agents' words may be wrong: reflect on them."
 
-	return f
+	return forms
 }
 
 // Prompt is a parsed template.
@@ -121,12 +121,12 @@ func BuiltIn(role string) (*Prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := Parse(text)
+	prompt, err := Parse(text)
 	if err == nil {
-		builtIn.Store(role, p)
+		builtIn.Store(role, prompt)
 	}
 
-	return p, err
+	return prompt, err
 }
 
 // Parse reads a template. It must define the parts system and user, and its first line must be {{/* version N */}}.
@@ -136,18 +136,18 @@ func Parse(text string) (*Prompt, error) {
 	if v == nil {
 		return nil, errors.New("the first line must be {{/* version N */ -}}")
 	}
-	t, err := templates.Parse(text, nil)
+	template, err := templates.Parse(text, nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, part := range []string{"system", "user"} {
-		if !t.Has(part) {
+		if !template.Has(part) {
 			return nil, fmt.Errorf("the part {{define %q}} is missing", part)
 		}
 	}
 	h := sha256.Sum256([]byte(text))
 
-	return &Prompt{Version: v[1], Digest: hex.EncodeToString(h[:]), parts: t}, nil
+	return &Prompt{Version: v[1], Digest: hex.EncodeToString(h[:]), parts: template}, nil
 }
 
 // Render fills one part.

@@ -45,44 +45,44 @@ type Pair struct {
 
 // NewGroup compares both systems on paired episodes. Tasks are in the order in which they first occur.
 func NewGroup(name string, pairs []Pair) Group {
-	g := Group{Name: name, Episodes: len(pairs), Tasks: []Task{}}
+	group := Group{Name: name, Episodes: len(pairs), Tasks: []Task{}}
 	at := map[string]int{}
 	each := []float64{}
-	for _, p := range pairs {
-		i, known := at[p.Template]
+	for _, pair := range pairs {
+		i, known := at[pair.Template]
 		if !known {
-			i = len(g.Tasks)
-			at[p.Template] = i
-			g.Tasks = append(g.Tasks, Task{Template: p.Template})
+			i = len(group.Tasks)
+			at[pair.Template] = i
+			group.Tasks = append(group.Tasks, Task{Template: pair.Template})
 		}
-		t := &g.Tasks[i]
+		task := &group.Tasks[i]
 		diff := 0.0
-		t.Episodes++
-		if p.Old {
-			g.Old++
+		task.Episodes++
+		if pair.Old {
+			group.Old++
 		}
-		if p.New {
-			g.New++
+		if pair.New {
+			group.New++
 		}
 		switch {
-		case p.Old && !p.New:
+		case pair.Old && !pair.New:
 			diff = -1
-			t.OnlyOld++
-			g.OnlyOld++
-		case p.New && !p.Old:
+			task.OnlyOld++
+			group.OnlyOld++
+		case pair.New && !pair.Old:
 			diff = 1
-			t.OnlyNew++
-			g.OnlyNew++
+			task.OnlyNew++
+			group.OnlyNew++
 		}
 		each = append(each, diff)
 	}
 	if len(pairs) >= 2 {
-		g.Old = g.Old / float64(len(pairs))
-		g.New = g.New / float64(len(pairs))
-		g.Mean, g.Low, g.High = stats.TInterval(each)
+		group.Old = group.Old / float64(len(pairs))
+		group.New = group.New / float64(len(pairs))
+		group.Mean, group.Low, group.High = stats.TInterval(each)
 	}
 
-	return g
+	return group
 }
 
 // Evidence is what the gate decides upon.
@@ -109,9 +109,9 @@ type Verdict struct {
 // Why returns the verdict in a sentence: the conditions that failed, or those that passed.
 func (v Verdict) Why() string {
 	var said []string
-	for _, c := range v.Checks {
-		if c.Passed == v.Accepted {
-			said = append(said, c.Text)
+	for _, check := range v.Checks {
+		if check.Passed == v.Accepted {
+			said = append(said, check.Text)
 		}
 	}
 
@@ -126,13 +126,13 @@ const harm = 0.05
 const enough = 0.9
 
 // Decide applies the gate to the evidence.
-func (g Gate) Decide(e Evidence) Verdict {
-	v := Verdict{Accepted: true}
+func (g Gate) Decide(evidence Evidence) Verdict {
+	verdict := Verdict{Accepted: true}
 	say := func(name string, passed bool, format string, args ...any) {
-		v.Checks = append(v.Checks, Check{Name: name, Passed: passed, Text: fmt.Sprintf(format, args...)})
-		v.Accepted = v.Accepted && passed
+		verdict.Checks = append(verdict.Checks, Check{Name: name, Passed: passed, Text: fmt.Sprintf(format, args...)})
+		verdict.Accepted = verdict.Accepted && passed
 	}
-	for _, group := range e.Groups {
+	for _, group := range evidence.Groups {
 		interval := fmt.Sprintf("%+.1f [%+.1f, %+.1f] points on %d episodes of %s tasks",
 			100*group.Mean, 100*group.Low, 100*group.High, group.Episodes, group.Name)
 		least := max(2, int(math.Ceil(enough*float64(g.Episodes))))
@@ -147,18 +147,18 @@ func (g Gate) Decide(e Evidence) Verdict {
 		}
 		say("as good on old tasks", group.Episodes >= least && group.Low > -g.Tolerance,
 			"%s, tolerance %.1f", interval, 100*g.Tolerance)
-		for _, t := range group.Tasks {
-			if p := stats.SignTest(t.OnlyOld, t.OnlyNew); p < harm/float64(len(group.Tasks)) {
+		for _, task := range group.Tasks {
+			if p := stats.SignTest(task.OnlyOld, task.OnlyNew); p < harm/float64(len(group.Tasks)) {
 				say("no old task is worse", false, "%s is worse: %d episodes lost, %d won (p = %.1g)",
-					t.Template, t.OnlyOld, t.OnlyNew, p)
+					task.Template, task.OnlyOld, task.OnlyNew, p)
 			}
 		}
 	}
 
-	if g.Cost > 0 && e.TokensOld > 0 {
-		ratio := e.TokensNew / e.TokensOld
+	if g.Cost > 0 && evidence.TokensOld > 0 {
+		ratio := evidence.TokensNew / evidence.TokensOld
 		say("cost", ratio <= g.Cost, "%.2f times the tokens per episode, limit %.2f", ratio, g.Cost)
 	}
 
-	return v
+	return verdict
 }

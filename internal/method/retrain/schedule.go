@@ -100,22 +100,22 @@ func Default() Schedule {
 const maxName = 40 - len("-20061231-235959")
 
 // Parse decodes the file of a schedule. The error lists all mistakes with their places.
-func Parse(src spec.Source, raw []byte, c spec.Catalog) (Schedule, error) {
-	s := Default()
-	err := spec.Decode(src, raw, &s, func(must spec.Must) { s.check(c, must) })
-	spec.Absolute(s.Environments, src.Dir)
+func Parse(src spec.Source, raw []byte, catalog spec.Catalog) (Schedule, error) {
+	schedule := Default()
+	err := spec.Decode(src, raw, &schedule, func(must spec.Must) { schedule.check(catalog, must) })
+	spec.Absolute(schedule.Environments, src.Dir)
 
-	return s, err
+	return schedule, err
 }
 
 // check reports impossible values.
-func (s Schedule) check(c spec.Catalog, must spec.Must) {
+func (s Schedule) check(catalog spec.Catalog, must spec.Must) {
 	must.Name(s.Name, "name")
 	must.Name(s.Line, "line")
 	must(len(s.Name) <= maxName, "name", "at most %d characters, as runs are named after it", maxName)
-	spec.CheckEnvironments(s.Environments, c, must)
+	spec.CheckEnvironments(s.Environments, catalog, must)
 	_, listed := s.Environments[s.Environment]
-	known := append(c.EnvironmentNames(), slices.Sorted(maps.Keys(s.Environments))...)
+	known := append(catalog.EnvironmentNames(), slices.Sorted(maps.Keys(s.Environments))...)
 	must(listed || slices.Contains(known, s.Environment), "environment", "one of %v, not %q", known, s.Environment)
 
 	s.When.check(must)

@@ -40,22 +40,22 @@ func TrainedName(n int) string { return fmt.Sprintf("trained-%d", n) }
 func BaseName(n int) string { return fmt.Sprintf("base-%d", n) }
 
 // ValName returns the name of the system of an epoch whose rate on val the next epoch's is compared with.
-func ValName(s spec.Spec, epoch int) string {
+func ValName(specification spec.Spec, epoch int) string {
 	switch {
 	case epoch > 0:
-		return TrainedName(s.Agents)
-	case s.Agents > 1:
-		return BaseName(s.Agents)
+		return TrainedName(specification.Agents)
+	case specification.Agents > 1:
+		return BaseName(specification.Agents)
 	}
 
 	return NameBaseWarm
 }
 
 // Together returns a system of all agents of a run as evaluation plays it.
-func Together(s spec.Spec, name string, policies []string) EvalSystem {
+func Together(specification spec.Spec, name string, policies []string) EvalSystem {
 	return EvalSystem{
-		Name: name, Policies: policies, Rounds: s.Rounds,
-		Temperature: s.Temperatures(), TopP: s.Decoding.TopP,
+		Name: name, Policies: policies, Rounds: specification.Rounds,
+		Temperature: specification.Temperatures(), TopP: specification.Decoding.TopP,
 	}
 }
 
@@ -82,37 +82,37 @@ func (e EvalSystem) Decoding() string {
 	if e.Less {
 		n--
 	}
-	s := fmt.Sprintf("n=%d m=%d temperature=%v top_p=%v", n, e.Rounds, e.Temperature, e.TopP)
+	text := fmt.Sprintf("n=%d m=%d temperature=%v top_p=%v", n, e.Rounds, e.Temperature, e.TopP)
 	if e.Silent {
-		s += " without messages"
+		text += " without messages"
 	}
 	if e.Shuffled {
-		s += " with messages of other tasks"
+		text += " with messages of other tasks"
 	}
 	if e.Style != "" {
-		s += " in the style of " + e.Style
+		text += " in the style of " + e.Style
 	}
 	if e.Model != "" {
-		s = "model " + e.Model + ", " + s
+		text = "model " + e.Model + ", " + text
 	}
 
-	return s
+	return text
 }
 
 // Config returns how the system decides in episode i of a split, and the number of its topology in the fixed list of
 // evaluation: never a run's own graphs. Every four episodes play the four topologies in an order that is drawn from
 // (evaluation seed, split, i/4). Templates take turns, so topologies that took turns, too, would be tied to them. Cells
 // that can no longer change the vote are not asked for.
-func (e EvalSystem) Config(s spec.Spec, split string, i uint64) (agents.Config, int, error) {
-	policies, temperature := e.playing(s, split, i)
+func (e EvalSystem) Config(specification spec.Spec, split string, i uint64) (agents.Config, int, error) {
+	policies, temperature := e.playing(specification, split, i)
 	n := len(policies)
 	topologies := domain.EvaluationTopologies(n)
 	if e.Silent {
 		topologies = []domain.Topology{{Agents: n, Edges: [][2]int{}}}
 	}
 	count := uint64(len(topologies))
-	number := domain.Rand(s.Evaluation.Seed, "topology", split, i/count).Perm(len(topologies))[i%count]
-	conf, err := Decoding(s, policies, topologies[number])
+	number := domain.Rand(specification.Evaluation.Seed, "topology", split, i/count).Perm(len(topologies))[i%count]
+	conf, err := Decoding(specification, policies, topologies[number])
 	conf.Rounds = e.Rounds
 	conf.Temperature = temperature
 	conf.TopP = e.TopP
@@ -125,12 +125,12 @@ func (e EvalSystem) Config(s spec.Spec, split string, i uint64) (agents.Config, 
 }
 
 // playing returns the policies and temperatures of the agents that play episode i.
-func (e EvalSystem) playing(s spec.Spec, split string, i uint64) (policies []string, temperature []float64) {
+func (e EvalSystem) playing(given spec.Spec, split string, i uint64) (policies []string, temperature []float64) {
 	if !e.OneOf && !e.Less {
 		return e.Policies, e.Temperature
 	}
 	n := uint64(len(e.Policies))
-	one := domain.Seed(s.Evaluation.Seed, "one of", split, i) % n
+	one := domain.Seed(given.Evaluation.Seed, "one of", split, i) % n
 	for k := range n {
 		if (k == one) != e.OneOf {
 			continue
@@ -195,12 +195,12 @@ func (i EvalItem) ID() string {
 }
 
 // Where returns the options of the item's environment.
-func (i EvalItem) Where(s spec.Spec) envadapters.Options {
+func (i EvalItem) Where(specification spec.Spec) envadapters.Options {
 	if i.Environment != "" {
 		return i.Options
 	}
 
-	return s.Where(s.Environment)
+	return specification.Where(specification.Environment)
 }
 
 // Split is a split and its number of episodes.
@@ -212,16 +212,16 @@ type Split struct {
 }
 
 // Item returns the evaluation of a system on the split.
-func (p Split) Item(run, folder string, e EvalSystem) EvalItem {
+func (p Split) Item(run, folder string, evalSystem EvalSystem) EvalItem {
 	return EvalItem{
-		Run: run, Folder: folder, System: e, Split: p.Name, Episodes: p.Episodes,
+		Run: run, Folder: folder, System: evalSystem, Split: p.Name, Episodes: p.Episodes,
 		Environment: p.Environment, Options: p.Options,
 	}
 }
 
 // EvalTask is task i of a split: templates take turns, each with its own seed. Tasks follow from the suite and the
 // evaluation's seed, never from a run's or a system's name, so that systems are compared on the same episodes.
-func EvalTask(s spec.Spec, suite envadapters.Suite, split string, i int) (domain.Task, error) {
+func EvalTask(specification spec.Spec, suite envadapters.Suite, split string, i int) (domain.Task, error) {
 	ts, err := suite.Templates(split)
 	if err != nil {
 		return domain.Task{}, err
@@ -230,12 +230,12 @@ func EvalTask(s spec.Spec, suite envadapters.Suite, split string, i int) (domain
 		return domain.Task{}, fault.New(fault.Invalid, "split %q of %s has no templates", split, suite.Name())
 	}
 	t := ts[i%len(ts)]
-	seed := domain.Seed(s.Evaluation.Seed, suite.Name(), split, i)
+	seed := domain.Seed(specification.Evaluation.Seed, suite.Name(), split, i)
 
 	return domain.Task{Suite: suite.Name(), Template: t.Name, Split: split, Seed: seed, MaxSteps: t.MaxSteps}, nil
 }
 
 // EvalCalls is the seed of the calls of episode i of a split.
-func EvalCalls(s spec.Spec, split string, i int) uint64 {
-	return domain.Seed(s.Evaluation.Seed, "calls", split, i)
+func EvalCalls(specification spec.Spec, split string, i int) uint64 {
+	return domain.Seed(specification.Evaluation.Seed, "calls", split, i)
 }

@@ -15,34 +15,34 @@ import (
 
 // Gate compares an updated policy with its parent, from a probe on pairs of the agent's own data set (docs/method.md,
 // Gates). It returns why the parent is kept, or "" if the update passes.
-func Gate(g spec.Gates, p domain.Probe, pairs []domain.Pair) string {
+func Gate(gates spec.Gates, p domain.Probe, pairs []domain.Pair) string {
 	if !Finite(p) {
 		return "the probe's figures are not numbers"
 	}
 
 	length := chosenLength(pairs)
 	switch {
-	case p.KL > g.MaxKL:
-		return fmt.Sprintf("KL to the parent %.2f is above %.2f nats", p.KL, g.MaxKL)
-	case p.LogprobDelta < g.MinLogprob:
+	case p.KL > gates.MaxKL:
+		return fmt.Sprintf("KL to the parent %.2f is above %.2f nats", p.KL, gates.MaxKL)
+	case p.LogprobDelta < gates.MinLogprob:
 		return fmt.Sprintf("log-probability of chosen answers changed by %.2f, below %.2f",
-			p.LogprobDelta, g.MinLogprob)
-	case p.ParseRate < g.MinParse:
-		return fmt.Sprintf("only %.0f %% of sampled answers parse, below %.0f %%", 100*p.ParseRate, 100*g.MinParse)
-	case p.Length > g.MaxLength*length:
+			p.LogprobDelta, gates.MinLogprob)
+	case p.ParseRate < gates.MinParse:
+		return fmt.Sprintf("only %.0f %% of sampled answers parse, below %.0f %%", 100*p.ParseRate, 100*gates.MinParse)
+	case p.Length > gates.MaxLength*length:
 		return fmt.Sprintf(
 			"sampled answers have %.0f characters on average, more than %.1f times the chosen ones' %.0f",
-			p.Length, g.MaxLength, length)
-	case p.Entropy < g.MinEntropy && p.Unknown == "":
-		return fmt.Sprintf("entropy %.3f is below %.3f nats", p.Entropy, g.MinEntropy)
+			p.Length, gates.MaxLength, length)
+	case p.Entropy < gates.MinEntropy && p.Unknown == "":
+		return fmt.Sprintf("entropy %.3f is below %.3f nats", p.Entropy, gates.MinEntropy)
 	}
 
 	for _, kind := range slices.Sorted(maps.Keys(p.ByType)) {
-		t := p.ByType[kind]
-		if t.Share >= g.TypeShare && t.Sampled == 0 && t.Chosen.Change() < 0 {
+		probeType := p.ByType[kind]
+		if probeType.Share >= gates.TypeShare && probeType.Sampled == 0 && probeType.Chosen.Change() < 0 {
 			return fmt.Sprintf("%s vanished: it is %.0f %% of the chosen answers, none of %d sampled ones, "+
 				"and their log-probability fell from %.2f to %.2f",
-				kind, 100*t.Share, t.Prompts, t.Chosen.Parent, t.Chosen.Policy)
+				kind, 100*probeType.Share, probeType.Prompts, probeType.Chosen.Parent, probeType.Chosen.Policy)
 		}
 	}
 
@@ -51,8 +51,8 @@ func Gate(g spec.Gates, p domain.Probe, pairs []domain.Pair) string {
 
 // Rollback compares the rates on val, from 0 to 1, of the system that an epoch made and of the one that rolled out. It
 // returns why the agents go on with the latter, or "" if they switch.
-func Rollback(g spec.Gates, val, parent float64) string {
-	if drop := parent - val; drop > g.MaxValDrop+1e-9 { // 0.55 − 0.5 is a little more than 0.05
+func Rollback(gates spec.Gates, val, parent float64) string {
+	if drop := parent - val; drop > gates.MaxValDrop+1e-9 { // 0.55 − 0.5 is a little more than 0.05
 		return fmt.Sprintf("val fell from %.1f %% to %.1f %%", 100*parent, 100*val)
 	}
 
@@ -68,19 +68,19 @@ func Finite(p domain.Probe) bool {
 
 // chosenLength returns the mean length of the chosen answers in characters.
 func chosenLength(pairs []domain.Pair) (length float64) {
-	for _, p := range pairs {
-		length += float64(len(p.Chosen)) / float64(len(pairs))
+	for _, pair := range pairs {
+		length += float64(len(pair.Chosen)) / float64(len(pairs))
 	}
 
 	return length
 }
 
 // SameVal reports whether rates on val under two specifications are of the same episodes.
-func SameVal(s, t spec.Spec) bool { return ValOf(s) == ValOf(t) }
+func SameVal(specification, given spec.Spec) bool { return ValOf(specification) == ValOf(given) }
 
 // ValOf identifies the episodes of val by a digest of what they depend on.
-func ValOf(s spec.Spec) string {
-	raw, err := json.Marshal([]any{s.Evaluation.Seed, s.Evaluation.Val, s.Where(s.Environment)})
+func ValOf(given spec.Spec) string {
+	raw, err := json.Marshal([]any{given.Evaluation.Seed, given.Evaluation.Val, given.Where(given.Environment)})
 	if err != nil {
 		panic(err) // plain values
 	}

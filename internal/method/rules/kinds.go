@@ -42,24 +42,24 @@ type Kind struct {
 
 // ParseKind reads a kind such as trained, base-silent or NAME-t3a, where NAME is a model.
 func ParseKind(text string) (Kind, error) {
-	k := Kind{Of: text}
+	kind := Kind{Of: text}
 	if at := strings.LastIndexByte(text, '-'); at >= 0 {
-		k.Of = text[:at]
-		k.Way = text[at+1:]
+		kind.Of = text[:at]
+		kind.Way = text[at+1:]
 	}
 	ways := []string{"", WayAlone, WaySilent, WayOneRound, WayShuffled, WayLess}
-	_, agent := k.agent()
-	ok := k.solo() || slices.Contains(ways, k.Way) || agent
-	if !k.Policies() {
-		ok = k.solo() || k.Of == OfExpert && k.Way == ""
+	_, agent := kind.agent()
+	ok := kind.solo() || slices.Contains(ways, kind.Way) || agent
+	if !kind.Policies() {
+		ok = kind.solo() || kind.Of == OfExpert && kind.Way == ""
 	}
-	if !ok || k.String() != text {
-		return k, fmt.Errorf("expected base, trained or imitation, alone or followed by -alone, -agentN, -silent, "+
+	if !ok || kind.String() != text {
+		return kind, fmt.Errorf("expected base, trained or imitation, alone or followed by -alone, -agentN, -silent, "+
 			"-oneround, -shuffled, -less, -plain or one of -%s; or the name of a model, followed by one of the last; "+
 			"or expert, not %q", strings.Join(prompts.Styles, ", -"), text)
 	}
 
-	return k, nil
+	return kind, nil
 }
 
 // Policies reports whether the system has policies of the run. Others are the same in all runs.
@@ -87,75 +87,75 @@ func (k Kind) Donor() (Kind, bool) { return Kind{Of: k.Of}, k.Way == WayShuffled
 
 // System returns the system of this kind that some policies make. It is an error if there is no such agent, or if a
 // single agent could only talk to itself.
-func (k Kind) System(s spec.Spec, policies []string) (EvalSystem, error) {
+func (k Kind) System(specification spec.Spec, policies []string) (EvalSystem, error) {
 	switch {
 	case k.Of == OfExpert:
 		return EvalSystem{Name: k.String(), Recorded: true}, nil
 	case k.solo():
-		return k.only(s, policies)
+		return k.only(specification, policies)
 	}
 
-	e := Together(s, k.String(), policies)
+	evalSystem := Together(specification, k.String(), policies)
 	n, alone := k.agent()
 	switch {
 	case alone && n >= len(policies):
-		return e, fmt.Errorf("%s: there are agents 0 to %d", k, len(policies)-1)
+		return evalSystem, fmt.Errorf("%s: there are agents 0 to %d", k, len(policies)-1)
 	case alone:
-		e.Policies = policies[n : n+1]
-		e.Temperature = e.Temperature[n : n+1]
-		e.Rounds = 1
+		evalSystem.Policies = policies[n : n+1]
+		evalSystem.Temperature = evalSystem.Temperature[n : n+1]
+		evalSystem.Rounds = 1
 	case len(policies) == 1 && k.Way != "":
-		return e, fmt.Errorf("%s: a single agent has no other way to decide", k)
+		return evalSystem, fmt.Errorf("%s: a single agent has no other way to decide", k)
 	}
 
 	switch k.Way {
 	case WayAlone:
-		e.OneOf = true
-		e.Rounds = 1
+		evalSystem.OneOf = true
+		evalSystem.Rounds = 1
 	case WaySilent:
-		e.Silent = true
-		e.Rounds = 1
-		e.Policies = slices.Repeat(e.Policies, s.Rounds)
-		e.Temperature = slices.Repeat(e.Temperature, s.Rounds)
+		evalSystem.Silent = true
+		evalSystem.Rounds = 1
+		evalSystem.Policies = slices.Repeat(evalSystem.Policies, specification.Rounds)
+		evalSystem.Temperature = slices.Repeat(evalSystem.Temperature, specification.Rounds)
 	case WayOneRound:
-		e.Rounds = 1
+		evalSystem.Rounds = 1
 	case WayShuffled:
-		e.Shuffled = true
+		evalSystem.Shuffled = true
 	case WayLess:
-		e.Less = true
+		evalSystem.Less = true
 	}
 
-	return e, nil
+	return evalSystem, nil
 }
 
 // only returns a system of one agent of the literature. It decides greedily, or at the temperature of its model.
-func (k Kind) only(s spec.Spec, policies []string) (EvalSystem, error) {
-	e := EvalSystem{Name: k.String(), Rounds: 1, Temperature: []float64{0}, TopP: 1}
+func (k Kind) only(specification spec.Spec, policies []string) (EvalSystem, error) {
+	system := EvalSystem{Name: k.String(), Rounds: 1, Temperature: []float64{0}, TopP: 1}
 	if k.Way != WayPlain {
-		e.Style = k.Way
+		system.Style = k.Way
 	}
 	if k.Policies() {
-		e.Policies = policies[:1]
+		system.Policies = policies[:1]
 		switch {
-		case baselines.Marks(e.Style):
-			return e, fmt.Errorf("%s: it reads screenshots, which policies do not", k)
-		case e.Style != "" && s.Embedded():
-			return e, fmt.Errorf("%s: the embedded policy understands its own prompt only", k)
+		case baselines.Marks(system.Style):
+			return system, fmt.Errorf("%s: it reads screenshots, which policies do not", k)
+		case system.Style != "" && specification.Embedded():
+			return system, fmt.Errorf("%s: the embedded policy understands its own prompt only", k)
 		}
 
-		return e, nil
+		return system, nil
 	}
 
-	m, ok := s.Models[spec.Role(k.Of)]
+	model, ok := specification.Models[spec.Role(k.Of)]
 	switch {
 	case !ok:
-		return e, fmt.Errorf("%s: the specification has no model %q", k, k.Of)
-	case baselines.Marks(e.Style) && !m.Images:
-		return e, fmt.Errorf("%s: it reads screenshots: say models.%s.images if the model reads images", k, k.Of)
+		return system, fmt.Errorf("%s: the specification has no model %q", k, k.Of)
+	case baselines.Marks(system.Style) && !model.Images:
+		return system, fmt.Errorf("%s: it reads screenshots: say models.%s.images if the model reads images", k, k.Of)
 	}
-	e.Model = k.Of
-	e.Policies = []string{k.Of}
-	e.Temperature = []float64{m.Temperature}
+	system.Model = k.Of
+	system.Policies = []string{k.Of}
+	system.Temperature = []float64{model.Temperature}
 
-	return e, nil
+	return system, nil
 }

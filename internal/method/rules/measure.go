@@ -28,10 +28,10 @@ const (
 )
 
 // ProbeAnswers returns the answers of a pair to be scored.
-func ProbeAnswers(p domain.Pair, sampled string) []string {
-	answers := []string{sampled, p.Chosen}
-	if p.Rejected != "" {
-		answers = append(answers, p.Rejected)
+func ProbeAnswers(pair domain.Pair, sampled string) []string {
+	answers := []string{sampled, pair.Chosen}
+	if pair.Rejected != "" {
+		answers = append(answers, pair.Rejected)
 	}
 
 	return answers
@@ -43,23 +43,23 @@ func ProbeAnswers(p domain.Pair, sampled string) []string {
 func Measure(probed []Probed, shares map[string]float64, answers agents.Parsing, unknown string) domain.Probe {
 	out := domain.Probe{Prompts: len(probed), Actions: map[string]int{}, Unknown: unknown}
 	out.ByType = map[string]domain.ProbeType{}
-	n := float64(len(probed))
+	count := float64(len(probed))
 	for _, p := range probed {
-		out.Length += float64(len(p.Sampled)) / n
+		out.Length += float64(len(p.Sampled)) / count
 		said := answerType(answers, p.Sampled)
 		if said != "" {
-			out.ParseRate += 1 / n
+			out.ParseRate += 1 / count
 			out.Actions[said]++
 		}
 
 		if kind := raisedType(p.Pair); kind != "" {
-			t := out.ByType[kind]
-			t.Share = shares[kind]
-			t.Prompts++
+			probeType := out.ByType[kind]
+			probeType.Share = shares[kind]
+			probeType.Prompts++
 			if said == kind {
-				t.Sampled++
+				probeType.Sampled++
 			}
-			out.ByType[kind] = t
+			out.ByType[kind] = probeType
 		}
 	}
 	if unknown == "" {
@@ -79,16 +79,16 @@ func score(out *domain.Probe, probed []Probed) {
 	out.Entropy, out.LogprobDelta = -out.Sampled.Policy, out.Chosen.Change()
 	out.Displaced = displaced(probed)
 
-	for kind, t := range out.ByType {
-		t.Chosen = mean(probed, atChosen, func(p Probed) bool { return raisedType(p.Pair) == kind })
-		out.ByType[kind] = t
+	for kind, probeType := range out.ByType {
+		probeType.Chosen = mean(probed, atChosen, func(p Probed) bool { return raisedType(p.Pair) == kind })
+		out.ByType[kind] = probeType
 	}
 
 	out.BySource = map[domain.Source]domain.ProbeSource{}
 	for _, p := range probed {
-		s := out.BySource[p.Pair.Source]
-		s.Pairs++
-		out.BySource[p.Pair.Source] = s
+		probeSource := out.BySource[p.Pair.Source]
+		probeSource.Pairs++
+		out.BySource[p.Pair.Source] = probeSource
 	}
 	for source, s := range out.BySource {
 		own := func(p Probed) bool { return p.Pair.Source == source }
@@ -112,23 +112,23 @@ func learned(probed []Probed, of func(Probed) bool) (chosen, rejected domain.Log
 // PreferenceShare returns how much of an update was the preference term's and how much its SFT term's, from 0 to 1: the
 // mean over the pairs of a probe, at the start and at the end of the update (preference.Rule.Share). It is 0 for RFT,
 // and if no scores are known. GRPO has no SFT term.
-func PreferenceShare(s spec.Spec, probed []Probed) float64 {
-	switch s.Preference {
+func PreferenceShare(specification spec.Spec, probed []Probed) float64 {
+	switch specification.Preference {
 	case spec.PreferenceRFT:
 		return 0
 	case spec.PreferenceGRPO:
 		return 1
 	}
 
-	rule := preference.RuleOf(s.Train)
+	rule := preference.RuleOf(specification.Train)
 	sum := 0.0
-	n := 0.0
+	count := 0.0
 	for _, p := range probed {
 		if len(p.Policy) <= atRejected {
 			continue
 		}
 		ref := p.Base
-		if s.Reference == spec.ReferenceEpochStart {
+		if specification.Reference == spec.ReferenceEpochStart {
 			ref = p.Parent
 		}
 		tokens := preference.Answers{float64(p.Policy[atChosen].Tokens), float64(p.Policy[atRejected].Tokens)}
@@ -136,15 +136,15 @@ func PreferenceShare(s spec.Spec, probed []Probed) float64 {
 			share := rule.Share(logProbs(at), logProbs(ref), tokens)
 			if !math.IsNaN(share) { // one of the policies cannot say an answer
 				sum = sum + share
-				n++
+				count++
 			}
 		}
 	}
-	if n == 0 {
+	if count == 0 {
 		return 0
 	}
 
-	return sum / n
+	return sum / count
 }
 
 func logProbs(scores []chat.Score) preference.Answers {
@@ -155,7 +155,7 @@ func logProbs(scores []chat.Score) preference.Answers {
 // answer that one of the policies cannot say.
 func mean(probed []Probed, at int, of func(Probed) bool) domain.LogProbs {
 	var sum domain.LogProbs
-	n := 0.0
+	count := 0.0
 	for _, p := range probed {
 		if !of(p) || at >= len(p.Policy) {
 			continue
@@ -169,30 +169,30 @@ func mean(probed []Probed, at int, of func(Probed) bool) domain.LogProbs {
 		sum.Policy = sum.Policy + a
 		sum.Parent = sum.Parent + b
 		sum.Base = sum.Base + c
-		n++
+		count++
 	}
-	if n == 0 {
+	if count == 0 {
 		return domain.LogProbs{}
 	}
 
-	return domain.LogProbs{Policy: sum.Policy / n, Parent: sum.Parent / n, Base: sum.Base / n}
+	return domain.LogProbs{Policy: sum.Policy / count, Parent: sum.Parent / count, Base: sum.Base / count}
 }
 
 // displaced returns the mean change, against the parent, of the probability outside of both answers of a pair.
 func displaced(probed []Probed) float64 {
 	sum := 0.0
-	n := 0.0
+	count := 0.0
 	for _, p := range probed {
 		if len(p.Policy) > atRejected {
 			sum += mass(p.Parent) - mass(p.Policy)
-			n++
+			count++
 		}
 	}
-	if n == 0 {
+	if count == 0 {
 		return 0
 	}
 
-	return sum / n
+	return sum / count
 }
 
 // mass returns the probability of the chosen and the rejected answer together.

@@ -13,10 +13,10 @@ import (
 // many.
 const probePerType = 8
 
-// ProbePairs draws the pairs of a data set on which a policy is probed, at most g.Probe of them and in their order.
-// Every action type with at least g.TypeShare of the chosen answers gets 8 of them, or all it has, or an equal part if
-// g.Probe does not suffice; the rest is drawn from all others alike.
-func ProbePairs(g spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pair {
+// ProbePairs draws the pairs of a data set on which a policy is probed, at most gates.Probe of them and in their order.
+// Every action type with at least gates.TypeShare of the chosen answers gets 8 of them, or all it has, or an equal part
+// if gates.Probe does not suffice; the rest is drawn from all others alike.
+func ProbePairs(gates spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pair {
 	perm := domain.Rand(seed, "pairs").Perm(len(pairs))
 	byType := map[string][]int{} // in drawn order
 	for _, i := range perm {
@@ -24,9 +24,9 @@ func ProbePairs(g spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pair {
 		byType[kind] = append(byType[kind], i)
 	}
 	shares := TypeShares(pairs)
-	maps.DeleteFunc(byType, func(kind string, _ []int) bool { return kind == "" || shares[kind] < g.TypeShare })
+	maps.DeleteFunc(byType, func(kind string, _ []int) bool { return kind == "" || shares[kind] < gates.TypeShare })
 
-	n := min(g.Probe, len(pairs))
+	n := min(gates.Probe, len(pairs))
 	drawn := map[int]bool{}
 	for _, of := range byType {
 		for _, i := range of[:min(len(of), probePerType, n/len(byType))] {
@@ -52,16 +52,16 @@ func ProbePairs(g spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pair {
 func TypeShares(pairs []domain.Pair) map[string]float64 {
 	out := map[string]float64{}
 	raised := 0.0
-	for _, p := range pairs {
-		if raises(p) {
+	for _, pair := range pairs {
+		if raises(pair) {
 			raised++
 		}
-		if kind := raisedType(p); kind != "" {
+		if kind := raisedType(pair); kind != "" {
 			out[kind]++
 		}
 	}
-	for kind, n := range out {
-		out[kind] = n / raised
+	for kind, count := range out {
+		out[kind] = count / raised
 	}
 
 	return out
@@ -69,21 +69,21 @@ func TypeShares(pairs []domain.Pair) map[string]float64 {
 
 // raises reports whether an update makes the chosen answer of a pair more probable: not that of a sample with an
 // advantage below 0.
-func raises(p domain.Pair) bool { return p.Advantage >= 0 }
+func raises(pair domain.Pair) bool { return pair.Advantage >= 0 }
 
 // raisedType returns the action type of the answer that a pair makes more probable, "" if there is none.
-func raisedType(p domain.Pair) string {
-	more, _ := p.Learned()
+func raisedType(pair domain.Pair) string {
+	more, _ := pair.Learned()
 
 	return answerType(agents.Usual, more)
 }
 
 // answerType returns the action type of an answer, "" if it does not parse.
 func answerType(answers agents.Parsing, answer string) string {
-	a, err := answers.Answer(answer)
+	action, err := answers.Answer(answer)
 	if err != nil {
 		return ""
 	}
 
-	return a.Type
+	return action.Type
 }

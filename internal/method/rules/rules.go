@@ -22,12 +22,12 @@ import (
 const ShardSize = 200
 
 // Prompt returns the template of a role: that of the specification, or the built-in one.
-func Prompt(s spec.Spec, role string) (*prompts.Prompt, error) {
-	text, ok := s.Prompts[role]
+func Prompt(specification spec.Spec, role string) (*prompts.Prompt, error) {
+	text, ok := specification.Prompts[role]
 	if !ok {
-		p, err := prompts.BuiltIn(role)
+		prompt, err := prompts.BuiltIn(role)
 
-		return p, fault.As(fault.Fatal, err)
+		return prompt, fault.As(fault.Fatal, err)
 	}
 	p, err := prompts.Parse(text)
 	if err != nil {
@@ -38,23 +38,23 @@ func Prompt(s spec.Spec, role string) (*prompts.Prompt, error) {
 }
 
 // Template returns the prompt of the agents.
-func Template(s spec.Spec) (*agents.Template, error) {
-	p, err := Prompt(s, prompts.Agent)
+func Template(specification spec.Spec) (*agents.Template, error) {
+	prompt, err := Prompt(specification, prompts.Agent)
 	if err != nil {
 		return nil, err
 	}
 
-	return agents.NewTemplate(p, s.Family())
+	return agents.NewTemplate(prompt, specification.Family())
 }
 
 // Bound returns the agents' prompt for what a run's policies read: language models read all, the embedded policy no
 // more than over allows, which returns how much of a user message is too much for it.
-func Bound(s spec.Spec, t *agents.Template, over func(user string) int) *agents.Template {
-	if t == nil || !s.Embedded() {
-		return t
+func Bound(specification spec.Spec, template *agents.Template, over func(user string) int) *agents.Template {
+	if template == nil || !specification.Embedded() {
+		return template
 	}
 
-	return t.Bounded(over)
+	return template.Bounded(over)
 }
 
 // Decoding returns how the system of n policies decides while it is rolled out on a topology.
@@ -84,9 +84,9 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 }
 
 // Weigh sets the weights of the pairs of a data set. Types are balanced only where rejected answers are learned from.
-func Weigh(s spec.Spec, pairs []domain.Pair, preference bool) {
-	credit.Balance(pairs, s.Pairs.MaxWeight)
-	if preference && s.Pairs.BalanceTypes {
+func Weigh(specification spec.Spec, pairs []domain.Pair, preference bool) {
+	credit.Balance(pairs, specification.Pairs.MaxWeight)
+	if preference && specification.Pairs.BalanceTypes {
 		credit.BalanceTypes(pairs)
 	}
 }
@@ -100,92 +100,92 @@ const (
 )
 
 // CriticName returns the name of a run's critic as it appears wherever its results are shown.
-func CriticName(s spec.Spec, c spec.Catalog) string {
+func CriticName(given spec.Spec, catalog spec.Catalog) string {
 	switch {
-	case s.Credit == spec.CreditOutcome:
+	case given.Credit == spec.CreditOutcome:
 		return CriticOutcome
-	case s.Credit == spec.CreditAdvantage:
+	case given.Credit == spec.CreditAdvantage:
 		return CriticAdvantage
-	case s.Critic.Model == spec.RoleOracle && s.Critic.WrongOn != "":
-		return fmt.Sprintf("%s, %.0f %% of its labels flipped, and all of %s", CriticOracle, 100*s.Critic.Error,
-			s.Critic.WrongOn)
-	case s.Critic.Model == spec.RoleOracle && s.Critic.Error > 0:
-		return fmt.Sprintf("%s, %.0f %% of its labels flipped", CriticOracle, 100*s.Critic.Error)
-	case s.Critic.Model == spec.RoleOracle && s.Recorded(c, s.Environment):
+	case given.Critic.Model == spec.RoleOracle && given.Critic.WrongOn != "":
+		return fmt.Sprintf("%s, %.0f %% of its labels flipped, and all of %s", CriticOracle, 100*given.Critic.Error,
+			given.Critic.WrongOn)
+	case given.Critic.Model == spec.RoleOracle && given.Critic.Error > 0:
+		return fmt.Sprintf("%s, %.0f %% of its labels flipped", CriticOracle, 100*given.Critic.Error)
+	case given.Critic.Model == spec.RoleOracle && given.Recorded(catalog, given.Environment):
 		return CriticOracle + ": the recorded action, so this is supervised learning"
-	case s.Critic.Model == spec.RoleOracle:
+	case given.Critic.Model == spec.RoleOracle:
 		return CriticOracle
 	}
 
-	return RoleName(s, s.Critic.Model, "")
+	return RoleName(given, given.Critic.Model, "")
 }
 
 // RoleName returns who plays a role: a model of the specification by both of its names, or otherwise.
-func RoleName(s spec.Spec, name spec.Role, otherwise string) string {
-	if m, ok := s.Models[name]; ok {
-		return fmt.Sprintf("%s (%s)", name, m.Model)
+func RoleName(specification spec.Spec, name spec.Role, otherwise string) string {
+	if model, ok := specification.Models[name]; ok {
+		return fmt.Sprintf("%s (%s)", name, model.Model)
 	}
 
 	return otherwise
 }
 
 // Topology returns E_k, the graph of an epoch; prev is that of the epoch before, nil in the first.
-func Topology(s spec.Spec, epoch int, prev *domain.Topology) domain.Topology {
+func Topology(specification spec.Spec, epoch int, prev *domain.Topology) domain.Topology {
 	switch {
-	case s.Edges == spec.EdgesNone:
-		return domain.Topology{Agents: s.Agents, Edges: [][2]int{}}
-	case !s.EdgeUpdate:
-		return domain.RandomTopology(s.Seed, 1, s.Agents, nil)
+	case specification.Edges == spec.EdgesNone:
+		return domain.Topology{Agents: specification.Agents, Edges: [][2]int{}}
+	case !specification.EdgeUpdate:
+		return domain.RandomTopology(specification.Seed, 1, specification.Agents, nil)
 	}
 
-	return domain.RandomTopology(s.Seed, epoch, s.Agents, prev)
+	return domain.RandomTopology(specification.Seed, epoch, specification.Agents, prev)
 }
 
 // Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of these are known beforehand, so
 // completion order changes nothing. Templates take turns, in an order drawn for the epoch, so that every template gets
 // its share; those in focus take turns in their share of the slots.
-func Slot(s spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, error) {
+func Slot(specification spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, error) {
 	ts, err := suite.Templates(domain.SplitTrain)
 	if err != nil {
 		return domain.Slot{}, err
 	}
-	ts = slices.DeleteFunc(slices.Clone(ts), func(t envadapters.Template) bool {
-		return slices.Contains(s.Quarantine, t.Name)
+	ts = slices.DeleteFunc(slices.Clone(ts), func(template envadapters.Template) bool {
+		return slices.Contains(specification.Quarantine, template.Name)
 	})
 	if len(ts) == 0 {
 		return domain.Slot{}, fault.New(fault.Invalid,
-			"environment %q has no training templates outside of quarantine", s.Environment)
+			"environment %q has no training templates outside of quarantine", specification.Environment)
 	}
-	ts, turn, drawn := inTurn(s.Focus, ts, n)
-	order := domain.Rand(s.Seed, append(drawn, epoch)...).Perm(len(ts))
+	ts, turn, drawn := inTurn(specification.Focus, ts, n)
+	order := domain.Rand(specification.Seed, append(drawn, epoch)...).Perm(len(ts))
 	t := ts[order[(turn+r)%len(ts)]]
 
 	return domain.Slot{
-		Epoch: epoch, Number: n, Replacement: r, Seed: domain.Seed(s.Seed, "calls", epoch, n, r),
+		Epoch: epoch, Number: n, Replacement: r, Seed: domain.Seed(specification.Seed, "calls", epoch, n, r),
 		Task: domain.Task{
-			Suite: s.Environment, Template: t.Name, Split: domain.SplitTrain,
-			Seed: domain.Seed(s.Seed, "task", epoch, n, r), MaxSteps: t.MaxSteps,
+			Suite: specification.Environment, Template: t.Name, Split: domain.SplitTrain,
+			Seed: domain.Seed(specification.Seed, "task", epoch, n, r), MaxSteps: t.MaxSteps,
 		},
 	}, nil
 }
 
 // inTurn returns the templates from which slot n is drawn, the number of slots before n that are drawn from them, and
 // the path of the draw of their order. The slots in focus are spread evenly.
-func inTurn(f spec.Focus, ts []envadapters.Template, n int) (from []envadapters.Template, turn int, draw []any) {
+func inTurn(focus spec.Focus, ts []envadapters.Template, n int) (from []envadapters.Template, turn int, draw []any) {
 	var focused, others []envadapters.Template
-	for _, t := range ts {
-		if f.Has(t.Name) {
-			focused = append(focused, t)
+	for _, template := range ts {
+		if focus.Has(template.Name) {
+			focused = append(focused, template)
 		} else {
-			others = append(others, t)
+			others = append(others, template)
 		}
 	}
 	if len(focused) == 0 || len(others) == 0 {
 		return ts, n - 1, []any{"templates"}
 	}
 
-	before := int(float64(n-1) * f.Share)
-	now := int(float64(n) * f.Share)
+	before := int(float64(n-1) * focus.Share)
+	now := int(float64(n) * focus.Share)
 	if now > before {
 		return focused, before, []any{"templates", "focus"}
 	}

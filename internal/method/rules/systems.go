@@ -11,21 +11,21 @@ const (
 
 // EvalSystems returns what can be evaluated at an epoch: of epoch 0 one base agent in both decodings and the base
 // policy n times, of others the trained system.
-func EvalSystems(s spec.Spec, epoch int, policies []string) []EvalSystem {
+func EvalSystems(specification spec.Spec, epoch int, policies []string) []EvalSystem {
 	if epoch > 0 {
-		return []EvalSystem{Together(s, TrainedName(s.Agents), policies)}
+		return []EvalSystem{Together(specification, TrainedName(specification.Agents), policies)}
 	}
 
-	one := EvalSystem{Policies: policies[:1], Rounds: 1, TopP: s.Decoding.TopP}
+	one := EvalSystem{Policies: policies[:1], Rounds: 1, TopP: specification.Decoding.TopP}
 	greedy := one
 	warm := one
 	greedy.Name = NameBaseGreedy
 	greedy.Temperature = []float64{0}
 	warm.Name = NameBaseWarm
 	warm.Temperature = []float64{0.2}
-	if s.Agents == 1 {
+	if specification.Agents == 1 {
 		return []EvalSystem{greedy, warm}
 	}
 
-	return []EvalSystem{greedy, warm, Together(s, BaseName(s.Agents), policies)}
+	return []EvalSystem{greedy, warm, Together(specification, BaseName(specification.Agents), policies)}
 }

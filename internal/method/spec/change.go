@@ -16,17 +16,17 @@ type Values map[string]json.RawMessage
 
 // With returns the specification with other values of some keys. It takes what Change returned; anything else may be an
 // error.
-func (s Spec) With(v Values) (Spec, error) {
-	if len(v) == 0 {
+func (s Spec) With(values Values) (Spec, error) {
+	if len(values) == 0 {
 		return s, nil
 	}
-	raw, err := s.assign(v)
+	raw, err := s.assign(values)
 	if err != nil {
 		return s, err
 	}
 	var out Spec
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return s, fault.New(fault.Corrupt, "values %v do not fit the specification: %w", v.Keys(), err)
+		return s, fault.New(fault.Corrupt, "values %v do not fit the specification: %w", values.Keys(), err)
 	}
 
 	return out, nil
@@ -38,7 +38,7 @@ func (v Values) Keys() []string { return slices.Sorted(maps.Keys(v)) }
 // Change returns the values of keys as a person typed them, in YAML. Names of files are replaced by what they hold, and
 // paths become absolute, as in a file that src describes. The error lists all mistakes: keys that are unknown or that a
 // run has for good, and values that are impossible.
-func (s Spec) Change(typed map[string]string, src Source, c Catalog) (Values, error) {
+func (s Spec) Change(typed map[string]string, src Source, catalog Catalog) (Values, error) {
 	var kept, wrong []string
 	for _, key := range slices.Sorted(maps.Keys(typed)) {
 		if s.forGood(key) {
@@ -48,7 +48,7 @@ func (s Spec) Change(typed map[string]string, src Source, c Catalog) (Values, er
 	}
 	others := maps.Clone(typed)
 	maps.DeleteFunc(others, func(key, _ string) bool { return slices.Contains(kept, key) })
-	given, changed, err := s.set(others, src, c)
+	given, changed, err := s.set(others, src, catalog)
 	if err != nil {
 		wrong = append(wrong, err.Error())
 	}
@@ -61,8 +61,8 @@ func (s Spec) Change(typed map[string]string, src Source, c Catalog) (Values, er
 		return nil, fault.As(fault.Fatal, err)
 	}
 	for key := range given {
-		if v, ok := at(raw, strings.Split(key, ".")); ok {
-			given[key] = v
+		if rawMessage, ok := at(raw, strings.Split(key, ".")); ok {
+			given[key] = rawMessage
 		}
 	}
 
@@ -71,8 +71,8 @@ func (s Spec) Change(typed map[string]string, src Source, c Catalog) (Values, er
 
 // Set returns the specification of another run, which has other values of some keys, in YAML. It is like Change
 // otherwise.
-func (s Spec) Set(typed map[string]string, src Source, c Catalog) (Spec, error) {
-	_, changed, err := s.set(typed, src, c)
+func (s Spec) Set(typed map[string]string, src Source, catalog Catalog) (Spec, error) {
+	_, changed, err := s.set(typed, src, catalog)
 
 	return changed, err
 }
@@ -81,20 +81,20 @@ func (s Spec) Set(typed map[string]string, src Source, c Catalog) (Spec, error) 
 const maxSet = 200
 
 // set returns values as they were given, and the specification that has them.
-func (s Spec) set(typed map[string]string, src Source, c Catalog) (Values, Spec, error) {
+func (s Spec) set(typed map[string]string, src Source, catalog Catalog) (Values, Spec, error) {
 	if len(typed) > maxSet {
 		return nil, s, fault.New(fault.Invalid, "%d keys are set; expected at most %d", len(typed), maxSet)
 	}
 	given := Values{}
 	wrong := []string{}
 	for _, key := range slices.Sorted(maps.Keys(typed)) {
-		v, err := yamldoc.Read("", []byte(typed[key]))
+		node, err := yamldoc.Read("", []byte(typed[key]))
 		if err != nil {
 			wrong = append(wrong, fmt.Sprintf("%s: expected a value as in a specification, not %s: %v",
 				key, quote(typed[key]), err))
 			continue
 		}
-		given[key] = yamldoc.JSON(v)
+		given[key] = yamldoc.JSON(node)
 	}
 
 	raw, err := s.assign(given)
@@ -102,7 +102,7 @@ func (s Spec) set(typed map[string]string, src Source, c Catalog) (Values, Spec,
 		return nil, s, err
 	}
 	src.Name = "" // there is no file whose lines could be named
-	changed, err := Parse(src, raw, c)
+	changed, err := Parse(src, raw, catalog)
 	if err != nil {
 		wrong = append(wrong, err.Error())
 	}
@@ -127,9 +127,9 @@ func (s Spec) Changeable(typed map[string]string) bool {
 // Value returns the value of a key as JSON, which is YAML, too. It is false if there is no such key.
 func (s Spec) Value(key string) (string, bool) {
 	raw, _ := s.whole() // a specification that was checked can be encoded
-	v, ok := at(raw, strings.Split(key, "."))
+	rawMessage, ok := at(raw, strings.Split(key, "."))
 
-	return string(v), ok
+	return string(rawMessage), ok
 }
 
 // forGood reports whether a key exists that cannot be changed in a run.
@@ -143,13 +143,13 @@ func (s Spec) forGood(key string) bool {
 }
 
 // assign returns the JSON of the specification with other values of some keys.
-func (s Spec) assign(v Values) (json.RawMessage, error) {
+func (s Spec) assign(values Values) (json.RawMessage, error) {
 	raw, err := s.whole()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}
-	for _, key := range v.Keys() {
-		if raw, err = put(raw, strings.Split(key, "."), v[key]); err != nil {
+	for _, key := range values.Keys() {
+		if raw, err = put(raw, strings.Split(key, "."), values[key]); err != nil {
 			return nil, fault.New(fault.Invalid, "%s: there is no such key", key)
 		}
 	}
@@ -187,11 +187,11 @@ func at(doc json.RawMessage, path []string) (json.RawMessage, bool) {
 		if json.Unmarshal(doc, &m) != nil {
 			return nil, false
 		}
-		v, ok := m[name]
+		rawMessage, ok := m[name]
 		if !ok {
 			return nil, false
 		}
-		doc = v
+		doc = rawMessage
 	}
 
 	return doc, true

@@ -47,16 +47,16 @@ func IsName(text string) bool { return runName.MatchString(text) }
 
 // Validate returns the first impossible value as an error. It is for specifications that did not come from a file;
 // Load and Parse report all of them.
-func (s Spec) Validate(c Catalog) error {
-	if p := s.check(c); len(p) > 0 {
-		return fault.New(fault.Invalid, "%s: expected %s", p[0].field, p[0].expected)
+func (s Spec) Validate(catalog Catalog) error {
+	if problems := s.check(catalog); len(problems) > 0 {
+		return fault.New(fault.Invalid, "%s: expected %s", problems[0].field, problems[0].expected)
 	}
 
 	return nil
 }
 
 // check returns all impossible values.
-func (s Spec) check(c Catalog) []problem {
+func (s Spec) check(catalog Catalog) []problem {
 	var out []problem
 	var must Must = func(ok bool, field, expected string, args ...any) {
 		if !ok {
@@ -65,9 +65,9 @@ func (s Spec) check(c Catalog) []problem {
 	}
 
 	must(runName.MatchString(s.Name), "name", "1 to 40 lower-case letters, digits and dashes, not %q", s.Name)
-	s.checkEnvironments(c, must)
-	s.checkTrainer(c, must)
-	s.checkLosses(c, must)
+	s.checkEnvironments(catalog, must)
+	s.checkTrainer(catalog, must)
+	s.checkLosses(catalog, must)
 	s.checkGRPO(must)
 	s.checkChoices(must)
 	s.checkMethod(must)
@@ -81,7 +81,7 @@ func (s Spec) check(c Catalog) []problem {
 	checkTrain(s.FineTune.Train, "finetune.train", must)
 	checkTrain(s.FineTune.Preference, "finetune.preference", must)
 	must(s.Preference != PreferenceDPO || s.Train.Beta > 0, "train.beta", "a number above 0 for dpo")
-	s.checkLevels(c, must)
+	s.checkLevels(catalog, must)
 	s.FineTune.check(must)
 	s.Synthesis.check(must)
 	s.Evaluation.check(must)
@@ -110,9 +110,9 @@ func (s Spec) checkURLs(must Must) {
 }
 
 // walk calls f with every text of a decoded JSON value, in order, and with the path to it.
-func walk(v any, path string, f func(path, text string)) {
+func walk(value any, path string, f func(path, text string)) {
 	at := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
-	switch v := v.(type) {
+	switch v := value.(type) {
 	case string:
 		f(path, v)
 	case []any:

@@ -40,7 +40,7 @@ func (d *decoder) err() error {
 	return fault.New(fault.Invalid, "%s", strings.Join(d.errs, "\n"))
 }
 
-func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
+func (d *decoder) fail(node *yaml.Node, field, format string, args ...any) {
 	if len(d.errs) == maxMistakes {
 		d.more++
 		return
@@ -51,7 +51,7 @@ func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
 	problem := fmt.Sprintf(format, args...)
 	place := ""
 	if d.file != "" {
-		place = fmt.Sprintf("%s:%d:%d: ", d.file, n.Line, n.Column)
+		place = fmt.Sprintf("%s:%d:%d: ", d.file, node.Line, node.Column)
 	}
 	d.errs = append(d.errs, place+field+problem)
 }
@@ -59,48 +59,48 @@ func (d *decoder) fail(n *yaml.Node, field, format string, args ...any) {
 // near returns the value of a field, or of the closest enclosing mapping in the file.
 func (d *decoder) near(field string, root *yaml.Node) *yaml.Node {
 	for f := field; f != ""; f = f[:max(0, strings.LastIndexByte(f, '.'))] {
-		if n, ok := d.at[f]; ok {
-			return n
+		if node, ok := d.at[f]; ok {
+			return node
 		}
 	}
 
 	return root
 }
 
-func (d *decoder) decode(n *yaml.Node, v reflect.Value, field string) {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
+func (d *decoder) decode(node *yaml.Node, value reflect.Value, field string) {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
 	}
 	switch {
-	case v.Type() == reflect.TypeFor[json.RawMessage](): // trainer.options: the trainer may be named below them
-	case v.Kind() == reflect.Struct:
-		d.structure(n, v, field)
-	case v.Kind() == reflect.Map:
-		d.table(n, v, field)
-	case v.Kind() == reflect.Slice:
-		d.list(n, v, field)
+	case value.Type() == reflect.TypeFor[json.RawMessage](): // trainer.options: the trainer may be named below them
+	case value.Kind() == reflect.Struct:
+		d.structure(node, value, field)
+	case value.Kind() == reflect.Map:
+		d.table(node, value, field)
+	case value.Kind() == reflect.Slice:
+		d.list(node, value, field)
 	default:
-		d.scalar(n, v, field)
+		d.scalar(node, value, field)
 	}
 }
 
 // each calls visit for every key of a mapping.
-func (d *decoder) each(n *yaml.Node, field string, visit func(key, value *yaml.Node, field string)) {
-	if n.Kind != yaml.MappingNode {
-		d.fail(n, field, "expected a mapping of names to values")
+func (d *decoder) each(node *yaml.Node, field string, visit func(key, value *yaml.Node, field string)) {
+	if node.Kind != yaml.MappingNode {
+		d.fail(node, field, "expected a mapping of names to values")
 		return
 	}
 
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		value := n.Content[i+1]
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		value := node.Content[i+1]
 		full := strings.TrimPrefix(field+"."+key.Value, ".")
 		d.at[full] = value
 		visit(key, value, full)
 	}
 }
 
-func (d *decoder) structure(n *yaml.Node, v reflect.Value, field string) {
+func (d *decoder) structure(node *yaml.Node, v reflect.Value, field string) {
 	fields := map[string]reflect.Value{}
 	names := []string{}
 	for i := range v.NumField() {
@@ -109,7 +109,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, field string) {
 		names = append(names, name)
 	}
 
-	d.each(n, field, func(key, value *yaml.Node, full string) {
+	d.each(node, field, func(key, value *yaml.Node, full string) {
 		if f, ok := fields[key.Value]; ok {
 			d.decode(value, f, full)
 		} else {
@@ -119,37 +119,37 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, field string) {
 }
 
 // table decodes a mapping from names that the file chooses. Models begin with their defaults.
-func (d *decoder) table(n *yaml.Node, v reflect.Value, field string) {
+func (d *decoder) table(node *yaml.Node, v reflect.Value, field string) {
 	v.Set(reflect.MakeMap(v.Type()))
-	d.each(n, field, func(key, value *yaml.Node, full string) {
+	d.each(node, field, func(key, value *yaml.Node, full string) {
 		e := reflect.New(v.Type().Elem())
-		if m, ok := e.Interface().(*Model); ok {
-			*m = DefaultModel()
+		if model, ok := e.Interface().(*Model); ok {
+			*model = DefaultModel()
 		}
 		d.decode(value, e.Elem(), full)
 		v.SetMapIndex(reflect.ValueOf(key.Value).Convert(v.Type().Key()), e.Elem())
 	})
 }
 
-func (d *decoder) list(n *yaml.Node, v reflect.Value, field string) {
-	if n.Kind != yaml.SequenceNode {
-		d.fail(n, field, "expected a list")
+func (d *decoder) list(node *yaml.Node, value reflect.Value, field string) {
+	if node.Kind != yaml.SequenceNode {
+		d.fail(node, field, "expected a list")
 		return
 	}
 
-	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
-	for i, c := range n.Content {
-		d.decode(c, v.Index(i), fmt.Sprintf("%s[%d]", field, i))
+	value.Set(reflect.MakeSlice(value.Type(), len(node.Content), len(node.Content)))
+	for i, c := range node.Content {
+		d.decode(c, value.Index(i), fmt.Sprintf("%s[%d]", field, i))
 	}
 }
 
-func (d *decoder) scalar(n *yaml.Node, v reflect.Value, field string) {
-	expected, ok := set(v, n.Value)
+func (d *decoder) scalar(node *yaml.Node, value reflect.Value, field string) {
+	expected, ok := set(value, node.Value)
 	switch {
-	case n.Kind != yaml.ScalarNode || n.Tag == "!!null":
-		d.fail(n, field, "expected %s", expected)
+	case node.Kind != yaml.ScalarNode || node.Tag == "!!null":
+		d.fail(node, field, "expected %s", expected)
 	case !ok:
-		d.fail(n, field, "expected %s, not %s", expected, quote(n.Value))
+		d.fail(node, field, "expected %s, not %s", expected, quote(node.Value))
 	}
 }
 
@@ -170,28 +170,28 @@ func quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// set assigns text to v. It returns what v can hold, and whether text is such a value.
-func set(v reflect.Value, text string) (expected string, ok bool) {
-	switch v.Kind() {
+// set assigns text to value. It returns what value can hold, and whether text is such a value.
+func set(value reflect.Value, text string) (expected string, ok bool) {
+	switch value.Kind() {
 	case reflect.String:
-		v.SetString(text)
+		value.SetString(text)
 		return "text", true
 	case reflect.Bool:
-		v.SetBool(text == "true")
+		value.SetBool(text == "true")
 		return "true or false", text == "true" || text == "false"
 	case reflect.Int:
 		x, err := strconv.Atoi(text)
-		v.SetInt(int64(x))
+		value.SetInt(int64(x))
 		return "a whole number", err == nil
 	case reflect.Uint64:
 		x, err := strconv.ParseUint(text, 10, 64)
-		v.SetUint(x)
+		value.SetUint(x)
 		return "a whole number from 0", err == nil
 	case reflect.Float64:
 		x, err := strconv.ParseFloat(text, 64)
-		v.SetFloat(x)
+		value.SetFloat(x)
 		return "a finite number", err == nil && !math.IsInf(x, 0) && !math.IsNaN(x)
 	}
 
-	panic("spec: a specification holds no " + v.Kind().String())
+	panic("spec: a specification holds no " + value.Kind().String())
 }

@@ -98,8 +98,8 @@ func (s Spec) EffectOf(key string) (Effect, bool) {
 		return s.effectOfModel(Role(name), field), true
 	}
 	for prefix := key; prefix != ""; prefix = prefix[:max(0, strings.LastIndexByte(prefix, '.'))] {
-		if e, ok := effects[prefix]; ok {
-			return e, true
+		if effect, ok := effects[prefix]; ok {
+			return effect, true
 		}
 	}
 
@@ -125,7 +125,7 @@ func (s Spec) effectOfModel(name Role, field string) Effect {
 // Immediate reports whether a key takes effect as soon as it is changed, and not from the next epoch on: nothing that
 // is recorded depends on it.
 func (s Spec) Immediate(key string) bool {
-	e, ok := s.EffectOf(key)
+	effect, ok := s.EffectOf(key)
 
-	return ok && e.First == StepNone
+	return ok && effect.First == StepNone
 }

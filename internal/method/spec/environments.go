@@ -11,49 +11,51 @@ import (
 // Where returns the options of an environment by its name in the specification. A suite that is not listed under
 // environments has no options but its name.
 func (s Spec) Where(name string) envadapters.Options {
-	o := s.Environments[name]
-	if o.Suite == "" {
-		o.Suite = name
+	options := s.Environments[name]
+	if options.Suite == "" {
+		options.Suite = name
 	}
 
-	return o
+	return options
 }
 
 // Recorded reports whether the tasks of an environment of the specification are recorded.
-func (s Spec) Recorded(c Catalog, name string) bool { return c.Recorded(s.Where(name).Suite) }
+func (s Spec) Recorded(catalog Catalog, name string) bool {
+	return catalog.Recorded(s.Where(name).Suite)
+}
 
 // checkListed checks the environments that are listed.
-func (s Spec) checkListed(c Catalog, must Must) {
+func (s Spec) checkListed(catalog Catalog, must Must) {
 	for _, name := range slices.Sorted(maps.Keys(s.Environments)) {
 		field := "environments." + name
 		must(runName.MatchString(name), field, "a name of 1 to 40 lower-case letters, digits and dashes")
 
-		err := c.CheckEnvironment(s.Where(name))
+		err := catalog.CheckEnvironment(s.Where(name))
 		must(err == nil, field, "%v", err)
 	}
 }
 
 // checkEnvironments checks the environments and every reference to one.
-func (s Spec) checkEnvironments(c Catalog, must Must) {
-	s.checkListed(c, must)
-	s.checkReference(c, s.Environment, "environment", must)
-	must(s.Credit == CreditCritic || !s.Recorded(c, s.Environment), "credit", "critic where tasks are recorded: "+
+func (s Spec) checkEnvironments(catalog Catalog, must Must) {
+	s.checkListed(catalog, must)
+	s.checkReference(catalog, s.Environment, "environment", must)
+	must(s.Credit == CreditCritic || !s.Recorded(catalog, s.Environment), "credit", "critic where tasks are recorded: "+
 		"the recorded next page follows whatever the agents do, so an outcome says nothing about a step")
 	for i, x := range s.Evaluation.OutOfDistribution {
-		s.checkReference(c, x.Environment, elsewhere(i)+".environment", must)
+		s.checkReference(catalog, x.Environment, elsewhere(i)+".environment", must)
 	}
 }
 
 // checkReference checks the name of an environment: a suite, or a name under environments.
-func (s Spec) checkReference(c Catalog, name, field string, must Must) {
+func (s Spec) checkReference(catalog Catalog, name, field string, must Must) {
 	if _, listed := s.Environments[name]; listed {
 		return
 	}
-	if suites := c.EnvironmentNames(); !slices.Contains(suites, name) {
+	if suites := catalog.EnvironmentNames(); !slices.Contains(suites, name) {
 		must(false, field, "one of %s, or a name under environments, not %q", strings.Join(suites, ", "), name)
 		return
 	}
 
-	err := c.CheckEnvironment(s.Where(name))
+	err := catalog.CheckEnvironment(s.Where(name))
 	must(err == nil, field, "options under environments.%s: %v", name, err)
 }

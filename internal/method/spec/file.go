@@ -14,9 +14,9 @@ import (
 // MaxFile is the size of the largest file that Parse and Decode take, in bytes.
 const MaxFile = yamldoc.MaxBytes
 
-// Decode decodes YAML over v, a pointer to a struct with JSON names, as Parse decodes a specification: unknown keys are
-// errors, and the error lists all mistakes with their places. check reports impossible values.
-func Decode(src Source, raw []byte, v any, check func(Must)) error {
+// Decode decodes YAML over value, a pointer to a struct with JSON names, as Parse decodes a specification: unknown keys
+// are errors, and the error lists all mistakes with their places. check reports impossible values.
+func Decode(src Source, raw []byte, value any, check func(Must)) error {
 	root, err := yamldoc.Read(src.Name, raw)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func Decode(src Source, raw []byte, v any, check func(Must)) error {
 	}
 
 	d := &decoder{file: src.Name, at: map[string]*yaml.Node{}}
-	d.decode(root, reflect.ValueOf(v).Elem(), "")
+	d.decode(root, reflect.ValueOf(value).Elem(), "")
 	if len(d.errs) == 0 {
 		check(func(ok bool, field, expected string, args ...any) {
 			if !ok {
@@ -40,12 +40,12 @@ func Decode(src Source, raw []byte, v any, check func(Must)) error {
 
 // Absolute makes the paths of environments absolute. In a file they are relative to its folder.
 func Absolute(environments map[string]envadapters.Options, dir string) {
-	for name, o := range environments {
-		if o.Data != "" && !filepath.IsAbs(o.Data) {
-			o.Data = filepath.Join(dir, o.Data)
-			environments[name] = o
+	for name, options := range environments {
+		if options.Data != "" && !filepath.IsAbs(options.Data) {
+			options.Data = filepath.Join(dir, options.Data)
+			environments[name] = options
 		}
-		Absolute(o.Parts, dir)
+		Absolute(options.Parts, dir)
 	}
 }
 
@@ -55,6 +55,6 @@ func (must Must) Name(text, field string) {
 }
 
 // CheckEnvironments checks the environments of a file that is no specification.
-func CheckEnvironments(environments map[string]envadapters.Options, c Catalog, must Must) {
-	Spec{Environments: environments}.checkListed(c, must)
+func CheckEnvironments(environments map[string]envadapters.Options, catalog Catalog, must Must) {
+	Spec{Environments: environments}.checkListed(catalog, must)
 }

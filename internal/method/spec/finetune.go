@@ -79,7 +79,7 @@ func (f FineTune) LevelJobs() []LevelJob {
 		}
 	}
 
-	return slices.DeleteFunc(out, func(j LevelJob) bool { return j.Steps == 0 })
+	return slices.DeleteFunc(out, func(levelJob LevelJob) bool { return levelJob.Steps == 0 })
 }
 
 func defaultFineTune() FineTune {
@@ -118,30 +118,30 @@ func (f FineTune) check(must Must) {
 var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // checkLevels checks where stage 1 begins, its levels and their data, and that the trainer has what their jobs need.
-func (s Spec) checkLevels(c Catalog, must Must) {
-	f := s.FineTune
-	base := f.Base == "" || digest.MatchString(f.Base) || f.Base == domain.UntrainedBase && !s.Embedded()
+func (s Spec) checkLevels(catalog Catalog, must Must) {
+	tune := s.FineTune
+	base := tune.Base == "" || digest.MatchString(tune.Base) || tune.Base == domain.UntrainedBase && !s.Embedded()
 	must(base, "finetune.base", "the digest of a policy in the store, 64 hexadecimal digits, "+
-		"or `model` for the base model of a language model's trainer, not %q", f.Base)
+		"or `model` for the base model of a language model's trainer, not %q", tune.Base)
 
-	for i, l := range f.Levels {
-		if l < 1 || l > 3 || i > 0 && l <= f.Levels[i-1] {
-			must(false, "finetune.levels", "some of 1, 2, 3, ascending, not %v", f.Levels)
+	for i, l := range tune.Levels {
+		if l < 1 || l > 3 || i > 0 && l <= tune.Levels[i-1] {
+			must(false, "finetune.levels", "some of 1, 2, 3, ascending, not %v", tune.Levels)
 			return
 		}
 	}
-	s.checkObjectives(c, must)
-	jobs := f.LevelJobs()
-	must(len(f.Levels) == 0 || len(jobs) > 0 || f.Base != "", "finetune.steps",
-		"steps for one of the levels %v", f.Levels)
+	s.checkObjectives(catalog, must)
+	jobs := tune.LevelJobs()
+	must(len(tune.Levels) == 0 || len(jobs) > 0 || tune.Base != "", "finetune.steps",
+		"steps for one of the levels %v", tune.Levels)
 
-	preference := slices.ContainsFunc(jobs, func(j LevelJob) bool { return j.Preference })
-	must(!preference || f.Preference.Beta > 0, "finetune.preference.beta", "a number above 0 for the DPO of level 3")
+	preference := slices.ContainsFunc(jobs, func(levelJob LevelJob) bool { return levelJob.Preference })
+	must(!preference || tune.Preference.Beta > 0, "finetune.preference.beta", "a number above 0 for the DPO of level 3")
 
 	s.checkLevelData(must)
 
-	if slices.Contains(f.Levels, 3) && f.Data.Level3 == "" {
-		before := f.Base != "" || len(jobs) > 0 && jobs[0].Level < 3
+	if slices.Contains(tune.Levels, 3) && tune.Data.Level3 == "" {
+		before := tune.Base != "" || len(jobs) > 0 && jobs[0].Level < 3
 		must(s.Adversary.Model != RolePolicy || before, "finetune.levels",
 			"a level with steps before 3, finetune.base, or a model as adversary: "+
 				"the adversary of level 3 is the policy that was trained before it")

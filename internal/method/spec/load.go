@@ -24,7 +24,7 @@ type Source struct {
 
 // Parse decodes a specification over the defaults. Its error lists all mistakes; each names file, line, column, the
 // field and what was expected there.
-func Parse(src Source, raw []byte, c Catalog) (Spec, error) {
+func Parse(src Source, raw []byte, catalog Catalog) (Spec, error) {
 	name := src.Name
 	s := Default()
 	root, err := yamldoc.Read(name, raw)
@@ -37,19 +37,19 @@ func Parse(src Source, raw []byte, c Catalog) (Spec, error) {
 
 	d := &decoder{file: name, at: map[string]*yaml.Node{}}
 	d.decode(root, reflect.ValueOf(&s).Elem(), "")
-	d.options(&s.Trainer, c)
+	d.options(&s.Trainer, catalog)
 	if len(d.errs) == 0 {
 		d.prompts(s.Prompts, src)
 		Absolute(s.Environments, src.Dir)
-		for name, m := range s.Models {
-			if m.CA != "" && !filepath.IsAbs(m.CA) {
-				m.CA = filepath.Join(src.Dir, m.CA)
-				s.Models[name] = m
+		for name, model := range s.Models {
+			if model.CA != "" && !filepath.IsAbs(model.CA) {
+				model.CA = filepath.Join(src.Dir, model.CA)
+				s.Models[name] = model
 			}
 		}
 	}
 	if len(d.errs) == 0 {
-		for _, p := range s.check(c) {
+		for _, p := range s.check(catalog) {
 			d.fail(d.near(p.field, root), p.field, "expected %s", p.expected)
 		}
 	}
@@ -58,30 +58,30 @@ func Parse(src Source, raw []byte, c Catalog) (Spec, error) {
 }
 
 // options decodes the options of the trainer over its defaults. check reports a trainer that is unknown.
-func (d *decoder) options(t *Trainer, c Catalog) {
+func (d *decoder) options(trainer *Trainer, catalog Catalog) {
 	const field = "trainer.options"
 	given := d.at[field]
-	rules, ok := c.Trainer(t.Name)
+	rules, ok := catalog.Trainer(trainer.Name)
 	if !ok {
 		return
 	}
 	if rules.Options == nil {
 		if given != nil {
-			d.fail(given, field, "the trainer %s takes none", t.Name)
+			d.fail(given, field, "the trainer %s takes none", trainer.Name)
 		}
 		return
 	}
 
-	v := reflect.New(reflect.TypeOf(rules.Options)).Elem()
-	v.Set(reflect.ValueOf(rules.Options))
+	value := reflect.New(reflect.TypeOf(rules.Options)).Elem()
+	value.Set(reflect.ValueOf(rules.Options))
 	if given != nil {
-		d.decode(given, v, field)
+		d.decode(given, value, field)
 	}
-	raw, err := json.Marshal(v.Interface())
+	raw, err := json.Marshal(value.Interface())
 	if err != nil {
 		panic(err) // options are plain values
 	}
-	t.Options = raw
+	trainer.Options = raw
 }
 
 // maxTemplate bounds a template in bytes, so that a specification that holds all of them can be read again.

@@ -77,9 +77,9 @@ func (f Focus) Has(template string) bool {
 
 func (f Focus) check(must Must) {
 	must.within(f.Share, "focus.share", 0, 1)
-	for _, t := range f.Templates {
-		_, err := path.Match(t, "")
-		must(err == nil, "focus.templates", "names of templates, or patterns such as shop/*, not %q", t)
+	for _, text := range f.Templates {
+		_, err := path.Match(text, "")
+		must(err == nil, "focus.templates", "names of templates, or patterns such as shop/*, not %q", text)
 	}
 }
 

@@ -105,16 +105,16 @@ func (m Model) check(field string, must Must) {
 	must(m.Proxy == "" || isProxy(m.Proxy), field+".proxy",
 		"a URL with http, https, socks5 or socks5h and a host, such as http://proxy.corp:3128")
 	for _, h := range slices.Sorted(maps.Keys(m.Headers)) {
-		v := m.Headers[h]
+		value := m.Headers[h]
 		must(headerName.MatchString(h) && !transport[strings.ToLower(h)], field+".headers."+h,
 			"the name of a header that is no matter of the connection, such as X-Org, not %q", h)
-		must(!strings.ContainsFunc(v, isControl), field+".headers."+h,
+		must(!strings.ContainsFunc(value, isControl), field+".headers."+h,
 			"a value without line breaks and control characters")
-		must(!strings.HasPrefix(v, "$") || envName.MatchString(v[1:]), field+".headers."+h,
-			"$NAME of an environment variable, not %q", v)
-		must(!own(strings.TrimPrefix(v, "$")), field+".headers."+h,
+		must(!strings.HasPrefix(value, "$") || envName.MatchString(value[1:]), field+".headers."+h,
+			"$NAME of an environment variable, not %q", value)
+		must(!own(strings.TrimPrefix(value, "$")), field+".headers."+h,
 			"a variable other than COLLABUI_*: those hold secrets of collabui itself")
-		must(!holdsSecret(h, v) || strings.HasPrefix(v, "$"), field+".headers."+h,
+		must(!holdsSecret(h, value) || strings.HasPrefix(value, "$"), field+".headers."+h,
 			"$NAME of an environment variable: a specification never holds secrets")
 	}
 
@@ -157,9 +157,9 @@ func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 
 // isProxy reports whether a text is the URL of a proxy that an HTTP client can use.
 func isProxy(text string) bool {
-	u, err := url.Parse(text)
+	address, err := url.Parse(text)
 
-	return err == nil && envadapters.IsServer(u, "http", "https", "socks5", "socks5h")
+	return err == nil && envadapters.IsServer(address, "http", "https", "socks5", "socks5h")
 }
 
 // Paths of single calls, with which people copy a base URL, and words in the names of secrets.
@@ -170,8 +170,8 @@ var (
 
 // checkBaseURL checks the address to which the paths of calls are added.
 func checkBaseURL(base, field string, must Must) {
-	u, err := url.Parse(base)
-	if err != nil || u.User != nil || !envadapters.IsServer(u, "http", "https") {
+	address, err := url.Parse(base)
+	if err != nil || address.User != nil || !envadapters.IsServer(address, "http", "https") {
 		shown := ""
 		if !strings.ContainsAny(base, "@?") { // what follows them may be a secret
 			shown = fmt.Sprintf(", not %q", base)
@@ -182,9 +182,9 @@ func checkBaseURL(base, field string, must Must) {
 		return
 	}
 
-	must(u.Fragment == "", field, "a URL without #%s", u.Fragment)
-	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
-		must(u.Query().Get(name) != "", field, "a value of %s in the query", name)
+	must(address.Fragment == "", field, "a URL without #%s", address.Fragment)
+	for _, name := range slices.Sorted(maps.Keys(address.Query())) {
+		must(address.Query().Get(name) != "", field, "a value of %s in the query", name)
 		if secretName.MatchString(name) {
 			must(false, field, "no %s in the query: a specification never holds secrets; name the variable that holds "+
 				"the key under key or headers", name)
@@ -194,9 +194,9 @@ func checkBaseURL(base, field string, must Must) {
 	}
 	hidden := func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }
 	must(!strings.ContainsFunc(base, hidden), field, "one URL, without blanks and invisible characters, not %+q", base)
-	if cut := callPath.FindStringIndex(u.Path); cut != nil {
-		u.Path = u.Path[:cut[0]]
-		u.RawPath = ""
-		must(false, field, "the URL before the path of a call: %s, not %q", u, base)
+	if cut := callPath.FindStringIndex(address.Path); cut != nil {
+		address.Path = address.Path[:cut[0]]
+		address.RawPath = ""
+		must(false, field, "the URL before the path of a call: %s, not %q", address, base)
 	}
 }

@@ -28,11 +28,11 @@ func (r TrainerRules) objectives() []string {
 }
 
 // checkLosses checks that the trainer has the losses of preference optimisation that the run asks for.
-func (s Spec) checkLosses(c Catalog, must Must) {
-	r, _ := c.Trainer(s.Trainer.Name)
-	has := func(l domain.Loss, field string) {
-		must(r.Losses == nil || l == "" || slices.Contains(r.Losses, l), field,
-			"one of %v: the trainer %s has no %s", r.Losses, s.Trainer.Name, l)
+func (s Spec) checkLosses(catalog Catalog, must Must) {
+	trainerRules, _ := catalog.Trainer(s.Trainer.Name)
+	has := func(loss domain.Loss, field string) {
+		must(trainerRules.Losses == nil || loss == "" || slices.Contains(trainerRules.Losses, loss), field,
+			"one of %v: the trainer %s has no %s", trainerRules.Losses, s.Trainer.Name, loss)
 	}
 	has(s.Train.Loss, "train.loss")
 	has(s.FineTune.Preference.Loss, "finetune.preference.loss")
@@ -53,21 +53,21 @@ func (s Spec) checkGRPO(must Must) {
 }
 
 // checkObjectives checks that the trainer has the objectives of the run's jobs. The levels are possible ones.
-func (s Spec) checkObjectives(c Catalog, must Must) {
-	r, _ := c.Trainer(s.Trainer.Name)
+func (s Spec) checkObjectives(catalog Catalog, must Must) {
+	trainerRules, _ := catalog.Trainer(s.Trainer.Name)
 	needs := func(objective, field, what string) {
-		must(r.has(objective), field, "no %s, which needs %s: the trainer %s has only %s",
-			what, objective, s.Trainer.Name, strings.Join(r.objectives(), ", "))
+		must(trainerRules.has(objective), field, "no %s, which needs %s: the trainer %s has only %s",
+			what, objective, s.Trainer.Name, strings.Join(trainerRules.objectives(), ", "))
 	}
 
 	if len(s.FineTune.Levels) == 0 && s.FineTune.Base == "" {
 		needs(objectiveSFT, "finetune.base", "stage 1 on demonstrations (name a base policy here)")
 	}
-	for _, j := range s.FineTune.LevelJobs() {
-		if j.Preference {
-			needs(objectiveDPO, "finetune.levels", j.Name())
+	for _, levelJob := range s.FineTune.LevelJobs() {
+		if levelJob.Preference {
+			needs(objectiveDPO, "finetune.levels", levelJob.Name())
 		} else {
-			needs(objectiveSFT, "finetune.levels", j.Name())
+			needs(objectiveSFT, "finetune.levels", levelJob.Name())
 		}
 	}
 
@@ -86,10 +86,10 @@ func (s Spec) checkObjectives(c Catalog, must Must) {
 
 // CheckImitation returns an invalid fault if the trainer lacks the objective of an experiment's control: imitation of
 // the chosen answers is SFT.
-func (s Spec) CheckImitation(c Catalog) error {
-	if r, _ := c.Trainer(s.Trainer.Name); !r.has(objectiveSFT) && s.Epochs > 0 {
+func (s Spec) CheckImitation(catalog Catalog) error {
+	if trainerRules, _ := catalog.Trainer(s.Trainer.Name); !trainerRules.has(objectiveSFT) && s.Epochs > 0 {
 		return fault.New(fault.Invalid, "the control, imitation of the chosen answers, needs %s, and the trainer %s "+
-			"has only %s", objectiveSFT, s.Trainer.Name, strings.Join(r.objectives(), ", "))
+			"has only %s", objectiveSFT, s.Trainer.Name, strings.Join(trainerRules.objectives(), ", "))
 	}
 
 	return nil

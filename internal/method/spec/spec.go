@@ -127,11 +127,11 @@ func Default() Spec {
 }
 
 // UnmarshalJSON reads a stored specification over the defaults. A smoothing of 0 is not written.
-func (s *Spec) UnmarshalJSON(b []byte) error {
+func (s *Spec) UnmarshalJSON(data []byte) error {
 	type plain Spec
 	d := plain(Default())
 	d.Train.Smoothing, d.FineTune.Preference.Smoothing = 0, 0
-	if err := json.Unmarshal(b, &d); err != nil {
+	if err := json.Unmarshal(data, &d); err != nil {
 		return err
 	}
 	*s = Spec(d)

@@ -9,9 +9,9 @@ import (
 func suggest(name string, known []string) string {
 	best := ""
 	least := len(name)/2 + 2
-	for _, k := range known {
-		if n := distance(name, k); n < least {
-			best = k
+	for _, key := range known {
+		if n := distance(name, key); n < least {
+			best = key
 			least = n
 		}
 	}

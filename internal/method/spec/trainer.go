@@ -28,12 +28,12 @@ type Serving struct {
 }
 
 // checkTrainer checks trainer, serving and what depends on the kind of policy.
-func (s Spec) checkTrainer(c Catalog, must Must) {
+func (s Spec) checkTrainer(catalog Catalog, must Must) {
 	must(s.Serving.Quorum >= 0 && s.Serving.Quorum <= 1000, "serving.quorum",
 		"a whole number from 0 (all servers) to 1000, not %d", s.Serving.Quorum)
 
-	rules, ok := c.Trainer(s.Trainer.Name)
-	must(ok, "trainer.name", "one of %s, not %q", strings.Join(c.TrainerNames(), ", "), s.Trainer.Name)
+	rules, ok := catalog.Trainer(s.Trainer.Name)
+	must(ok, "trainer.name", "one of %s, not %q", strings.Join(catalog.TrainerNames(), ", "), s.Trainer.Name)
 	must(s.Actions == domain.FamilyMobile || rules.LanguageModels && s.Actions == domain.FamilyWeb, "actions",
 		"mobile, or web where the policies are language models, not %q "+
 			"(actions are translated for environments of the other family)", s.Actions)

@@ -26,13 +26,13 @@ func (s Spec) YAML() ([]byte, error) {
 	restyle(root)
 
 	var out bytes.Buffer
-	e := yaml.NewEncoder(&out)
-	e.SetIndent(2)
-	if err := e.Encode(root); err != nil {
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(root); err != nil {
 		return nil, err
 	}
 
-	return out.Bytes(), e.Close()
+	return out.Bytes(), encoder.Close()
 }
 
 // none stands for a smoothing of 0 while a specification is encoded.
@@ -52,13 +52,13 @@ func (s Spec) whole() (json.RawMessage, error) {
 }
 
 // restyle sets the style that people write: blocks, plain text, lists of scalars on one line.
-func restyle(n *yaml.Node) {
-	n.Style = 0
+func restyle(node *yaml.Node) {
+	node.Style = 0
 	nested := func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode }
-	if n.Kind == yaml.SequenceNode && !slices.ContainsFunc(n.Content, nested) {
-		n.Style = yaml.FlowStyle
+	if node.Kind == yaml.SequenceNode && !slices.ContainsFunc(node.Content, nested) {
+		node.Style = yaml.FlowStyle
 	}
-	for _, c := range n.Content {
+	for _, c := range node.Content {
 		restyle(c)
 	}
 }

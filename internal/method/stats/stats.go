@@ -28,9 +28,9 @@ func Wilson(k, n int) (low, high float64) {
 // Mean returns the mean of the values, 0 if there are none.
 func Mean(x []float64) float64 {
 	mean := 0.0
-	n := float64(len(x))
+	count := float64(len(x))
 	for _, v := range x {
-		mean += v / n
+		mean += v / count
 	}
 
 	return mean
@@ -39,13 +39,13 @@ func Mean(x []float64) float64 {
 // StandardError returns the standard error of the mean of at least two values.
 func StandardError(x []float64) float64 {
 	mean := Mean(x)
-	n := float64(len(x))
+	count := float64(len(x))
 	squares := 0.0
 	for _, v := range x {
 		squares += (v - mean) * (v - mean)
 	}
 
-	return math.Sqrt(squares / (n - 1) / n)
+	return math.Sqrt(squares / (count - 1) / count)
 }
 
 // TInterval returns the mean of at least two values and its interval by Student's t.
@@ -61,9 +61,9 @@ func TInterval(x []float64) (mean, low, high float64) {
 func Micro(tasks []domain.Metric) float64 {
 	sum := 0.0
 	n := 0
-	for _, m := range tasks {
-		sum = sum + m.Sum
-		n = n + m.N
+	for _, metric := range tasks {
+		sum = sum + metric.Sum
+		n = n + metric.N
 	}
 
 	return sum / float64(n)
@@ -72,8 +72,8 @@ func Micro(tasks []domain.Metric) float64 {
 // Macro returns the mean over tasks of each task's mean. Every task must have a step that counts.
 func Macro(tasks []domain.Metric) float64 {
 	macro := 0.0
-	for _, m := range tasks {
-		macro += m.Sum / float64(m.N) / float64(len(tasks))
+	for _, metric := range tasks {
+		macro += metric.Sum / float64(metric.N) / float64(len(tasks))
 	}
 
 	return macro

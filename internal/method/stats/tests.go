@@ -72,18 +72,18 @@ func Power(mean, sd float64, n int) float64 {
 // either kind minus that of the cells, with the small-sample factor G/(G − 1) for each, and the degrees of freedom are
 // Satterthwaite's. Values are by cluster of the first kind, then by that of the second; there must be two of each.
 func TwoWay(values [][][]float64) (mean, low, high float64) {
-	n := 0.0
+	count := 0.0
 	firsts := len(values)
 	seconds := len(values[0])
 	for _, of := range values {
 		for _, x := range of {
 			for _, v := range x {
 				mean = mean + v
-				n++
+				count++
 			}
 		}
 	}
-	mean /= max(n, 1)
+	mean /= max(count, 1)
 
 	first := make([]float64, firsts)
 	second := make([]float64, seconds)
@@ -108,11 +108,11 @@ func TwoWay(values [][][]float64) (mean, low, high float64) {
 			all += s * s
 		}
 
-		return all / (n * n) * g / (g - 1)
+		return all / (count * count) * g / (g - 1)
 	}
 	one := variance(first)
 	two := variance(second)
-	v := max(one+two-cells/(n*n)*g/(g-1), one, two)
+	v := max(one+two-cells/(count*count)*g/(g-1), one, two)
 	if v == 0 {
 		return mean, mean, mean
 	}

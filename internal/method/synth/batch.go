@@ -17,8 +17,8 @@ type Batch struct {
 func (b *Batch) Drop(why string) { b.Counts.Dropped[why]++ }
 
 // Keep adds a training example; messages says whether its prompt has some.
-func (b *Batch) Keep(p domain.Pair, kind string, messages bool) {
-	b.Rows = append(b.Rows, p)
+func (b *Batch) Keep(pair domain.Pair, kind string, messages bool) {
+	b.Rows = append(b.Rows, pair)
 	b.Counts.Kept++
 	b.Counts.ByKind[kind]++
 	if messages {
@@ -29,14 +29,14 @@ func (b *Batch) Keep(p domain.Pair, kind string, messages bool) {
 // Write asks an author for up to n items about a screen and keeps the valid ones. The level is 1 or 2. The pair has
 // what all training examples of the trajectory share.
 func (b *Batch) Write(
-	ctx context.Context, a Author, target Target, level, n int, pair domain.Pair, s Screen, seed uint64,
+	ctx context.Context, author Author, target Target, level, n int, pair domain.Pair, screen Screen, seed uint64,
 ) error {
-	ask := a.Questions
+	ask := author.Questions
 	if level == 2 {
-		ask = a.Instructions
+		ask = author.Instructions
 	}
 	b.Counts.Asked++
-	items, answered, err := ask(ctx, s, n, seed)
+	items, answered, err := ask(ctx, screen, n, seed)
 	if fault.KindOf(err) == fault.Refused {
 		b.Counts.Proposed++
 		b.Drop(DropRefused)
@@ -53,7 +53,7 @@ func (b *Batch) Write(
 	var limit endings
 	for i, it := range items {
 		b.Counts.Proposed++
-		made, err := target.example(it, level, pair, s, domain.Seed(seed, "row", i))
+		made, err := target.example(it, level, pair, screen, domain.Seed(seed, "row", i))
 		if err != nil {
 			return err
 		}
@@ -79,13 +79,13 @@ func (b *Batch) Write(
 type endings struct{ complete, answers int }
 
 // exceeded counts an action and returns why it is dropped, if so.
-func (e *endings) exceeded(a domain.Action) string {
+func (e *endings) exceeded(action domain.Action) string {
 	switch {
-	case a.Type == domain.ActionAnswer, a.Type == domain.ActionFinish && a.Answer != "":
+	case action.Type == domain.ActionAnswer, action.Type == domain.ActionFinish && action.Answer != "":
 		if e.answers++; e.answers > 1 {
 			return DropAnswer
 		}
-	case a.Type == domain.ActionStatus, a.Type == domain.ActionFinish:
+	case action.Type == domain.ActionStatus, action.Type == domain.ActionFinish:
 		if e.complete++; e.complete > 2 {
 			return DropComplete
 		}

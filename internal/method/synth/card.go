@@ -30,10 +30,10 @@ type Card struct {
 func (c *Card) Describe(rows []domain.Pair) {
 	c.Rows = len(rows)
 	var pairs []domain.Pair
-	for _, p := range rows {
-		c.Chosen += float64(len(p.Chosen)) / float64(len(rows))
-		if p.Rejected != "" {
-			pairs = append(pairs, p)
+	for _, pair := range rows {
+		c.Chosen += float64(len(pair.Chosen)) / float64(len(rows))
+		if pair.Rejected != "" {
+			pairs = append(pairs, pair)
 		}
 	}
 	for _, p := range pairs {
@@ -46,8 +46,8 @@ func (c *Card) Describe(rows []domain.Pair) {
 
 // Text returns the card for people.
 func (c Card) Text() string {
-	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	var builder strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&builder, format+"\n", args...) }
 	say("level %d: %d rows", c.Level, c.Rows)
 	if c.Imported != "" {
 		say("  imported, file %s", c.Imported)
@@ -62,7 +62,7 @@ func (c Card) Text() string {
 			c.StyleAUC)
 	}
 
-	return b.String()
+	return builder.String()
 }
 
 // sayMakers prints who made the data and with which prompts.

@@ -32,21 +32,21 @@ func NewItemCounts() ItemCounts {
 }
 
 // Add adds the counts of another batch.
-func (c *ItemCounts) Add(d ItemCounts) {
-	c.Unplayed += d.Unplayed
-	c.Screens += d.Screens
-	c.Failed += d.Failed
-	c.First += d.First
-	c.Over += d.Over
-	c.Asked += d.Asked
-	c.Unanswered += d.Unanswered
-	c.Proposed += d.Proposed
-	c.Kept += d.Kept
-	c.Messages += d.Messages
-	for k, n := range d.Dropped {
-		c.Dropped[k] += n
+func (c *ItemCounts) Add(itemCounts ItemCounts) {
+	c.Unplayed += itemCounts.Unplayed
+	c.Screens += itemCounts.Screens
+	c.Failed += itemCounts.Failed
+	c.First += itemCounts.First
+	c.Over += itemCounts.Over
+	c.Asked += itemCounts.Asked
+	c.Unanswered += itemCounts.Unanswered
+	c.Proposed += itemCounts.Proposed
+	c.Kept += itemCounts.Kept
+	c.Messages += itemCounts.Messages
+	for key, n := range itemCounts.Dropped {
+		c.Dropped[key] += n
 	}
-	for k, n := range d.ByKind {
+	for k, n := range itemCounts.ByKind {
 		c.ByKind[k] += n
 	}
 }
@@ -89,31 +89,31 @@ func (c ItemCounts) say(say func(format string, args ...any)) {
 	for _, why := range slices.Sorted(maps.Keys(c.Dropped)) {
 		say("    dropped    %6d  %s", c.Dropped[why], why)
 	}
-	for _, k := range slices.Sorted(maps.Keys(c.ByKind)) {
-		say("    kept       %6d  %s", c.ByKind[k], k)
+	for _, key := range slices.Sorted(maps.Keys(c.ByKind)) {
+		say("    kept       %6d  %s", c.ByKind[key], key)
 	}
 	say("  messages     %d prompts were written with some, half of them wrong", c.Messages)
 }
 
 // Dedupe removes training examples whose prompt and answers occurred before, and counts them. kind returns an example's
 // kind.
-func Dedupe(rows []domain.Pair, c *ItemCounts, kind func(domain.Pair) string) []domain.Pair {
+func Dedupe(rows []domain.Pair, itemCounts *ItemCounts, kind func(domain.Pair) string) []domain.Pair {
 	type text struct{ prompt, chosen, rejected string }
 	known := map[text]bool{}
 
-	return slices.DeleteFunc(rows, func(p domain.Pair) bool {
-		id := text{p.Prompt, p.Chosen, p.Rejected}
+	return slices.DeleteFunc(rows, func(pair domain.Pair) bool {
+		id := text{pair.Prompt, pair.Chosen, pair.Rejected}
 		if !known[id] {
 			known[id] = true
 
 			return false
 		}
 
-		c.Kept--
-		c.Dropped[DropDuplicate]++
-		k := kind(p)
-		if c.ByKind[k]--; c.ByKind[k] == 0 {
-			delete(c.ByKind, k)
+		itemCounts.Kept--
+		itemCounts.Dropped[DropDuplicate]++
+		key := kind(pair)
+		if itemCounts.ByKind[key]--; itemCounts.ByKind[key] == 0 {
+			delete(itemCounts.ByKind, key)
 		}
 
 		return true

@@ -90,7 +90,7 @@ func (m members) alpaca(ranked bool) (prompt, output string, err error) {
 	case !ranked && output == "":
 		return "", "", errors.New("output: expected a text, or chosen and rejected")
 	}
-	parts := slices.DeleteFunc(texts[:2], func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc(texts[:2], func(text string) bool { return text == "" })
 
 	return strings.Join(parts, "\n"), output, nil
 }

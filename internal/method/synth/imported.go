@@ -49,11 +49,11 @@ type Imported struct {
 func ReadRows(name string, raw []byte, level int) (Imported, error) {
 	var out Imported
 	err := records(name, raw, func(r record) error {
-		p, also, err := readRow(r.raw)
+		pair, also, err := readRow(r.raw)
 		if err != nil {
 			return err
 		}
-		if err := complete(&p, r.number, level); err != nil {
+		if err := complete(&pair, r.number, level); err != nil {
 			return err
 		}
 		if also.system {
@@ -62,10 +62,10 @@ func ReadRows(name string, raw []byte, level int) (Imported, error) {
 		if also.images {
 			out.Images++
 		}
-		if same(p) {
+		if same(pair) {
 			out.Same = append(out.Same, r.line)
 		} else {
-			out.Rows = append(out.Rows, p)
+			out.Rows = append(out.Rows, pair)
 		}
 
 		return nil
@@ -85,99 +85,99 @@ func ReadRows(name string, raw []byte, level int) (Imported, error) {
 }
 
 // complete fills in the fields of a training example other than its texts.
-func complete(p *domain.Pair, number, level int) error {
-	p.Slot = number
-	p.Weight = 1
-	p.Template = "imported"
-	p.Source = domain.SourceImported
-	if a, err := agents.ParseAnswer(p.Chosen); err == nil {
-		p.ChosenCanonical = a.Canonical(domain.Observation{})
+func complete(pair *domain.Pair, number, level int) error {
+	pair.Slot = number
+	pair.Weight = 1
+	pair.Template = "imported"
+	pair.Source = domain.SourceImported
+	if action, err := agents.ParseAnswer(pair.Chosen); err == nil {
+		pair.ChosenCanonical = action.Canonical(domain.Observation{})
 	} else if level > 1 {
 		return fmt.Errorf("chosen: %w", err)
 	}
-	if a, err := agents.ParseAnswer(p.Rejected); err == nil {
-		p.RejectedCanonical = a.Canonical(domain.Observation{})
+	if a, err := agents.ParseAnswer(pair.Rejected); err == nil {
+		pair.RejectedCanonical = a.Canonical(domain.Observation{})
 	}
 
 	return nil
 }
 
 // same reports whether the answers of a pair are one action, or one text.
-func same(p domain.Pair) bool {
-	if p.Rejected == "" {
+func same(pair domain.Pair) bool {
+	if pair.Rejected == "" {
 		return false
 	}
 
-	return strings.TrimSpace(p.Rejected) == strings.TrimSpace(p.Chosen) ||
-		p.ChosenCanonical != "" && p.ChosenCanonical == p.RejectedCanonical
+	return strings.TrimSpace(pair.Rejected) == strings.TrimSpace(pair.Chosen) ||
+		pair.ChosenCanonical != "" && pair.ChosenCanonical == pair.RejectedCanonical
 }
 
 // unkeptParts are the parts of a row that are left out and counted.
 type unkeptParts struct{ system, images bool }
 
 // readRow reads a row, and reports which parts of it are left out.
-func readRow(raw []byte) (p domain.Pair, also unkeptParts, err error) {
+func readRow(raw []byte) (pair domain.Pair, also unkeptParts, err error) {
 	m, err := membersOf(raw, "")
 	if err != nil {
-		return p, also, err
+		return pair, also, err
 	}
 	if err := m.keepable(); err != nil {
-		return p, also, err
+		return pair, also, err
 	}
 	form, err := m.form()
 	if err != nil {
-		return p, also, err
+		return pair, also, err
 	}
 
 	text, err := m.text("system")
 	if err != nil {
-		return p, also, err
+		return pair, also, err
 	}
 	chosen, ranked := m["chosen"]
 	var turns []turn
 	switch form {
 	case "instruction":
-		p.Prompt, p.Chosen, err = m.alpaca(ranked)
+		pair.Prompt, pair.Chosen, err = m.alpaca(ranked)
 	case "prompt":
-		if p.Prompt, err = m.text(form); err != nil {
+		if pair.Prompt, err = m.text(form); err != nil {
 			turns, err = turnsOf(m[form], form)
 		}
 		ranked = true // chosen is required
 	default:
 		turns, err = turnsOf(m[form], form)
 		if err == nil && !ranked {
-			turns, p.Chosen, err = lastTurn(turns, form)
+			turns, pair.Chosen, err = lastTurn(turns, form)
 		}
 	}
 	if err == nil && len(turns) > 0 {
-		p.Prompt, err = userOf(turns)
+		pair.Prompt, err = userOf(turns)
 	}
 	if err != nil {
-		return p, also, err
+		return pair, also, err
 	}
-	if p.Prompt == "" {
-		return p, also, fmt.Errorf("%s: is empty", form)
+	if pair.Prompt == "" {
+		return pair, also, fmt.Errorf("%s: is empty", form)
 	}
 
 	if ranked {
-		switch p.Chosen, err = answerOf(chosen, "chosen"); {
+		switch pair.Chosen, err = answerOf(chosen, "chosen"); {
 		case err != nil:
-			return p, also, fmt.Errorf("chosen: expected a text, a message, or a list of one message (%w)", err)
+			return pair, also, fmt.Errorf("chosen: expected a text, a message, or a list of one message (%w)", err)
 		case len(chosen) == 0:
-			return p, also, errors.New("chosen: expected a text, a message, or a list of one message")
-		case p.Chosen == "":
-			return p, also, errors.New("chosen: is empty")
+			return pair, also, errors.New("chosen: expected a text, a message, or a list of one message")
+		case pair.Chosen == "":
+			return pair, also, errors.New("chosen: is empty")
 		}
 	}
 	if raw, ok := m["rejected"]; ok {
 		if !ranked {
-			return p, also, errors.New("rejected: stands without chosen")
+			return pair, also, errors.New("rejected: stands without chosen")
 		}
-		p.Rejected, err = answerOf(raw, "rejected")
+		pair.Rejected, err = answerOf(raw, "rejected")
 	}
 
 	also.system = text != "" || hasSystem(turns)
 	also.images = len(m["images"]) > 0 && !empty(m["images"])
 
-	return p, also, err
+	return pair, also, err
 }

@@ -25,21 +25,21 @@ type Model struct {
 }
 
 // Questions asks for items of level 1.
-func (m Model) Questions(ctx context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
-	data := m.data(s, n)
-	if s.Action != nil {
-		data.Executed = agents.Summarise(s.Step, *s.Action, s.Observation, "")
-		if s.After != nil {
-			data.After = agents.Lines(*s.After)
+func (m Model) Questions(ctx context.Context, screen Screen, n int, seed uint64) ([]Item, bool, error) {
+	data := m.data(screen, n)
+	if screen.Action != nil {
+		data.Executed = agents.Summarise(screen.Step, *screen.Action, screen.Observation, "")
+		if screen.After != nil {
+			data.After = agents.Lines(*screen.After)
 		}
 	}
 
-	return m.ask(ctx, prompts.Questions, data, s, seed, question)
+	return m.ask(ctx, prompts.Questions, data, screen, seed, question)
 }
 
 // Instructions asks for items of level 2.
-func (m Model) Instructions(ctx context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
-	return m.ask(ctx, prompts.Instructions, m.data(s, n), s, seed, instruction)
+func (m Model) Instructions(ctx context.Context, screen Screen, n int, seed uint64) ([]Item, bool, error) {
+	return m.ask(ctx, prompts.Instructions, m.data(screen, n), screen, seed, instruction)
 }
 
 // screenData is what the templates of both roles see.
@@ -57,13 +57,13 @@ func (m Model) data(s Screen, n int) screenData {
 
 // ask makes the one call for a screen and reads the answer.
 func (m Model) ask(
-	ctx context.Context, role string, data screenData, s Screen, seed uint64, item func(json.RawMessage) Item,
+	ctx context.Context, role string, data screenData, screen Screen, seed uint64, item func(json.RawMessage) Item,
 ) ([]Item, bool, error) {
 	sys, user, err := m.Prompt.Messages(data)
 	if err != nil {
 		return nil, false, err
 	}
-	q := chat.Request{
+	request := chat.Request{
 		System:      sys,
 		User:        user,
 		Schema:      itemsSchema(role, data.N),
@@ -73,23 +73,23 @@ func (m Model) ask(
 		N:           1,
 	}
 	if data.Images {
-		png, err := m.Image(ctx, s.Image)
+		png, err := m.Image(ctx, screen.Image)
 		if err != nil {
 			return nil, false, err
 		}
-		q.Images = [][]byte{png}
+		request.Images = [][]byte{png}
 	}
-	r, err := m.Chat.Complete(ctx, q)
+	response, err := m.Chat.Complete(ctx, request)
 	if err != nil {
 		return nil, false, err
 	}
 
-	items, ok := parse(r.Texts[0], data.N, item)
+	items, ok := parse(response.Texts[0], data.N, item)
 	wrong := ""
 	if !slices.ContainsFunc(items, func(x Item) bool { return x.Ask != "" }) {
 		wrong = "no entry of its list of items can be read"
 	}
-	r.Read(wrong)
+	response.Read(wrong)
 
 	return items, ok, nil
 }
@@ -122,8 +122,8 @@ func parse(text string, n int, item func(json.RawMessage) Item) (items []Item, o
 	if json.Unmarshal([]byte(raw), &answer) != nil {
 		return nil, false
 	}
-	for _, x := range answer.Items[:min(n, len(answer.Items))] {
-		items = append(items, item(x))
+	for _, rawMessage := range answer.Items[:min(n, len(answer.Items))] {
+		items = append(items, item(rawMessage))
 	}
 
 	return items, true
@@ -165,8 +165,8 @@ func instruction(raw json.RawMessage) Item {
 		return Item{}
 	}
 	it := Item{Ask: agents.Line(x.Instruction, maxAsk), Reason: agents.Line(x.Reason, maxReason)}
-	if a, _, err := agents.ReadAction(x.Action); err == nil {
-		it.Action = &a
+	if action, _, err := agents.ReadAction(x.Action); err == nil {
+		it.Action = &action
 	}
 
 	return it

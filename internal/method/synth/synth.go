@@ -46,11 +46,11 @@ var Kinds = []string{
 
 // KindOf returns the kind of a training example of a level: of level 1 that of the question, otherwise the action
 // type of the chosen answer.
-func KindOf(level int, p domain.Pair) string {
+func KindOf(level int, pair domain.Pair) string {
 	if level == 1 {
-		return string(p.Source)
+		return string(pair.Source)
 	}
-	kind, _, _ := strings.Cut(p.ChosenCanonical, " ")
+	kind, _, _ := strings.Cut(pair.ChosenCanonical, " ")
 
 	return kind
 }

@@ -35,20 +35,20 @@ type example struct {
 }
 
 // example makes a training example of an item. The error is that of the agents' template.
-func (target Target) example(it Item, level int, pair domain.Pair, s Screen, seed uint64) (example, error) {
+func (target Target) example(it Item, level int, pair domain.Pair, screen Screen, seed uint64) (example, error) {
 	if strings.TrimSpace(it.Ask) == "" {
 		return example{dropped: DropEmpty}, nil
 	}
-	pair.Step = s.Step
+	pair.Step = screen.Step
 	pair.Weight = 1
 	pair.Source = domain.Source(it.Kind)
-	pair.Image = s.Image
+	pair.Image = screen.Image
 
 	build := target.question
 	if level == 2 {
 		build = target.instruction
 	}
-	out, err := build(it, pair, s, seed)
+	out, err := build(it, pair, screen, seed)
 	if err == nil && out.dropped == "" && target.Fits != nil && !target.Fits(out.pair.Prompt, out.pair.Chosen) {
 		out.dropped = DropForeign
 	}
@@ -57,22 +57,22 @@ func (target Target) example(it Item, level int, pair domain.Pair, s Screen, see
 }
 
 // question makes a training example of level 1.
-func (target Target) question(it Item, pair domain.Pair, s Screen, _ uint64) (example, error) {
+func (target Target) question(it Item, pair domain.Pair, screen Screen, _ uint64) (example, error) {
 	switch {
 	case !slices.Contains(Kinds, it.Kind):
 		return example{dropped: DropKind}, nil
 	case it.Answer == "" && it.Element == nil:
 		return example{dropped: DropEmpty}, nil
 	case it.Element != nil:
-		if why := onScreen(*it.Element, s.Observation); why != "" {
+		if why := onScreen(*it.Element, screen.Observation); why != "" {
 			return example{dropped: why}, nil
 		}
 	}
 	if target.Render != nil {
-		return target.pointing(it, pair, s)
+		return target.pointing(it, pair, screen)
 	}
 
-	pair.Prompt = screenPrefix + "\n" + strings.Join(agents.Lines(s.Observation), "\n") +
+	pair.Prompt = screenPrefix + "\n" + strings.Join(agents.Lines(screen.Observation), "\n") +
 		"\nQuestion: " + agents.Line(it.Ask, maxAsk)
 	pair.Chosen = it.Answer
 	if it.Answer == "" {
@@ -84,7 +84,7 @@ func (target Target) question(it Item, pair domain.Pair, s Screen, _ uint64) (ex
 
 // pointing makes a training example of level 1 for a policy that answers in actions: it points at an element, or copies
 // words of the screen.
-func (target Target) pointing(it Item, pair domain.Pair, s Screen) (example, error) {
+func (target Target) pointing(it Item, pair domain.Pair, screen Screen) (example, error) {
 	act := domain.Action{Type: domain.ActionAnswer, Text: it.Answer}
 	if it.Answer == "" {
 		act = domain.Action{Type: domain.ActionClick}.At(*it.Element)
@@ -94,21 +94,21 @@ func (target Target) pointing(it Item, pair domain.Pair, s Screen) (example, err
 		return example{dropped: DropForeign}, nil
 	}
 	var err error
-	pair.Prompt, err = target.prompt(it.Ask, s, "", nil)
-	pair.Chosen, pair.ChosenCanonical = text, act.Canonical(s.Observation)
+	pair.Prompt, err = target.prompt(it.Ask, screen, "", nil)
+	pair.Chosen, pair.ChosenCanonical = text, act.Canonical(screen.Observation)
 
 	return example{pair: pair}, err
 }
 
 // instruction makes a training example of level 2.
-func (target Target) instruction(it Item, pair domain.Pair, s Screen, seed uint64) (example, error) {
+func (target Target) instruction(it Item, pair domain.Pair, screen Screen, seed uint64) (example, error) {
 	if it.Action == nil {
 		return example{dropped: DropAction}, nil
 	}
-	if why := invalid(*it.Action, s.Observation); why != "" {
+	if why := invalid(*it.Action, screen.Observation); why != "" {
 		return example{dropped: why}, nil
 	}
-	action, ok := target.speak(*it.Action, s.Observation)
+	action, ok := target.speak(*it.Action, screen.Observation)
 	if !ok {
 		return example{dropped: DropForeign}, nil
 	}
@@ -120,17 +120,17 @@ func (target Target) instruction(it Item, pair domain.Pair, s Screen, seed uint6
 		}
 	}
 
-	own, peers := target.Messages(domain.Rand(seed, "messages"), text, s.Observation)
+	own, peers := target.Messages(domain.Rand(seed, "messages"), text, screen.Observation)
 	var err error
-	pair.Prompt, err = target.prompt(it.Ask, s, own, peers)
-	pair.Chosen, pair.ChosenCanonical = text, action.Canonical(s.Observation)
+	pair.Prompt, err = target.prompt(it.Ask, screen, own, peers)
+	pair.Chosen, pair.ChosenCanonical = text, action.Canonical(screen.Observation)
 
 	return example{pair: pair, messages: own != "" || len(peers) > 0}, err
 }
 
 // prompt renders the agents' prompt with an instruction or a question for a goal.
-func (target Target) prompt(ask string, s Screen, own string, peers []agents.Message) (string, error) {
-	return target.Template.User(agents.View{Goal: ask, Observation: s.Observation}, own, peers)
+func (target Target) prompt(ask string, screen Screen, own string, peers []agents.Message) (string, error) {
+	return target.Template.User(agents.View{Goal: ask, Observation: screen.Observation}, own, peers)
 }
 
 // Messages makes up own and peers' words for a share of prompts, half of them wrong. Messages that stage 1 never showed
@@ -157,61 +157,61 @@ func (target Target) Messages(rng *rand.Rand, right string, o domain.Observation
 }
 
 // speak returns an action in the family of the agents. It is false if that has no counterpart.
-func (target Target) speak(a domain.Action, o domain.Observation) (domain.Action, bool) {
-	return a.In(cmp.Or(target.Family, domain.FamilyMobile), o)
+func (target Target) speak(action domain.Action, observation domain.Observation) (domain.Action, bool) {
+	return action.In(cmp.Or(target.Family, domain.FamilyMobile), observation)
 }
 
 // mistake is a click on a random shown element, or the end of the task.
-func (target Target) mistake(rng *rand.Rand, o domain.Observation) domain.Action {
+func (target Target) mistake(rng *rand.Rand, observation domain.Observation) domain.Action {
 	var shown []int
-	for _, e := range o.Elements {
-		if e.Shown() {
-			shown = append(shown, e.Index)
+	for _, element := range observation.Elements {
+		if element.Shown() {
+			shown = append(shown, element.Index)
 		}
 	}
 	if len(shown) > 0 && rng.Float64() < 0.8 {
 		click := domain.Action{Type: domain.ActionClick}.At(shown[rng.IntN(len(shown))])
-		if a, ok := target.speak(click, o); ok { // an element of the web may have no ID
-			return a
+		if action, ok := target.speak(click, observation); ok { // an element of the web may have no ID
+			return action
 		}
 	}
-	end, _ := target.speak(domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}, o)
+	end, _ := target.speak(domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}, observation)
 
 	return end
 }
 
 // Word returns an action on a screen in the policy's wording, or in a plain one whose reason names the element. A
 // policy with random weights learns sooner to read the screen if every answer repeats a part of it.
-func (target Target) Word(a domain.Action, o domain.Observation) string {
+func (target Target) Word(action domain.Action, observation domain.Observation) string {
 	if target.Render != nil {
-		if text, err := target.Render(a); err == nil {
+		if text, err := target.Render(action); err == nil {
 			return text
 		}
 	}
 
-	return "Reason: " + agents.Reason(a, o) + " serves the goal.\nAction: " + a.JSON()
+	return "Reason: " + agents.Reason(action, observation) + " serves the goal.\nAction: " + action.JSON()
 }
 
 // invalid returns why an action cannot be executed on a screen. An empty text means that it can.
-func invalid(a domain.Action, o domain.Observation) string {
-	if a.Validate() != nil {
+func invalid(action domain.Action, observation domain.Observation) string {
+	if action.Validate() != nil {
 		return DropAction
 	}
-	if a.Index == nil && a.Element == "" {
+	if action.Index == nil && action.Element == "" {
 		return ""
 	}
-	e, ok := a.Named(o)
+	element, ok := action.Named(observation)
 	if !ok {
 		return DropElement
 	}
-	if why := onScreen(e.Index, o); why != "" {
+	if why := onScreen(element.Index, observation); why != "" {
 		return why
 	}
-	if a.Type == domain.ActionInputText || a.Type == domain.ActionTypeString {
-		if e.Target != nil {
-			e, _ = o.Element(*e.Target)
+	if action.Type == domain.ActionInputText || action.Type == domain.ActionTypeString {
+		if element.Target != nil {
+			element, _ = observation.Element(*element.Target)
 		}
-		if !e.Editable {
+		if !element.Editable {
 			return DropReadOnly
 		}
 	}
@@ -220,12 +220,12 @@ func invalid(a domain.Action, o domain.Observation) string {
 }
 
 // onScreen returns why an element cannot be named. An empty text means that it can.
-func onScreen(index int, o domain.Observation) string {
-	e, ok := o.Element(index)
+func onScreen(index int, observation domain.Observation) string {
+	element, ok := observation.Element(index)
 	switch {
 	case !ok:
 		return DropElement
-	case !e.Shown():
+	case !element.Shown():
 		return DropHidden
 	}
 

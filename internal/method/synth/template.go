@@ -28,8 +28,8 @@ func (w *writer) add(it Item, forms ...string) {
 // Questions asks what an element or words on the screen answer.
 func (Template) Questions(_ context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
 	w := &writer{rng: domain.Rand(seed, "questions")}
-	for _, e := range named(s.Observation) {
-		w.askAbout(e)
+	for _, element := range named(s.Observation) {
+		w.askAbout(element)
 	}
 	if s.Action != nil && s.Action.Index != nil && s.Action.Type == domain.ActionClick && s.After != nil {
 		if title := fresh(s.Observation, *s.After); title != "" {
@@ -70,13 +70,13 @@ func (w *writer) askAbout(e domain.Element) {
 
 // Instructions proposes one-step goals that the screen allows: pointing, typing, going back, holding, and up to two
 // that the screen shows as done.
-func (Template) Instructions(_ context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
+func (Template) Instructions(_ context.Context, screen Screen, n int, seed uint64) ([]Item, bool, error) {
 	rng := domain.Rand(seed, "instructions")
 	open := &writer{rng: rng}
 	done := &writer{rng: rng}
-	els := named(s.Observation)
-	for _, e := range els {
-		instruct(e, els, open, done)
+	els := named(screen.Observation)
+	for _, element := range els {
+		instruct(element, els, open, done)
 	}
 	if rng.IntN(4) == 0 {
 		back := domain.Action{Type: domain.ActionBack}
@@ -90,8 +90,8 @@ func (Template) Instructions(_ context.Context, s Screen, n int, seed uint64) ([
 
 // instruct adds the goals that an element allows to open, and those that it shows as reached to done.
 func instruct(e domain.Element, els []domain.Element, open, done *writer) {
-	say := func(a domain.Action, reason string, forms ...string) {
-		open.add(Item{Reason: reason, Action: &a}, forms...)
+	say := func(action domain.Action, reason string, forms ...string) {
+		open.add(Item{Reason: reason, Action: &action}, forms...)
 	}
 	complete := func(forms ...string) {
 		a := domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
@@ -126,16 +126,16 @@ func instruct(e domain.Element, els []domain.Element, open, done *writer) {
 }
 
 // named returns the shown elements with a text that no other shown element has: only they can be asked for by name.
-func named(o domain.Observation) []domain.Element {
+func named(observation domain.Observation) []domain.Element {
 	times := map[string]int{}
-	for _, e := range o.Elements {
-		if e.Shown() {
-			times[strings.ToLower(e.Text)]++
+	for _, element := range observation.Elements {
+		if element.Shown() {
+			times[strings.ToLower(element.Text)]++
 		}
 	}
 
 	var out []domain.Element
-	for _, e := range o.Elements {
+	for _, e := range observation.Elements {
 		unique := e.Shown() && strings.TrimSpace(e.Text) != "" && times[strings.ToLower(e.Text)] == 1
 		if unique && !has(e, "disabled") {
 			out = append(out, e)
@@ -146,16 +146,16 @@ func named(o domain.Observation) []domain.Element {
 }
 
 // has reports whether an element's first state is one of the given ones.
-func has(e domain.Element, states ...string) bool {
-	return len(e.State) > 0 && slices.Contains(states, e.State[0])
+func has(element domain.Element, states ...string) bool {
+	return len(element.State) > 0 && slices.Contains(states, element.State[0])
 }
 
 // fresh returns the text of a named element that only the later screen has: of the first heading, or else of the first
 // one.
 func fresh(before, after domain.Observation) string {
 	old := map[string]bool{}
-	for _, e := range before.Elements {
-		old[e.Text] = true
+	for _, element := range before.Elements {
+		old[element.Text] = true
 	}
 	var found []domain.Element
 	for _, e := range named(after) {
@@ -181,16 +181,16 @@ func words(rng *rand.Rand, els []domain.Element) string {
 	all := strings.Fields(syllables)
 	var out []string
 	for range 1 + rng.IntN(3) {
-		if e := els[rng.IntN(len(els))]; rng.IntN(3) == 0 && len(strings.Fields(e.Text)) == 1 {
-			out = append(out, e.Text)
+		if element := els[rng.IntN(len(els))]; rng.IntN(3) == 0 && len(strings.Fields(element.Text)) == 1 {
+			out = append(out, element.Text)
 
 			continue
 		}
-		w := ""
+		word := ""
 		for range 2 + rng.IntN(2) {
-			w += all[rng.IntN(len(all))]
+			word += all[rng.IntN(len(all))]
 		}
-		out = append(out, w)
+		out = append(out, word)
 	}
 
 	return strings.Join(out, " ")

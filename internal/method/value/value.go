@@ -45,10 +45,10 @@ func Fit(examples []Example, seed uint64) *Model {
 	if len(examples) == 0 {
 		return nil
 	}
-	m := &Model{weights: make([]float64, size)}
+	model := &Model{weights: make([]float64, size)}
 	features := make([][]uint32, len(examples))
-	for i, e := range examples {
-		features[i] = e.features()
+	for i, example := range examples {
+		features[i] = example.features()
 	}
 	step := 0.0
 	for pass := range passes {
@@ -58,23 +58,23 @@ func Fit(examples []Example, seed uint64) *Model {
 			if examples[i].Success {
 				want = 1
 			}
-			by := rate / math.Sqrt(1+step/float64(len(examples))) * (want - m.at(features[i]))
+			by := rate / math.Sqrt(1+step/float64(len(examples))) * (want - model.at(features[i]))
 			for _, f := range features[i] {
-				m.weights[f] += by/math.Sqrt(float64(len(features[i]))) - rate*decay*m.weights[f]
+				model.weights[f] += by/math.Sqrt(float64(len(features[i]))) - rate*decay*model.weights[f]
 			}
 		}
 	}
 
-	return m
+	return model
 }
 
 // At returns the probability of success from a state.
-func (m *Model) At(s State) float64 {
+func (m *Model) At(state State) float64 {
 	if m == nil {
 		return 0
 	}
 
-	return m.at(s.features())
+	return m.at(state.features())
 }
 
 func (m *Model) at(features []uint32) float64 {
@@ -90,8 +90,8 @@ func (m *Model) at(features []uint32) float64 {
 func (s State) features() []uint32 {
 	goal := words(s.Goal)
 	screen := []string{}
-	for _, e := range s.Observation.Elements {
-		said := append([]string{e.Role, e.Text, e.Desc, e.Value}, e.State...)
+	for _, element := range s.Observation.Elements {
+		said := append([]string{element.Role, element.Text, element.Desc, element.Value}, element.State...)
 		screen = append(screen, words(strings.Join(said, " "))...)
 	}
 	var out []uint32
@@ -116,10 +116,10 @@ func (s State) features() []uint32 {
 func words(text string) []string { return strings.Fields(strings.ToLower(text)) }
 
 func place(word string) uint32 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(word))
+	hash32 := fnv.New32a()
+	_, _ = hash32.Write([]byte(word))
 
-	return h.Sum32() % size
+	return hash32.Sum32() % size
 }
 
 // Encode returns the model as bytes.
@@ -137,12 +137,12 @@ func Decode(raw []byte) (*Model, bool) {
 	if len(raw) != 8*size {
 		return nil, false
 	}
-	m := &Model{weights: make([]float64, size)}
-	for i := range m.weights {
-		m.weights[i] = math.Float64frombits(binary.LittleEndian.Uint64(raw[8*i:]))
+	model := &Model{weights: make([]float64, size)}
+	for i := range model.weights {
+		model.weights[i] = math.Float64frombits(binary.LittleEndian.Uint64(raw[8*i:]))
 	}
 
-	return m, true
+	return model, true
 }
 
 // mix is the weight of the outcome at the last step, which halves with every step before it (λ of DigiRL).
@@ -156,13 +156,13 @@ func (m *Model) Advantages(states []State, success bool) []float64 {
 		reward = 1
 	}
 	out := make([]float64, len(states))
-	for i, s := range states {
+	for i, state := range states {
 		next := reward
 		if i+1 < len(states) {
 			next = m.At(states[i+1])
 		}
 		share := math.Pow(mix, float64(len(states)-1-i))
-		out[i] = share*reward + (1-share)*(next-m.At(s))
+		out[i] = share*reward + (1-share)*(next-m.At(state))
 	}
 
 	return out

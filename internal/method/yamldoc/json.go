@@ -9,37 +9,37 @@ import (
 
 // JSON returns a tree that Read returned as JSON with equal texts: what is no number, bool or null of JSON becomes a
 // string. A text without a document is null.
-func JSON(n *yaml.Node) json.RawMessage {
+func JSON(node *yaml.Node) json.RawMessage {
 	var out bytes.Buffer
-	writeJSON(&out, n)
+	writeJSON(&out, node)
 
 	return out.Bytes()
 }
 
-func writeJSON(out *bytes.Buffer, n *yaml.Node) {
+func writeJSON(out *bytes.Buffer, node *yaml.Node) {
 	switch {
-	case n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null":
+	case node == nil || node.Kind == yaml.ScalarNode && node.Tag == "!!null":
 		out.WriteString("null")
-	case n.Kind == yaml.AliasNode:
-		writeJSON(out, n.Alias)
-	case n.Kind == yaml.MappingNode:
-		writeAll(out, n, "{}", func(i int) string { return []string{",", ":"}[i%2] })
-	case n.Kind == yaml.SequenceNode:
-		writeAll(out, n, "[]", func(int) string { return "," })
-	case n.Style == 0 && n.Tag != "!!str" && json.Valid([]byte(n.Value)):
-		out.WriteString(n.Value)
+	case node.Kind == yaml.AliasNode:
+		writeJSON(out, node.Alias)
+	case node.Kind == yaml.MappingNode:
+		writeAll(out, node, "{}", func(i int) string { return []string{",", ":"}[i%2] })
+	case node.Kind == yaml.SequenceNode:
+		writeAll(out, node, "[]", func(int) string { return "," })
+	case node.Style == 0 && node.Tag != "!!str" && json.Valid([]byte(node.Value)):
+		out.WriteString(node.Value)
 	default:
-		out.Write(quoted(n.Value))
+		out.Write(quoted(node.Value))
 	}
 }
 
-func writeAll(out *bytes.Buffer, n *yaml.Node, brackets string, before func(i int) string) {
+func writeAll(out *bytes.Buffer, node *yaml.Node, brackets string, before func(i int) string) {
 	out.WriteByte(brackets[0])
-	for i, c := range n.Content {
+	for i, c := range node.Content {
 		if i > 0 {
 			out.WriteString(before(i))
 		}
-		if n.Kind == yaml.MappingNode && i%2 == 0 {
+		if node.Kind == yaml.MappingNode && i%2 == 0 {
 			out.Write(quoted(c.Value))
 		} else {
 			writeJSON(out, c)

@@ -20,18 +20,18 @@ var (
 // anchor, and for some errors the line before, or that of the surrounding block.
 func syntax(name string, raw []byte, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := unknown.FindStringSubmatch(text); m != nil {
-		alias := regexp.MustCompile(`\*` + regexp.QuoteMeta(m[1]) + `(?:[\s,\]}]|$)`)
+	if parts := unknown.FindStringSubmatch(text); parts != nil {
+		alias := regexp.MustCompile(`\*` + regexp.QuoteMeta(parts[1]) + `(?:[\s,\]}]|$)`)
 		if found := alias.FindIndex(raw); found != nil {
 			name = place(name, raw[:found[0]])
 		}
 
-		return invalid(name, "the alias %s has no anchor", m[1])
+		return invalid(name, "the alias %s has no anchor", parts[1])
 	}
 	line := "1"
-	if m := atLine.FindStringSubmatch(text); m != nil {
-		line = m[1]
-		text = text[len(m[0]):]
+	if matches := atLine.FindStringSubmatch(text); matches != nil {
+		line = matches[1]
+		text = text[len(matches[0]):]
 	}
 	if at, found := wrong(raw, line); found {
 		name = place(name, raw[:at])

@@ -28,10 +28,10 @@ func (e extent) plus(inner extent) extent {
 }
 
 // fail returns an error with the place and the field of a node.
-func (w *walker) fail(n *yaml.Node, format string, args ...any) error {
+func (w *walker) fail(node *yaml.Node, format string, args ...any) error {
 	at := ""
 	if w.name != "" {
-		at = fmt.Sprintf("%s:%d:%d: ", w.name, n.Line, n.Column)
+		at = fmt.Sprintf("%s:%d:%d: ", w.name, node.Line, node.Column)
 	}
 	field := strings.TrimPrefix(strings.Join(w.path, ""), ".")
 	if field != "" {
@@ -42,46 +42,46 @@ func (w *walker) fail(n *yaml.Node, format string, args ...any) error {
 }
 
 // visit checks a node below level others and all that it holds.
-func (w *walker) visit(n *yaml.Node, level int) (extent, error) {
-	e := extent{values: 1, text: len(n.Value)}
-	err := w.fits(n, e, level)
+func (w *walker) visit(node *yaml.Node, level int) (extent, error) {
+	e := extent{values: 1, text: len(node.Value)}
+	err := w.fits(node, e, level)
 	if err == nil {
-		err = w.allowed(n)
+		err = w.allowed(node)
 	}
 	if err != nil {
 		return e, err
 	}
 
-	w.open[n] = true
-	switch n.Kind {
+	w.open[node] = true
+	switch node.Kind {
 	case yaml.AliasNode:
-		e = w.anchors[n.Alias]
+		e = w.anchors[node.Alias]
 	case yaml.MappingNode:
-		e, err = w.mapping(n, e, level)
+		e, err = w.mapping(node, e, level)
 	default:
-		for i, c := range n.Content {
-			if e, err = w.inner(n, c, e, level, fmt.Sprintf("[%d]", i)); err != nil {
+		for i, c := range node.Content {
+			if e, err = w.inner(node, c, e, level, fmt.Sprintf("[%d]", i)); err != nil {
 				break
 			}
 		}
 	}
-	delete(w.open, n)
+	delete(w.open, node)
 	if err != nil {
 		return e, err
 	}
-	if n.Anchor != "" {
-		w.anchors[n] = e
+	if node.Anchor != "" {
+		w.anchors[node] = e
 	}
 
-	return e, w.fits(n, e, level)
+	return e, w.fits(node, e, level)
 }
 
 // mapping visits the keys and values of a mapping.
-func (w *walker) mapping(n *yaml.Node, e extent, level int) (extent, error) {
+func (w *walker) mapping(node *yaml.Node, e extent, level int) (extent, error) {
 	lines := map[string]int{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		value := n.Content[i+1]
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		value := node.Content[i+1]
 		if err := w.key(key, lines); err != nil {
 			return e, err
 		}
@@ -89,7 +89,7 @@ func (w *walker) mapping(n *yaml.Node, e extent, level int) (extent, error) {
 
 		var err error
 		e = e.plus(extent{values: 1, text: len(key.Value)})
-		if e, err = w.inner(n, value, e, level, "."+key.Value); err != nil {
+		if e, err = w.inner(node, value, e, level, "."+key.Value); err != nil {
 			return e, err
 		}
 	}
@@ -98,7 +98,7 @@ func (w *walker) mapping(n *yaml.Node, e extent, level int) (extent, error) {
 }
 
 // inner visits a value of a collection, and adds it to the extent of the collection.
-func (w *walker) inner(n, value *yaml.Node, e extent, level int, step string) (extent, error) {
+func (w *walker) inner(node, value *yaml.Node, e extent, level int, step string) (extent, error) {
 	w.path = append(w.path, step)
 	inner, err := w.visit(value, level+1)
 	if err != nil {
@@ -107,18 +107,18 @@ func (w *walker) inner(n, value *yaml.Node, e extent, level int, step string) (e
 	w.path = w.path[:len(w.path)-1]
 	e = e.plus(inner)
 
-	return e, w.fits(n, e, level)
+	return e, w.fits(node, e, level)
 }
 
 // fits checks the bounds of a tree.
-func (w *walker) fits(n *yaml.Node, e extent, level int) error {
+func (w *walker) fits(node *yaml.Node, e extent, level int) error {
 	switch {
 	case level+e.depth > maxDepth:
-		return w.fail(n, "nested deeper than %d levels", maxDepth)
+		return w.fail(node, "nested deeper than %d levels", maxDepth)
 	case e.values > maxValues:
-		return w.fail(n, "more than %d values, where each alias counts as all that it stands for", maxValues)
+		return w.fail(node, "more than %d values, where each alias counts as all that it stands for", maxValues)
 	case e.text > maxText:
-		return w.fail(n, "more than %d KiB of text, where each alias counts as all that it stands for", maxText>>10)
+		return w.fail(node, "more than %d KiB of text, where each alias counts as all that it stands for", maxText>>10)
 	}
 
 	return nil
@@ -128,40 +128,40 @@ func (w *walker) fits(n *yaml.Node, e extent, level int) error {
 var tags = []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
 
 // allowed checks a node alone.
-func (w *walker) allowed(n *yaml.Node) error {
-	if n.Style&yaml.TaggedStyle != 0 && !slices.Contains(tags, n.ShortTag()) {
-		return w.fail(n, "the tag %s means nothing here; write the value itself", shown(n.Tag))
+func (w *walker) allowed(node *yaml.Node) error {
+	if node.Style&yaml.TaggedStyle != 0 && !slices.Contains(tags, node.ShortTag()) {
+		return w.fail(node, "the tag %s means nothing here; write the value itself", shown(node.Tag))
 	}
-	if n.Kind != yaml.AliasNode {
+	if node.Kind != yaml.AliasNode {
 		return nil
 	}
-	if w.open[n.Alias] {
-		return w.fail(n, "the alias %s holds itself", shown(n.Value))
+	if w.open[node.Alias] {
+		return w.fail(node, "the alias %s holds itself", shown(node.Value))
 	}
 	if w.aliases++; w.aliases > maxAliases {
-		return w.fail(n, "more than %d aliases", maxAliases)
+		return w.fail(node, "more than %d aliases", maxAliases)
 	}
 
 	return nil
 }
 
 // key checks a key of a mapping, in which others stand on some lines.
-func (w *walker) key(n *yaml.Node, lines map[string]int) error {
+func (w *walker) key(node *yaml.Node, lines map[string]int) error {
 	switch {
-	case n.Kind == yaml.ScalarNode && n.Tag == "!!merge":
-		return w.fail(n, "merge keys (<<) are not read; write the keys themselves, or use an alias as a value")
-	case n.Kind != yaml.ScalarNode || n.Value == "" || n.Tag == "!!null":
-		return w.fail(n, "expected a name as the key")
-	case len(n.Value) > maxKey:
-		return w.fail(n, "the key %s is longer than %d bytes", shown(n.Value), maxKey)
+	case node.Kind == yaml.ScalarNode && node.Tag == "!!merge":
+		return w.fail(node, "merge keys (<<) are not read; write the keys themselves, or use an alias as a value")
+	case node.Kind != yaml.ScalarNode || node.Value == "" || node.Tag == "!!null":
+		return w.fail(node, "expected a name as the key")
+	case len(node.Value) > maxKey:
+		return w.fail(node, "the key %s is longer than %d bytes", shown(node.Value), maxKey)
 	}
 
-	w.path = append(w.path, "."+n.Value)
-	if err := w.allowed(n); err != nil {
+	w.path = append(w.path, "."+node.Value)
+	if err := w.allowed(node); err != nil {
 		return err
 	}
-	if line, twice := lines[n.Value]; twice {
-		return w.fail(n, "given twice; first on line %d", line)
+	if line, twice := lines[node.Value]; twice {
+		return w.fail(node, "given twice; first on line %d", line)
 	}
 	w.path = w.path[:len(w.path)-1]
 

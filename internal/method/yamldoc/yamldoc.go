@@ -114,21 +114,21 @@ func Value(text string) (any, error) {
 	if err := finite(root); err != nil {
 		return nil, err
 	}
-	var v any
-	if err := root.Decode(&v); err != nil {
+	var value any
+	if err := root.Decode(&value); err != nil {
 		return nil, fault.As(fault.Invalid, err)
 	}
 
-	return v, nil
+	return value, nil
 }
 
 // finite refuses numbers that are none.
-func finite(n *yaml.Node) error {
+func finite(node *yaml.Node) error {
 	var x float64
-	if n.ShortTag() == "!!float" && n.Decode(&x) == nil && (math.IsInf(x, 0) || math.IsNaN(x)) {
-		return invalid("", "expected a finite number, not %s", n.Value)
+	if node.ShortTag() == "!!float" && node.Decode(&x) == nil && (math.IsInf(x, 0) || math.IsNaN(x)) {
+		return invalid("", "expected a finite number, not %s", node.Value)
 	}
-	for _, c := range n.Content {
+	for _, c := range node.Content {
 		if err := finite(c); err != nil {
 			return err
 		}

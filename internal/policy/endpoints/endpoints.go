@@ -51,46 +51,46 @@ type Limiter interface {
 
 // For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was
 // recorded is read instead of made again; after a kill, only the calls in flight are repeated.
-func (e *Endpoints) For(s spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
-	client, p, err := e.reach(s, name, role)
+func (e *Endpoints) For(given spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
+	client, p, err := e.reach(given, name, role)
 	if p == nil {
 		return nil, nil, err
 	}
 
 	return &recording{
-		endpoints: e, spec: s, name: string(name), role: role, prompt: p, model: s.Models[name], client: client,
+		endpoints: e, spec: given, name: string(name), role: role, prompt: p, model: given.Models[name], client: client,
 	}, p, err
 }
 
 // reach returns the client of an endpoint and the prompt of a role. The prompt is nil if there is none.
-func (e *Endpoints) reach(s spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
-	m, ok := s.Models[name]
+func (e *Endpoints) reach(specification spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
+	model, ok := specification.Models[name]
 	if !ok {
-		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", s.Name, name)
+		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", specification.Name, name)
 	}
 	if e == nil || e.Connect == nil {
 		return nil, nil, fault.New(fault.Invalid, "this worker reaches no chat endpoints")
 	}
 
-	p, err := rules.Prompt(s, role)
+	prompt, err := rules.Prompt(specification, role)
 	if err != nil {
 		return nil, nil, err
 	}
-	client, err := e.Connect(m)
+	client, err := e.Connect(model)
 	var unsendable interface{ Header() string }
 	if errors.As(err, &unsendable) {
-		err = fmt.Errorf("%s: %w", variable(m, unsendable.Header()), err)
+		err = fmt.Errorf("%s: %w", variable(model, unsendable.Header()), err)
 	}
 
-	return client, p, err
+	return client, prompt, err
 }
 
 // variable returns what a model's key or one of its headers is taken from.
-func variable(m spec.Model, header string) string {
+func variable(model spec.Model, header string) string {
 	if header == "" {
-		return m.Key + " or " + m.Key + "_FILE"
+		return model.Key + " or " + model.Key + "_FILE"
 	}
-	if name, ok := strings.CutPrefix(m.Headers[header], "$"); ok {
+	if name, ok := strings.CutPrefix(model.Headers[header], "$"); ok {
 		return name + " or " + name + "_FILE"
 	}
 
@@ -99,16 +99,16 @@ func variable(m spec.Model, header string) string {
 
 // Window returns the number of tokens that a prompt and its answer may have together at an endpoint; 0 if that is not
 // known here.
-func (e *Endpoints) Window(ctx context.Context, m spec.Model) int {
+func (e *Endpoints) Window(ctx context.Context, model spec.Model) int {
 	if e == nil || e.Connect == nil {
 		return 0
 	}
-	client, err := e.Connect(m)
+	client, err := e.Connect(model)
 	if err != nil {
 		return 0
 	}
 
-	return Window(ctx, client, m.Model)
+	return Window(ctx, client, model.Model)
 }
 
 // Window returns the number of tokens that a prompt and its answer may have together, if the server of a model says it,
@@ -129,12 +129,12 @@ func Window(ctx context.Context, server chat.Model, model string) int {
 }
 
 // Critic returns a run's critic that is a model.
-func (e *Endpoints) Critic(s spec.Spec) (credit.ModelCritic, error) {
-	model, p, err := e.For(s, s.Critic.Model, prompts.Critic)
+func (e *Endpoints) Critic(specification spec.Spec) (credit.ModelCritic, error) {
+	model, prompt, err := e.For(specification, specification.Critic.Model, prompts.Critic)
 
 	return credit.ModelCritic{
-		Chat: model, Prompt: p, Forms: prompts.FormsOf(string(s.Family())),
-		Robust: s.Critic.Rule == spec.RuleRobust, ByRound: s.Critic.Scope == spec.ScopeRound,
+		Chat: model, Prompt: prompt, Forms: prompts.FormsOf(string(specification.Family())),
+		Robust: specification.Critic.Rule == spec.RuleRobust, ByRound: specification.Critic.Scope == spec.ScopeRound,
 	}, err
 }
 
@@ -163,24 +163,24 @@ type identity struct {
 }
 
 // whole returns a request with what a role leaves to the endpoint's settings.
-func whole(r chat.Request, m spec.Model) chat.Request {
-	r.Model = m.Model
-	if r.MaxTokens == 0 {
-		r.MaxTokens = m.MaxTokens
+func whole(request chat.Request, model spec.Model) chat.Request {
+	request.Model = model.Model
+	if request.MaxTokens == 0 {
+		request.MaxTokens = model.MaxTokens
 	}
 
-	return r
+	return request
 }
 
 // Complete returns the recorded answer to a request, or asks and records it.
-func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
-	r = whole(r, c.model)
-	b := c.endpoints.Bucket
-	call := runs.Run(c.spec.Name).Call(runs.Digest(identity{c.name, c.model.BaseURL, c.role, r}))
+func (c *recording) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
+	request = whole(request, c.model)
+	bucket := c.endpoints.Bucket
+	call := runs.Run(c.spec.Name).Call(runs.Digest(identity{c.name, c.model.BaseURL, c.role, request}))
 	epoch, _ := ctx.Value(epochKey{}).(int)
 	var read func(wrong string) // of an answer that is new
-	a, _, err := call.Record(ctx, b, func() (runs.Answer, error) {
-		if err := c.endpoints.ledger.check(ctx, b, c.spec); err != nil {
+	answer, _, err := call.Record(ctx, bucket, func() (runs.Answer, error) {
+		if err := c.endpoints.ledger.check(ctx, bucket, c.spec); err != nil {
 			return runs.Answer{}, err
 		}
 		h := helper{
@@ -194,7 +194,7 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 			c.endpoints.Warn(c.spec.Name, text)
 		}
 		began := time.Now()
-		res, err := c.ask(ctx, r)
+		res, err := c.ask(ctx, request)
 		if err == nil && c.endpoints.Called != nil {
 			c.endpoints.Called(c.role, time.Since(began), res.Usage, c.model.Price.Of(res.Usage))
 		}
@@ -204,17 +204,17 @@ func (c *recording) Complete(ctx context.Context, r chat.Request) (chat.Response
 
 		return runs.Answer{
 			Epoch:    epoch,
-			Endpoint: c.name, Model: r.Model, Role: c.role, Prompt: c.prompt.Digest, Version: c.prompt.Version,
+			Endpoint: c.name, Model: request.Model, Role: c.role, Prompt: c.prompt.Digest, Version: c.prompt.Version,
 			Texts: res.Texts, Reasoning: res.Reasoning, LogProbs: res.LogProbs,
 			LeftOut: slices.Sorted(maps.Keys(res.LeftOut)), Usage: res.Usage, Cost: c.model.Price.Of(res.Usage),
 		}, err
 	})
 	if err == nil {
-		c.endpoints.ledger.add(c.spec.Name, call.Key, a)
+		c.endpoints.ledger.add(c.spec.Name, call.Key, answer)
 	}
 
 	return chat.Response{
-		Texts: a.Texts, Reasoning: a.Reasoning, LogProbs: a.LogProbs, Usage: a.Usage, OnRead: read,
+		Texts: answer.Texts, Reasoning: answer.Reasoning, LogProbs: answer.LogProbs, Usage: answer.Usage, OnRead: read,
 	}, err
 }
 
@@ -230,9 +230,9 @@ const (
 const usualAnswer = 500
 
 // complete makes one request.
-func (c *recording) complete(ctx context.Context, r chat.Request) (res chat.Response, err error) {
+func (c *recording) complete(ctx context.Context, request chat.Request) (res chat.Response, err error) {
 	err = failpoint.Do("ask.endpoint", func(bool) (err error) {
-		res, err = c.client.Complete(ctx, r)
+		res, err = c.client.Complete(ctx, request)
 
 		return err
 	})
@@ -241,27 +241,27 @@ func (c *recording) complete(ctx context.Context, r chat.Request) (res chat.Resp
 }
 
 // ask makes the call within the endpoint's limits.
-func (c *recording) ask(ctx context.Context, r chat.Request) (chat.Response, error) {
-	l := c.endpoints.Limits
+func (c *recording) ask(ctx context.Context, request chat.Request) (chat.Response, error) {
+	limiter := c.endpoints.Limits
 	limit := limits.Limit{
 		Name:     c.model.BaseURL + " " + c.model.Model,
 		Requests: c.model.RequestsPerMinute,
 		Tokens:   c.model.TokensPerMinute,
 	}
-	guess := (len(r.System)+len(r.User))/chat.CharsPerToken + min(r.MaxTokens, usualAnswer)
+	guess := (len(request.System)+len(request.User))/chat.CharsPerToken + min(request.MaxTokens, usualAnswer)
 
 	// A wait within the limits ends by itself, and so does a call.
 	defer While(ctx, "asks "+c.model.Model)()
 	for try := 1; ; try++ {
-		if l != nil {
-			if err := l.Wait(ctx, limit, guess); err != nil {
+		if limiter != nil {
+			if err := limiter.Wait(ctx, limit, guess); err != nil {
 				return chat.Response{}, err
 			}
 		}
 
-		res, err := c.complete(ctx, r)
-		if l != nil && err == nil {
-			l.Settle(ctx, limit, res.Usage.Prompt+res.Usage.Answer-guess)
+		res, err := c.complete(ctx, request)
+		if limiter != nil && err == nil {
+			limiter.Settle(ctx, limit, res.Usage.Prompt+res.Usage.Answer-guess)
 		}
 		if err == nil || fault.KindOf(err) != fault.Transient || try == callTries || ctx.Err() != nil {
 			return res, err

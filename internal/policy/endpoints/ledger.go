@@ -59,19 +59,19 @@ func (l *ledger) warning(run string) string {
 }
 
 // check returns an exhausted fault if the run's budget is spent.
-func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {
+func (l *ledger) check(ctx context.Context, bucket store.Bucket, specification spec.Spec) error {
 	l.mu.Lock()
-	stale := time.Now().After(l.of(s.Name).next)
+	stale := time.Now().After(l.of(specification.Name).next)
 	l.mu.Unlock()
 	if stale {
 		// One call reads for all, whatever becomes of it.
-		read := l.reads.DoChan(s.Name, func() (any, error) {
-			return nil, l.refresh(context.WithoutCancel(ctx), b, s)
+		read := l.reads.DoChan(specification.Name, func() (any, error) {
+			return nil, l.refresh(context.WithoutCancel(ctx), bucket, specification)
 		})
 		select {
-		case r := <-read:
-			if r.Err != nil {
-				return r.Err
+		case result := <-read:
+			if result.Err != nil {
+				return result.Err
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -80,8 +80,8 @@ func (l *ledger) check(ctx context.Context, b store.Bucket, s spec.Spec) error {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	x := l.of(s.Name)
-	err := x.exceeded(s.Name)
+	x := l.of(specification.Name)
+	err := x.exceeded(specification.Name)
 	if err != nil {
 		x.next = time.Time{} // a person may raise the budget at any moment
 	}
@@ -112,14 +112,14 @@ func (l *ledger) of(run string) *spending {
 }
 
 // refresh reads the budget and, if there is one, the calls that were recorded since.
-func (l *ledger) refresh(ctx context.Context, b store.Bucket, s spec.Spec) error {
+func (l *ledger) refresh(ctx context.Context, bucket store.Bucket, s spec.Spec) error {
 	run := runs.Run(s.Name)
 	began := time.Now()
-	budget, err := run.Budget(ctx, b, s)
+	budget, err := run.Budget(ctx, bucket, s)
 	if err != nil {
 		return err
 	}
-	_, identity, err := run.Identify(ctx, b)
+	_, identity, err := run.Identify(ctx, bucket)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (l *ledger) refresh(ctx context.Context, b store.Bucket, s spec.Spec) error
 
 			return l.of(s.Name).seen[key]
 		}
-		if err := run.Calls(ctx, b, seen, func(key string, a runs.Answer) { l.add(s.Name, key, a) }); err != nil {
+		if err := run.Calls(ctx, bucket, seen, func(key string, a runs.Answer) { l.add(s.Name, key, a) }); err != nil {
 			return err
 		}
 	}
@@ -167,19 +167,19 @@ func (x *spending) exceeded(run string) error {
 	return nil
 }
 
-func (x *spending) add(key string, a runs.Answer) {
+func (x *spending) add(key string, answer runs.Answer) {
 	if !x.seen[key] {
 		x.seen[key] = true
-		x.spent.Add(a)
+		x.spent.Add(answer)
 	}
 }
 
 // add counts a call of this worker immediately; those of others are read from time to time.
-func (l *ledger) add(run, key string, a runs.Answer) {
+func (l *ledger) add(run, key string, answer runs.Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
 	if x := l.runs[run]; x != nil && x.budget != (spec.Budget{}) {
-		x.add(key, a)
+		x.add(key, answer)
 	}
 }

@@ -30,11 +30,11 @@ func While(ctx context.Context, what string) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	Progress(ctx, what)
 	go func() {
-		t := time.NewTicker(sayEvery)
-		defer t.Stop()
+		ticker := time.NewTicker(sayEvery)
+		defer ticker.Stop()
 		for {
 			select {
-			case <-t.C:
+			case <-ticker.C:
 				Progress(ctx, what)
 			case <-ctx.Done():
 				return

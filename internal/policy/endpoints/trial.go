@@ -23,17 +23,17 @@ type Trial struct {
 
 // Trial returns the model that plays a role under a name of the specification, for calls before the run, and the role's
 // prompt. It makes no call. The error is an invalid fault if this process lacks the key.
-func (e *Endpoints) Trial(s spec.Spec, name spec.Role, role string) (*Trial, *prompts.Prompt, error) {
-	client, p, err := e.reach(s, name, role)
+func (e *Endpoints) Trial(specification spec.Spec, name spec.Role, role string) (*Trial, *prompts.Prompt, error) {
+	client, prompt, err := e.reach(specification, name, role)
 
-	return &Trial{client: client, model: s.Models[name]}, p, err
+	return &Trial{client: client, model: specification.Models[name]}, prompt, err
 }
 
 // Complete makes the call.
-func (t *Trial) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+func (t *Trial) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
 	t.Calls++
 	t.Wrong = ""
-	t.Last, t.Err = t.client.Complete(ctx, whole(r, t.model))
+	t.Last, t.Err = t.client.Complete(ctx, whole(request, t.model))
 	t.Last.OnRead = func(wrong string) { t.Wrong = wrong }
 
 	return t.Last, t.Err

@@ -82,20 +82,20 @@ func (x use) poor(role string, share float64) bool {
 
 // check returns an invalid fault if a helper is of no use. It may be asked again when a person has accepted what is
 // missing, or has changed or resumed the run.
-func (u *uses) check(ctx context.Context, e *Endpoints, s spec.Spec, name string, h helper) error {
+func (u *uses) check(ctx context.Context, endpoints *Endpoints, given spec.Spec, name string, h helper) error {
 	u.mu.Lock()
 	x := *u.of(h)
 	u.mu.Unlock()
-	if !x.poor(h.role, s.FailedShare) {
+	if !x.poor(h.role, given.FailedShare) {
 		return nil
 	}
 
-	run := runs.Run(s.Name)
-	accepted, err := run.IsAccepted(ctx, e.Bucket, h.epoch)
+	run := runs.Run(given.Name)
+	accepted, err := run.IsAccepted(ctx, endpoints.Bucket, h.epoch)
 	if err != nil {
 		return err
 	}
-	changes, err := run.Changes(ctx, e.Bucket, 0, 0)
+	changes, err := run.Changes(ctx, endpoints.Bucket, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -115,16 +115,16 @@ func (u *uses) check(ctx context.Context, e *Endpoints, s spec.Spec, name string
 		"empty or cannot be read, more than failed_share allows. Examples: %s. Correct its settings or its server, "+
 		"and try again with `collabui resume %s`, or continue without what is missing with "+
 		"`collabui resume %[7]s --accept-failed --why TEXT`%s",
-		name, h.role, x.useless, x.answers, h.epoch, strings.Join(x.examples, "; "), s.Name, other(s, h.role))
+		name, h.role, x.useless, x.answers, h.epoch, strings.Join(x.examples, "; "), given.Name, other(given, h.role))
 }
 
 // other returns how another model plays a role from the next epoch on. It is empty for roles of stage 1, which cannot
 // change.
-func other(s spec.Spec, role string) string {
+func other(specification spec.Spec, role string) string {
 	switch role {
 	case prompts.Critic, prompts.Adversary, prompts.Summariser:
 		return fmt.Sprintf(" and choose another model for the epochs that follow with `collabui set %s %s.model=NAME`",
-			s.Name, role)
+			specification.Name, role)
 	}
 
 	return ""

@@ -58,8 +58,8 @@ func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage
 	var stream bool
 	var temperature float64
 	for name, to := range map[string]any{"model": &digest, "stream": &stream, "temperature": &temperature} {
-		if v := fields[name]; v != nil {
-			if err := json.Unmarshal(v, to); err != nil {
+		if rawMessage := fields[name]; rawMessage != nil {
+			if err := json.Unmarshal(rawMessage, to); err != nil {
 				return "", nil, serving.Refuse(http.StatusBadRequest, "%s: %w", name, err)
 			}
 		}
@@ -72,9 +72,9 @@ func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage
 	if temperature > 0 && temperature < greedy {
 		fields["temperature"] = json.RawMessage("0")
 	}
-	for k, v := range defaults {
-		if given := fields[k]; len(given) == 0 || string(given) == "null" {
-			fields[k] = json.RawMessage(v)
+	for key, value := range defaults {
+		if given := fields[key]; len(given) == 0 || string(given) == "null" {
+			fields[key] = json.RawMessage(value)
 		}
 	}
 
@@ -146,9 +146,9 @@ func encode(fields map[string]json.RawMessage) ([]byte, error) {
 // forward answers with the engine's answer. It aborts the connection if the answer breaks off, so the client does not
 // take half of it for the whole.
 func forward(w http.ResponseWriter, res *http.Response, body io.Reader) {
-	for _, k := range []string{"Content-Type", "Retry-After"} {
-		if v := res.Header.Get(k); v != "" {
-			w.Header().Set(k, v)
+	for _, key := range []string{"Content-Type", "Retry-After"} {
+		if value := res.Header.Get(key); value != "" {
+			w.Header().Set(key, value)
 		}
 	}
 

@@ -45,22 +45,22 @@ func (g *Gateway) request(ctx context.Context, method, path string, body []byte)
 	return res, nil
 }
 
-// call sends a request with v as its JSON body, or none if v is nil, and reads the answer up to maxControl.
-func (g *Gateway) call(ctx context.Context, limit time.Duration, method, path string, v any) (reply, error) {
-	return g.callUpTo(ctx, maxControl, limit, method, path, v)
+// call sends a request with value as its JSON body, or none if value is nil, and reads the answer up to maxControl.
+func (g *Gateway) call(ctx context.Context, limit time.Duration, method, path string, value any) (reply, error) {
+	return g.callUpTo(ctx, maxControl, limit, method, path, value)
 }
 
 // callUpTo is call for an answer of up to a number of bytes.
 func (g *Gateway) callUpTo(
-	ctx context.Context, size int64, limit time.Duration, method, path string, v any,
+	ctx context.Context, size int64, limit time.Duration, method, path string, value any,
 ) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
 	var body []byte
-	if v != nil {
+	if value != nil {
 		var err error
-		if body, err = json.Marshal(v); err != nil {
+		if body, err = json.Marshal(value); err != nil {
 			return reply{}, err
 		}
 	}
@@ -101,12 +101,12 @@ func unhappy(what string, r reply) error {
 }
 
 // short bounds what is quoted of a server.
-func short(s string) string {
-	if s = strings.ToValidUTF8(strings.TrimSpace(s), "?"); len(s) > maxQuote {
-		return strings.ToValidUTF8(s[:maxQuote], "") + "…"
+func short(text string) string {
+	if text = strings.ToValidUTF8(strings.TrimSpace(text), "?"); len(text) > maxQuote {
+		return strings.ToValidUTF8(text[:maxQuote], "") + "…"
 	}
 
-	return s
+	return text
 }
 
 // healthy returns nil if the engine says that it is healthy.

@@ -63,9 +63,9 @@ func (g *Gateway) folders() []string {
 	}
 
 	var out []string
-	for _, e := range entries {
-		if serving.IsDigest(e.Name()) {
-			out = append(out, e.Name())
+	for _, entry := range entries {
+		if serving.IsDigest(entry.Name()) {
+			out = append(out, entry.Name())
 		}
 	}
 

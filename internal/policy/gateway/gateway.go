@@ -73,14 +73,14 @@ type Gateway struct {
 }
 
 // New returns a gateway. It asks neither the engine nor the store. Impossible options are invalid faults.
-func New(o Options) (*Gateway, error) {
-	if err := o.complete(); err != nil {
+func New(options Options) (*Gateway, error) {
+	if err := options.complete(); err != nil {
 		return nil, err
 	}
 
-	g := &Gateway{
-		Options:  o,
-		dialect:  dialects[o.Engine],
+	gateway := &Gateway{
+		Options:  options,
+		dialect:  dialects[options.Engine],
 		mux:      http.NewServeMux(),
 		http:     &http.Client{Transport: transport()},
 		every:    3 * time.Second,
@@ -92,19 +92,19 @@ func New(o Options) (*Gateway, error) {
 		verified: map[string]bool{},
 		changed:  make(chan struct{}),
 	}
-	g.measure()
+	gateway.measure()
 
-	g.handle("POST /v1/chat/completions", g.chat)
-	g.handle("POST /v1"+serving.ScorePath, g.score)
-	g.handle("GET /v1/models", g.models)
-	g.handle("POST /v1/load_lora_adapter", g.load)
-	g.handle("POST /v1/unload_lora_adapter", g.unload)
-	g.handle("GET /health", g.health)
-	g.handle("POST /sleep", g.sleep)
-	g.handle("POST /wake_up", g.wakeUp)
-	g.mux.Handle("GET /metrics", g.metrics.Handler())
+	gateway.handle("POST /v1/chat/completions", gateway.chat)
+	gateway.handle("POST /v1"+serving.ScorePath, gateway.score)
+	gateway.handle("GET /v1/models", gateway.models)
+	gateway.handle("POST /v1/load_lora_adapter", gateway.load)
+	gateway.handle("POST /v1/unload_lora_adapter", gateway.unload)
+	gateway.handle("GET /health", gateway.health)
+	gateway.handle("POST /sleep", gateway.sleep)
+	gateway.handle("POST /wake_up", gateway.wakeUp)
+	gateway.mux.Handle("GET /metrics", gateway.metrics.Handler())
 
-	return g, nil
+	return gateway, nil
 }
 
 // complete checks the options, fills in defaults and prepares the folder for adapters.
@@ -113,8 +113,8 @@ func (o *Options) complete() error {
 		return fault.New(fault.Invalid, "engine %q: expected vllm or sglang", o.Engine)
 	}
 
-	u, err := url.Parse(o.Server)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	address, err := url.Parse(o.Server)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
 		return fault.New(fault.Invalid, "the engine's address must be an http:// or https:// URL")
 	}
 

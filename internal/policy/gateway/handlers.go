@@ -39,8 +39,8 @@ func badJSON(err error) error {
 	return serving.Refuse(http.StatusBadRequest, "the request's JSON: %w", err)
 }
 
-func decode(r *http.Request, v any) error {
-	if err := json.NewDecoder(io.LimitReader(r.Body, maxControl)).Decode(v); err != nil {
+func decode(r *http.Request, value any) error {
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxControl)).Decode(value); err != nil {
 		return badJSON(err)
 	}
 

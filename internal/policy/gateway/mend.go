@@ -15,8 +15,8 @@ import (
 // Run maintains the engine until ctx ends. Every few seconds it reloads what the engine lost, unloads adapters of an
 // earlier process, and wakes an engine whose lease has run out.
 func (g *Gateway) Run(ctx context.Context) {
-	t := time.NewTicker(g.every)
-	defer t.Stop()
+	ticker := time.NewTicker(g.every)
+	defer ticker.Stop()
 
 	for {
 		if g.take(ctx) == nil {
@@ -25,7 +25,7 @@ func (g *Gateway) Run(ctx context.Context) {
 		}
 
 		select {
-		case <-t.C:
+		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}

@@ -15,17 +15,17 @@ func (g *Gateway) measure() {
 		return float64(g.out)
 	})
 
-	g.metrics.Gauge("adapters", "Adapters that are loaded and ready.", func() (n float64) {
+	g.metrics.Gauge("adapters", "Adapters that are loaded and ready.", func() (count float64) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 
 		for _, p := range g.policies {
 			if p.seated && p.busy == nil {
-				n++
+				count++
 			}
 		}
 
-		return n
+		return count
 	})
 
 	g.metrics.Gauge("asleep", "1 while the engine sleeps.", func() float64 {

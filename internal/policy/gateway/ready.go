@@ -22,11 +22,11 @@ func prefix(digest string) string { return ours + digest[:16] }
 // ready brings a policy into the engine and checks that it answers.
 func (g *Gateway) ready(ctx context.Context, p *policy) error {
 	if p.art == nil {
-		a, err := g.artifact(ctx, p.digest)
+		artifact, err := g.artifact(ctx, p.digest)
 		if err != nil {
 			return err
 		}
-		p.art = &a
+		p.art = &artifact
 	}
 
 	switch p.art.Kind {

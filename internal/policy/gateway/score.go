@@ -17,7 +17,7 @@ var errGone = errors.New("the engine lacks the policy")
 // The tokens of the prompt are those of the engine's chat template with its generation prompt, as when an answer is
 // sampled. The tokens of an answer follow them, so where an answer begins is known exactly.
 func (g *Gateway) score(w http.ResponseWriter, r *http.Request) error {
-	q, err := serving.ReadScoreRequest(io.LimitReader(r.Body, maxControl))
+	scoreRequest, err := serving.ReadScoreRequest(io.LimitReader(r.Body, maxControl))
 	if err != nil {
 		return badJSON(err)
 	}
@@ -28,7 +28,7 @@ func (g *Gateway) score(w http.ResponseWriter, r *http.Request) error {
 	defer g.leave()
 
 	for again := true; ; again = false {
-		scores, err := g.scores(r.Context(), q, again)
+		scores, err := g.scores(r.Context(), scoreRequest, again)
 		if errors.Is(err, errGone) && again {
 			continue
 		}
@@ -42,14 +42,14 @@ func (g *Gateway) score(w http.ResponseWriter, r *http.Request) error {
 
 // scores returns the scores of a request. If the engine lacks the policy it returns errGone; with again the policy has
 // then been loaded again.
-func (g *Gateway) scores(ctx context.Context, q serving.ScoreRequest, again bool) ([]serving.Score, error) {
-	h, err := g.acquire(ctx, q.Model)
+func (g *Gateway) scores(ctx context.Context, scoreRequest serving.ScoreRequest, again bool) ([]serving.Score, error) {
+	h, err := g.acquire(ctx, scoreRequest.Model)
 	if err != nil {
 		return nil, err
 	}
 	defer g.release(h)
 
-	scores, err := g.scoresOf(ctx, h, q)
+	scores, err := g.scoresOf(ctx, h, scoreRequest)
 	if errors.Is(err, errGone) && again {
 		if err := wait(ctx, g.lost(ctx, h)); err != nil {
 			return nil, err
@@ -60,18 +60,18 @@ func (g *Gateway) scores(ctx context.Context, q serving.ScoreRequest, again bool
 }
 
 // scoresOf returns the scores of a request for a policy that is held.
-func (g *Gateway) scoresOf(ctx context.Context, h hold, q serving.ScoreRequest) ([]serving.Score, error) {
+func (g *Gateway) scoresOf(ctx context.Context, h hold, request serving.ScoreRequest) ([]serving.Score, error) {
 	var messages []message
-	if q.System != "" {
-		messages = append(messages, message{Role: "system", Content: q.System})
+	if request.System != "" {
+		messages = append(messages, message{Role: "system", Content: request.System})
 	}
-	prompt, err := g.dialect.scoring.prompt(ctx, g, h, append(messages, message{Role: "user", Content: q.User}))
+	prompt, err := g.dialect.scoring.prompt(ctx, g, h, append(messages, message{Role: "user", Content: request.User}))
 	if err != nil {
 		return nil, err
 	}
 
-	out := make([]serving.Score, len(q.Answers))
-	for i, text := range q.Answers {
+	out := make([]serving.Score, len(request.Answers))
+	for i, text := range request.Answers {
 		answer, err := g.tokens(ctx, g.dialect.scoring.tokenize, map[string]any{
 			"model": h.model, "prompt": text, "add_special_tokens": false,
 		})
@@ -98,20 +98,20 @@ type message struct {
 }
 
 // tokens asks the engine to tokenise a text or a chat.
-func (g *Gateway) tokens(ctx context.Context, path string, v any) ([]int, error) {
+func (g *Gateway) tokens(ctx context.Context, path string, value any) ([]int, error) {
 	var got struct {
 		Tokens []int `json:"tokens"`
 	}
 
-	err := g.askScore(ctx, path, v, &got)
+	err := g.askScore(ctx, path, value, &got)
 
 	return got.Tokens, err
 }
 
 // askScore sends a request that scoring needs and reads the answer into out. An engine that does not know or refuses
 // the request cannot score, which is a 501.
-func (g *Gateway) askScore(ctx context.Context, path string, v, out any) error {
-	r, err := g.callUpTo(ctx, maxBody, changeTime, http.MethodPost, path, v)
+func (g *Gateway) askScore(ctx context.Context, path string, value, out any) error {
+	r, err := g.callUpTo(ctx, maxBody, changeTime, http.MethodPost, path, value)
 	switch {
 	case err != nil:
 		return err

@@ -27,13 +27,13 @@ var sglangScoring = scoring{
 	tokenize: "/v1/tokenize", detokenize: "/v1/detokenize", prompt: sglangPrompt, sum: sglangSum,
 }
 
-func vllmPrompt(ctx context.Context, g *Gateway, h hold, chat []message) ([]int, error) {
-	return g.tokens(ctx, "/tokenize", map[string]any{
+func vllmPrompt(ctx context.Context, gateway *Gateway, h hold, chat []message) ([]int, error) {
+	return gateway.tokens(ctx, "/tokenize", map[string]any{
 		"model": h.model, "messages": chat, "add_generation_prompt": true,
 	})
 }
 
-func vllmSum(ctx context.Context, g *Gateway, h hold, prompt, answer []int) (float64, error) {
+func vllmSum(ctx context.Context, gateway *Gateway, h hold, prompt, answer []int) (float64, error) {
 	var got struct {
 		Choices []struct {
 			PromptLogProbs []map[string]struct {
@@ -42,7 +42,7 @@ func vllmSum(ctx context.Context, g *Gateway, h hold, prompt, answer []int) (flo
 		} `json:"choices"`
 	}
 	all := append(append(make([]int, 0, len(prompt)+len(answer)), prompt...), answer...)
-	err := g.askScore(ctx, "/v1/completions", map[string]any{
+	err := gateway.askScore(ctx, "/v1/completions", map[string]any{
 		"model": h.model, "prompt": all, "max_tokens": 1, "temperature": 0, "prompt_logprobs": 1,
 	}, &got)
 	if err != nil {
@@ -64,13 +64,13 @@ func vllmSum(ctx context.Context, g *Gateway, h hold, prompt, answer []int) (flo
 	return sum, nil
 }
 
-func sglangPrompt(ctx context.Context, g *Gateway, h hold, chat []message) ([]int, error) {
+func sglangPrompt(ctx context.Context, gateway *Gateway, h hold, chat []message) ([]int, error) {
 	var got struct {
 		Choices []struct {
 			Prompt []int `json:"prompt_token_ids"`
 		} `json:"choices"`
 	}
-	err := g.askScore(ctx, "/v1/chat/completions", map[string]any{
+	err := gateway.askScore(ctx, "/v1/chat/completions", map[string]any{
 		"model": h.model, "messages": chat, "max_tokens": 1, "temperature": 0, "return_prompt_token_ids": true,
 	}, &got)
 	if err != nil {
@@ -83,7 +83,7 @@ func sglangPrompt(ctx context.Context, g *Gateway, h hold, chat []message) ([]in
 	return got.Choices[0].Prompt, nil
 }
 
-func sglangSum(ctx context.Context, g *Gateway, h hold, prompt, answer []int) (float64, error) {
+func sglangSum(ctx context.Context, gateway *Gateway, h hold, prompt, answer []int) (float64, error) {
 	q := map[string]any{
 		"input_ids":         append(append(make([]int, 0, len(prompt)+len(answer)), prompt...), answer...),
 		"sampling_params":   map[string]any{"max_new_tokens": 1, "temperature": 0},
@@ -99,7 +99,7 @@ func sglangSum(ctx context.Context, g *Gateway, h hold, prompt, answer []int) (f
 			Input [][]any `json:"input_token_logprobs"` // log-probability or null, token, text or null
 		} `json:"meta_info"`
 	}
-	if err := g.askScore(ctx, "/generate", q, &got); err != nil {
+	if err := gateway.askScore(ctx, "/generate", q, &got); err != nil {
 		return 0, err
 	}
 

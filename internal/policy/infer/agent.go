@@ -33,8 +33,8 @@ type Agent struct {
 }
 
 // write writes the agent's policy: a small policy as its checkpoint, another as its files and its artifact.
-func (a *Agent) write(ctx context.Context, b store.Bucket, dir string) error {
-	raw, err := store.GetBlob(ctx, b, a.Policy)
+func (a *Agent) write(ctx context.Context, bucket store.Bucket, dir string) error {
+	raw, err := store.GetBlob(ctx, bucket, a.Policy)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (a *Agent) write(ctx context.Context, b store.Bucket, dir string) error {
 	a.Kind = x.Kind
 	a.Base = &x.Base
 	a.Rank = x.Rank
-	if err := store.GetFiles(ctx, b, x.Sums(), filepath.Join(dir, filepath.FromSlash(a.Folder))); err != nil {
+	if err := store.GetFiles(ctx, bucket, x.Sums(), filepath.Join(dir, filepath.FromSlash(a.Folder))); err != nil {
 		return err
 	}
 

@@ -60,27 +60,27 @@ func newUsage(u domain.Usage) usage {
 }
 
 // NewAnswer returns a decision in the form of the OpenAI chat API. Its one choice holds the winner's words.
-func (s System) NewAnswer(d Decided, matrix bool) Answer {
-	a := Answer{
-		ID:      "chatcmpl-" + runs.Digest(d.Decision)[:24],
+func (s System) NewAnswer(decided Decided, matrix bool) Answer {
+	answer := Answer{
+		ID:      "chatcmpl-" + runs.Digest(decided.Decision)[:24],
 		Object:  "chat.completion",
 		Created: time.Now().Unix(),
 		Model:   s.Model(),
 		Choices: []choice{{
-			Message:      said{Role: "assistant", Content: d.Text},
+			Message:      said{Role: "assistant", Content: decided.Text},
 			FinishReason: "stop",
 		}},
 	}
 
 	var sum domain.Usage
-	for agent, u := range d.Usage {
-		a.Collabui.Agents = append(a.Collabui.Agents, usageOf{agent, newUsage(u)})
+	for agent, u := range decided.Usage {
+		answer.Collabui.Agents = append(answer.Collabui.Agents, usageOf{agent, newUsage(u)})
 		sum = sum.Plus(u)
 	}
-	a.Usage = newUsage(sum)
+	answer.Usage = newUsage(sum)
 	if matrix {
-		a.Collabui.Decided = &d
+		answer.Collabui.Decided = &decided
 	}
 
-	return a
+	return answer
 }

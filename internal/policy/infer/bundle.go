@@ -49,8 +49,8 @@ type Topologies struct {
 
 // Write writes the system into a folder that must not hold one: the specification, how the system decides, its
 // topologies, its prompts and the policy of every agent. It streams large files. What it wrote before an error stays.
-func (s System) Write(ctx context.Context, b store.Bucket, dir string) (Exported, error) {
-	c, err := s.Config(0)
+func (s System) Write(ctx context.Context, bucket store.Bucket, dir string) (Exported, error) {
+	config, err := s.Config(0)
 	if err != nil {
 		return Exported{}, err
 	}
@@ -59,23 +59,23 @@ func (s System) Write(ctx context.Context, b store.Bucket, dir string) (Exported
 		Run:       s.Run,
 		Epoch:     s.Epoch,
 		Family:    s.Spec.Family(),
-		Rounds:    c.Rounds,
-		TopP:      c.TopP,
-		MaxTokens: c.MaxTokens,
-		VoteScope: c.VoteScope,
-		Answers:   c.Answers,
+		Rounds:    config.Rounds,
+		TopP:      config.TopP,
+		MaxTokens: config.MaxTokens,
+		VoteScope: config.VoteScope,
+		Answers:   config.Answers,
 	}
 
 	if out.Prompts, err = s.writePrompts(dir); err != nil {
 		return out, err
 	}
-	if out.Agents, err = s.writeAgents(ctx, b, dir, c.Temperature); err != nil {
+	if out.Agents, err = s.writeAgents(ctx, bucket, dir, config.Temperature); err != nil {
 		return out, err
 	}
 
 	topologies := Topologies{Evaluation: domain.EvaluationTopologies(s.Spec.Agents), Epoch: s.Topology}
-	for name, v := range map[string]any{"spec.json": s.Spec, "system.json": out, "topology.json": topologies} {
-		raw, err := json.MarshalIndent(v, "", "  ")
+	for name, value := range map[string]any{"spec.json": s.Spec, "system.json": out, "topology.json": topologies} {
+		raw, err := json.MarshalIndent(value, "", "  ")
 		if err != nil {
 			return out, fault.As(fault.Fatal, err)
 		}
@@ -99,12 +99,12 @@ func (s System) writePrompts(dir string) (map[string]Of, error) {
 			}
 		}
 
-		p, err := prompts.Parse(text)
+		prompt, err := prompts.Parse(text)
 		if err != nil {
 			return out, fault.New(fault.Invalid, "prompt of role %s: %w", role, err)
 		}
 
-		out[role] = Of{Version: p.Version, Digest: p.Digest}
+		out[role] = Of{Version: prompt.Version, Digest: prompt.Digest}
 		if err := put(dir, "prompts/"+role+".tmpl", []byte(text)); err != nil {
 			return out, err
 		}
@@ -116,29 +116,29 @@ func (s System) writePrompts(dir string) (map[string]Of, error) {
 // writeAgents writes the policy of every agent.
 func (s System) writeAgents(ctx context.Context, b store.Bucket, dir string, temperature []float64) ([]Agent, error) {
 	var out []Agent
-	for i, p := range s.Policies {
-		a := Agent{
+	for i, policy := range s.Policies {
+		agent := Agent{
 			Agent:       i,
-			Policy:      p.Digest,
-			Tensor:      p.Tensor,
+			Policy:      policy.Digest,
+			Tensor:      policy.Tensor,
 			Folder:      fmt.Sprintf("policies/agent-%d", i),
 			Temperature: temperature[i],
 		}
 		if i < len(s.Reports) {
-			a.Trained = s.Reports[i]
+			agent.Trained = s.Reports[i]
 		}
 
-		if err := a.write(ctx, b, dir); err != nil {
+		if err := agent.write(ctx, b, dir); err != nil {
 			return out, fmt.Errorf("policy of agent %d: %w", i, err)
 		}
-		out = append(out, a)
+		out = append(out, agent)
 	}
 
 	return out, nil
 }
 
 // roles returns the roles whose prompts the run uses.
-func roles(s spec.Spec) []string {
+func roles(specification spec.Spec) []string {
 	out := []string{prompts.Agent}
 	add := func(role string, used bool) {
 		if used {
@@ -146,12 +146,12 @@ func roles(s spec.Spec) []string {
 		}
 	}
 
-	authored := len(s.FineTune.Levels) > 0 && s.Synthesis.Author != spec.RoleTemplate
-	add(prompts.Critic, s.Credit == "critic" && s.Critic.Model != spec.RoleOracle)
-	add(prompts.Adversary, s.Adversary.Model != spec.RolePolicy)
+	authored := len(specification.FineTune.Levels) > 0 && specification.Synthesis.Author != spec.RoleTemplate
+	add(prompts.Critic, specification.Credit == "critic" && specification.Critic.Model != spec.RoleOracle)
+	add(prompts.Adversary, specification.Adversary.Model != spec.RolePolicy)
 	add(prompts.Questions, authored)
 	add(prompts.Instructions, authored)
-	add(prompts.Summariser, s.Summariser.Model != spec.RoleTemplate)
+	add(prompts.Summariser, specification.Summariser.Model != spec.RoleTemplate)
 
 	return out
 }

@@ -49,46 +49,46 @@ func (s System) Model() string { return cmp.Or(s.Line, s.Run) }
 // Find returns the system that which names: Best, Base, an epoch's number (0 is the base), or "" for the best of a run
 // that has ended and otherwise the newest. A missing run is not found. A missing epoch is an invalid fault that says
 // which there are. The error of a run without a policy wraps ErrNoBase. Find may be repeated.
-func Find(ctx context.Context, b store.Bucket, name, which string) (System, error) {
+func Find(ctx context.Context, bucket store.Bucket, name, which string) (System, error) {
 	run := runs.Run(name)
-	s := System{Run: name}
+	system := System{Run: name}
 	var err error
-	if s.Spec, err = run.Find(ctx, b); err != nil {
-		return s, err
+	if system.Spec, err = run.Find(ctx, bucket); err != nil {
+		return system, err
 	}
-	there, err := run.Base().Exists(ctx, b)
+	there, err := run.Base().Exists(ctx, bucket)
 	if err != nil {
-		return s, err
+		return system, err
 	}
 	if !there {
-		return s, fault.New(fault.Invalid, "run %q: %w", name, ErrNoBase)
+		return system, fault.New(fault.Invalid, "run %q: %w", name, ErrNoBase)
 	}
-	if s.Epoch, err = s.choose(ctx, b, which); err != nil {
-		return s, err
+	if system.Epoch, err = system.choose(ctx, bucket, which); err != nil {
+		return system, err
 	}
-	if s.Spec, err = run.At(ctx, b, s.Epoch); err != nil {
-		return s, err
-	}
-
-	if s.Epoch == 0 {
-		base, err := run.System(ctx, b, 0, s.Spec.Agents)
-		s.Policies = base.Policies
-
-		return s, err
+	if system.Spec, err = run.At(ctx, bucket, system.Epoch); err != nil {
+		return system, err
 	}
 
-	return s, s.readEpoch(ctx, b)
+	if system.Epoch == 0 {
+		base, err := run.System(ctx, bucket, 0, system.Spec.Agents)
+		system.Policies = base.Policies
+
+		return system, err
+	}
+
+	return system, system.readEpoch(ctx, bucket)
 }
 
 // readEpoch reads the system that the chosen epoch committed.
-func (s *System) readEpoch(ctx context.Context, b store.Bucket) error {
+func (s *System) readEpoch(ctx context.Context, bucket store.Bucket) error {
 	run := runs.Run(s.Run)
-	e, committed, err := run.Epoch(s.Epoch).Sure(ctx, b)
+	epoch, committed, err := run.Epoch(s.Epoch).Sure(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	if !committed {
-		newest, err := run.Committed(ctx, b)
+		newest, err := run.Committed(ctx, bucket)
 		if err != nil {
 			return err
 		}
@@ -98,29 +98,29 @@ func (s *System) readEpoch(ctx context.Context, b store.Bucket) error {
 			s.Run, newest, s.Epoch, Base)
 	}
 
-	s.Policies, s.Reports = e.System.Policies, make([]*domain.TrainReport, len(e.Updates))
-	for i, ref := range e.Updates {
-		u, _, err := store.Must[runs.Update](ctx, b, ref.Key)
+	s.Policies, s.Reports = epoch.System.Policies, make([]*domain.TrainReport, len(epoch.Updates))
+	for i, ref := range epoch.Updates {
+		update, _, err := store.Must[runs.Update](ctx, bucket, ref.Key)
 		if err != nil {
 			return err
 		}
-		s.Reports[i] = u.Report
+		s.Reports[i] = update.Report
 	}
-	topology, _, err := run.Topology(s.Epoch).Must(ctx, b)
+	topology, _, err := run.Topology(s.Epoch).Must(ctx, bucket)
 	s.Topology = &topology
 
 	return err
 }
 
 // choose returns the number of the epoch that which names.
-func (s System) choose(ctx context.Context, b store.Bucket, which string) (int, error) {
+func (s System) choose(ctx context.Context, bucket store.Bucket, which string) (int, error) {
 	switch which {
 	case Base:
 		return 0, nil
 	case "":
-		return runs.Run(s.Run).Chosen(ctx, b)
+		return runs.Run(s.Run).Chosen(ctx, bucket)
 	case Best:
-		end, ended, err := runs.Run(s.Run).End().Sure(ctx, b)
+		end, ended, err := runs.Run(s.Run).End().Sure(ctx, bucket)
 		if err != nil || ended {
 			return end.Best, err
 		}
@@ -165,10 +165,10 @@ func (s System) Load(ctx context.Context, load func(ctx context.Context, policy 
 // topologies, drawn for the turn (never on the epoch's own), and without asking for what can no longer change the vote.
 func (s System) Config(turn uint64) (agents.Config, error) {
 	evaluated := rules.Together(s.Spec, s.Name(), s.Digests())
-	c, _, err := evaluated.Config(s.Spec, domain.SplitVal, turn)
-	c.Template = rules.Bound(s.Spec, c.Template, tinylm.Over)
+	config, _, err := evaluated.Config(s.Spec, domain.SplitVal, turn)
+	config.Template = rules.Bound(s.Spec, config.Template, tinylm.Over)
 
-	return c, err
+	return config, err
 }
 
 // Options are those of one decision.
@@ -194,23 +194,23 @@ type Decided struct {
 
 // Decide lets the system decide once. With the same seed, view and policies, the winner and its text are the same,
 // whole or not. Errors are those of the model's server. Decide may be repeated.
-func (s System) Decide(ctx context.Context, model chat.Model, v agents.View, o Options) (Decided, error) {
-	c, err := s.Config(o.Seed)
+func (s System) Decide(ctx context.Context, model chat.Model, view agents.View, options Options) (Decided, error) {
+	c, err := s.Config(options.Seed)
 	if err != nil {
 		return Decided{}, err
 	}
-	if o.Temperature != nil {
-		c.Temperature = slices.Repeat([]float64{*o.Temperature}, s.Spec.Agents)
+	if options.Temperature != nil {
+		c.Temperature = slices.Repeat([]float64{*options.Temperature}, s.Spec.Agents)
 	}
-	if o.TopP != nil {
-		c.TopP = *o.TopP
+	if options.TopP != nil {
+		c.TopP = *options.TopP
 	}
-	if o.MaxTokens > 0 {
-		c.MaxTokens = min(c.MaxTokens, o.MaxTokens)
+	if options.MaxTokens > 0 {
+		c.MaxTokens = min(c.MaxTokens, options.MaxTokens)
 	}
-	c.Early = !o.Whole
+	c.Early = !options.Whole
 
-	d, err := agents.Decide(ctx, model, c, v, o.Seed)
+	d, err := agents.Decide(ctx, model, c, view, options.Seed)
 	if err != nil {
 		return Decided{}, err
 	}
@@ -233,21 +233,21 @@ func (s System) Decide(ctx context.Context, model chat.Model, v agents.View, o O
 }
 
 // votes counts all actions of a decision. The winner comes first, then those with the most votes.
-func votes(d domain.Decision, c agents.Config) []domain.Vote {
+func votes(decision domain.Decision, config agents.Config) []domain.Vote {
 	n := map[string]int{}
-	for _, cell := range d.Cells {
-		if cell.Action != nil && (c.VoteScope != agents.ScopeLast || cell.Round == c.Rounds-1) {
+	for _, cell := range decision.Cells {
+		if cell.Action != nil && (config.VoteScope != agents.ScopeLast || cell.Round == config.Rounds-1) {
 			n[cell.Canonical]++
 		}
 	}
 	out := []domain.Vote{}
-	for k, v := range n {
-		out = append(out, domain.Vote{Canonical: k, Votes: v})
+	for key, v := range n {
+		out = append(out, domain.Vote{Canonical: key, Votes: v})
 	}
 
-	win := c.VoteScope.Winner(d)
-	loses := func(v domain.Vote) int {
-		if v.Canonical == win.Canonical {
+	win := config.VoteScope.Winner(decision)
+	loses := func(vote domain.Vote) int {
+		if vote.Canonical == win.Canonical {
 			return 0
 		}
 

@@ -10,34 +10,34 @@ import (
 )
 
 // OfLine returns the system that a line accepts now. The error wraps store.ErrNotFound if it accepts none.
-func OfLine(ctx context.Context, b store.Bucket, line string) (System, error) {
-	e, err := lines.Line(line).Current(ctx, b)
+func OfLine(ctx context.Context, bucket store.Bucket, line string) (System, error) {
+	entry, err := lines.Line(line).Current(ctx, bucket)
 	if err != nil {
 		return System{}, err
 	}
 
-	return accepted(ctx, b, line, e)
+	return accepted(ctx, bucket, line, entry)
 }
 
 // accepted returns the system of an entry of a line.
-func accepted(ctx context.Context, b store.Bucket, line string, e lines.Entry) (System, error) {
-	s, err := Find(ctx, b, e.System.Run, strconv.Itoa(e.System.Epoch))
-	s.Line = line
-	s.Policies = e.System.Policies
+func accepted(ctx context.Context, bucket store.Bucket, line string, entry lines.Entry) (System, error) {
+	system, err := Find(ctx, bucket, entry.System.Run, strconv.Itoa(entry.System.Epoch))
+	system.Line = line
+	system.Policies = entry.System.Policies
 
-	return s, err
+	return system, err
 }
 
 // Follow keeps a server on the system that a line accepts, until ctx ends. It looks every so often, and switches when
 // the new policies are loaded. Until then, and while the store does not answer, the old system answers. told is called
 // with every switch, and with every error once.
 func (s *Server) Follow(
-	ctx context.Context, b store.Bucket, line string, every time.Duration,
+	ctx context.Context, bucket store.Bucket, line string, every time.Duration,
 	load func(ctx context.Context, policy string, quorum int) error, told func(System, error),
 ) {
 	sys := *s.current.Load()
-	take := func(ctx context.Context, e lines.Entry) (err error) {
-		if sys, err = accepted(ctx, b, line, e); err != nil {
+	take := func(ctx context.Context, entry lines.Entry) (err error) {
+		if sys, err = accepted(ctx, bucket, line, entry); err != nil {
 			return err
 		}
 		if err = sys.Load(ctx, load); err == nil {
@@ -47,5 +47,5 @@ func (s *Server) Follow(
 		return err
 	}
 	now := lines.System{Run: sys.Run, Epoch: sys.Epoch}
-	lines.Line(line).Follow(ctx, b, now, every, take, func(_ lines.Entry, err error) { told(sys, err) })
+	lines.Line(line).Follow(ctx, bucket, now, every, take, func(_ lines.Entry, err error) { told(sys, err) })
 }

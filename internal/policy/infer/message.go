@@ -27,7 +27,7 @@ func (m message) instructs() bool { return slices.Contains([]string{"system", "d
 
 // view reads the user's message, which must be the last. It ignores earlier ones and instructions: the agents' own
 // prompts say all that they are told.
-func (q *chatRequest) view(s System) (agents.View, error) {
+func (q *chatRequest) view(system System) (agents.View, error) {
 	last := message{}
 	at := -1
 	for i, raw := range q.Messages {
@@ -50,11 +50,11 @@ func (q *chatRequest) view(s System) (agents.View, error) {
 			at, agents.Line(last.Role, 20))
 	}
 
-	text, err := last.text(s.Run)
+	text, err := last.text(system.Run)
 	if err != nil {
 		return agents.View{}, refuse("messages", "messages[%d]: %w", at, err)
 	}
-	v, err := ParseView(text, s.Spec.Family())
+	v, err := ParseView(text, system.Spec.Family())
 	if err != nil {
 		return v, refuse("messages", "messages[%d]: %w", at, err)
 	}

@@ -11,13 +11,14 @@ import (
 // minRank is the lowest --max-lora-rank that vLLM takes; higher ones are its doubles.
 const minRank = 8
 
-// Readme returns the section of an export's README.md about the system: Markdown. x is nil if there is no system yet.
-func Readme(run string, x *Exported) string {
+// Readme returns the section of an export's README.md about the system: Markdown. exported is nil if there is no system
+// yet.
+func Readme(run string, exported *Exported) string {
 	lines := []string{"## The trained system\n"}
-	if x == nil {
+	if exported == nil {
 		lines = append(lines, "There is none yet: stage 1 has not ended.")
 	} else {
-		lines = append(lines, x.readme(run)...)
+		lines = append(lines, exported.readme(run)...)
 	}
 
 	return strings.Join(lines, "\n") + "\n"
@@ -50,8 +51,8 @@ func (x *Exported) readme(run string) []string {
 
 // tiny reports whether an agent's policy is a small policy.
 func (x *Exported) tiny() bool {
-	for _, a := range x.Agents {
-		if a.Kind == KindTiny {
+	for _, agent := range x.Agents {
+		if agent.Kind == KindTiny {
 			return true
 		}
 	}

@@ -127,9 +127,9 @@ func refuse(param, format string, args ...any) error {
 }
 
 // read decodes a request and checks all of it but the model's name and the messages.
-func (q *chatRequest) read(r io.Reader) error {
+func (q *chatRequest) read(reader io.Reader) error {
 	var all map[string]json.RawMessage
-	raw, err := io.ReadAll(r)
+	raw, err := io.ReadAll(reader)
 	if err == nil {
 		err = json.Unmarshal(raw, &all)
 	}

@@ -31,15 +31,15 @@ type Server struct {
 // NewServer returns a server of a system whose policies model reaches. If there are keys, one of them must come with
 // every request below /v1 (serving.Allowed).
 func NewServer(sys System, model chat.Model, keys func() string) *Server {
-	s := &Server{model: model, keys: keys, mux: http.NewServeMux()}
-	s.Switch(sys)
-	s.mux.HandleFunc("POST /v1/chat/completions", s.guarded(s.complete))
-	s.mux.HandleFunc("GET /v1/models", s.guarded(s.models))
-	s.mux.HandleFunc("GET /v1/models/{id}", s.guarded(s.oneModel))
-	s.mux.HandleFunc("GET /health", serving.Healthy)
-	s.mux.HandleFunc("/", notFound)
+	server := &Server{model: model, keys: keys, mux: http.NewServeMux()}
+	server.Switch(sys)
+	server.mux.HandleFunc("POST /v1/chat/completions", server.guarded(server.complete))
+	server.mux.HandleFunc("GET /v1/models", server.guarded(server.models))
+	server.mux.HandleFunc("GET /v1/models/{id}", server.guarded(server.oneModel))
+	server.mux.HandleFunc("GET /health", serving.Healthy)
+	server.mux.HandleFunc("/", notFound)
 
-	return s
+	return server
 }
 
 // Switch lets another system answer from the next request on. Requests that have begun are answered by the system that
@@ -52,10 +52,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // guarded returns a handler that checks the key first.
-func (s *Server) guarded(f http.HandlerFunc) http.HandlerFunc {
+func (s *Server) guarded(handlerFunc http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if serving.Allowed(r, s.keys) {
-			f(w, r)
+			handlerFunc(w, r)
 
 			return
 		}
@@ -69,49 +69,49 @@ func (s *Server) guarded(f http.HandlerFunc) http.HandlerFunc {
 }
 
 func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
-	var q chatRequest
-	a, err := s.answer(r, &q)
-	if names := q.ignoredNames(); names != "" {
+	var request chatRequest
+	answer, err := s.answer(r, &request)
+	if names := request.ignoredNames(); names != "" {
 		w.Header().Set(IgnoredHeader, names)
 	}
 
 	switch {
 	case err != nil:
 		fail(w, err)
-	case q.Stream:
-		a.stream(w, q.StreamOptions.IncludeUsage)
+	case request.Stream:
+		answer.stream(w, request.StreamOptions.IncludeUsage)
 	default:
-		serving.WriteJSON(w, http.StatusOK, a)
+		serving.WriteJSON(w, http.StatusOK, answer)
 	}
 }
 
-// answer lets the system decide for a request, which it reads into q.
-func (s *Server) answer(r *http.Request, q *chatRequest) (Answer, error) {
-	if err := q.read(r.Body); err != nil {
+// answer lets the system decide for a request, which it reads into request.
+func (s *Server) answer(r *http.Request, request *chatRequest) (Answer, error) {
+	if err := request.read(r.Body); err != nil {
 		return Answer{}, err
 	}
 
 	sys := *s.current.Load()
-	if q.Model != "" && q.Model != sys.Model() {
-		return Answer{}, sys.noModel(q.Model)
+	if request.Model != "" && request.Model != sys.Model() {
+		return Answer{}, sys.noModel(request.Model)
 	}
 
-	v, err := q.view(sys)
+	view, err := request.view(sys)
 	if err != nil {
 		return Answer{}, err
 	}
 
-	o := q.options()
-	d, err := sys.Decide(r.Context(), s.model, v, o)
+	options := request.options()
+	decided, err := sys.Decide(r.Context(), s.model, view, options)
 	if err != nil {
 		return Answer{}, err
 	}
-	if d.Text == "" {
-		return Answer{}, sys.undecided(d, o)
+	if decided.Text == "" {
+		return Answer{}, sys.undecided(decided, options)
 	}
-	d.Text = q.Stop.cut(d.Text)
+	decided.Text = request.Stop.cut(decided.Text)
 
-	return sys.NewAnswer(d, q.Collabui.Matrix), nil
+	return sys.NewAnswer(decided, request.Collabui.Matrix), nil
 }
 
 // noModel refuses the name of a model that is not this system.
@@ -125,11 +125,11 @@ func (s System) noModel(name string) error {
 }
 
 // undecided is the refusal of a request without an answer that holds an action.
-func (s System) undecided(d Decided, o Options) error {
-	n := len(d.Decision.Cells)
-	if o.MaxTokens > 0 && o.MaxTokens < s.Spec.Decoding.MaxTokens {
+func (s System) undecided(decided Decided, options Options) error {
+	n := len(decided.Decision.Cells)
+	if options.MaxTokens > 0 && options.MaxTokens < s.Spec.Decoding.MaxTokens {
 		return refuse("max_tokens", "max_tokens: none of the agents' %d answers holds an action within %d tokens: "+
-			"allow more, or leave it out (the run's bound is %d)", n, o.MaxTokens, s.Spec.Decoding.MaxTokens)
+			"allow more, or leave it out (the run's bound is %d)", n, options.MaxTokens, s.Spec.Decoding.MaxTokens)
 	}
 
 	return &serving.Refusal{
@@ -145,13 +145,13 @@ const codeNoAction = "no_action"
 
 // listed returns the system's entry in the list of models.
 func (s System) listed() map[string]any {
-	m := serving.Model(s.Model())
-	m["run"] = s.Run
-	m["epoch"] = s.Epoch
-	m["agents"] = len(s.Policies)
-	m["policies"] = s.Digests()
+	fields := serving.Model(s.Model())
+	fields["run"] = s.Run
+	fields["epoch"] = s.Epoch
+	fields["agents"] = len(s.Policies)
+	fields["policies"] = s.Digests()
 
-	return m
+	return fields
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {

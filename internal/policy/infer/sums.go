@@ -19,27 +19,27 @@ const SumsFile = "SHA256SUMS"
 
 // Sums writes SumsFile for all files below a folder, ordered by path. It returns the number of files, itself included.
 func Sums(dir string) (int, error) {
-	f, err := os.Create(filepath.Join(dir, SumsFile))
+	file, err := os.Create(filepath.Join(dir, SumsFile))
 	if err != nil {
 		return 0, fault.New(fault.Invalid, "write %s: %w", SumsFile, err)
 	}
 
 	n := 1
-	w := bufio.NewWriter(f)
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	writer := bufio.NewWriter(file)
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(dir, path) // path is below dir
-		if err != nil || d.IsDir() || name == SumsFile {
+		if err != nil || entry.IsDir() || name == SumsFile {
 			return err
 		}
 
 		sum, err := hashFile(path)
 		n++
-		_, _ = fmt.Fprintf(w, "%s  %s\n", sum, filepath.ToSlash(name)) // w.Flush returns its error
+		_, _ = fmt.Fprintf(writer, "%s  %s\n", sum, filepath.ToSlash(name)) // writer.Flush returns its error
 
 		return err
 	})
 
-	if err := errors.Join(err, w.Flush(), f.Close()); err != nil {
+	if err := errors.Join(err, writer.Flush(), file.Close()); err != nil {
 		return 0, fault.New(fault.Invalid, "hash the export: %w", err)
 	}
 
@@ -48,13 +48,13 @@ func Sums(dir string) (int, error) {
 
 // hashFile returns the SHA-256 of a file in hex.
 func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
 
-	h := sha256.New()
-	_, err = io.Copy(h, f)
+	digest := sha256.New()
+	_, err = io.Copy(digest, file)
 
-	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
+	return hex.EncodeToString(digest.Sum(nil)), errors.Join(err, file.Close())
 }

@@ -25,25 +25,25 @@ const Forms = `expected a JSON object {"goal":"Send it","history":["1 click item
 // In JSON an element may leave out "i" (the default is its place in the list) and "visible" (the default is true). The
 // text has neither targets nor hidden elements: where a label represents its field, only the JSON form leads to the
 // decision that the agents make in the environment.
-func ParseView(text string, f domain.Family) (agents.View, error) {
+func ParseView(text string, family domain.Family) (agents.View, error) {
 	text = strings.TrimLeft(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n")
 
-	var v agents.View
+	var view agents.View
 	var err error
 	if strings.HasPrefix(text, "{") {
-		v, err = parseJSON(text)
+		view, err = parseJSON(text)
 	} else {
-		v, err = parsePrompt(text, f)
+		view, err = parsePrompt(text, family)
 	}
 
-	if err == nil && strings.TrimSpace(v.Goal) == "" {
+	if err == nil && strings.TrimSpace(view.Goal) == "" {
 		err = errors.New("the goal is empty")
 	}
 	if err != nil {
 		return agents.View{}, fault.New(fault.Invalid, "the request cannot be read: %w; %s", err, Forms)
 	}
 
-	return v, nil
+	return view, nil
 }
 
 // element is domain.Element with two members that may be left out.
@@ -75,44 +75,44 @@ type viewJSON struct {
 	} `json:"observation"`
 }
 
-func parseJSON(text string) (v agents.View, err error) {
+func parseJSON(text string) (view agents.View, err error) {
 	var q viewJSON
 	if err := strict(strings.NewReader(text), &q); err != nil {
-		return v, err
+		return view, err
 	}
 
-	v.Goal = q.Goal
-	v.History = q.History
+	view.Goal = q.Goal
+	view.History = q.History
 	var list []element
 	switch {
 	case (q.Elements == nil) == (q.Observation == nil):
-		return v, errors.New(`it must have one of "elements" and "observation"`)
+		return view, errors.New(`it must have one of "elements" and "observation"`)
 	case q.Elements != nil:
 		list = *q.Elements
 	default:
 		list = q.Observation.Elements
-		v.Observation.Width = q.Observation.Width
-		v.Observation.Height = q.Observation.Height
+		view.Observation.Width = q.Observation.Width
+		view.Observation.Height = q.Observation.Height
 	}
 
 	seen := map[int]bool{}
 	for k, x := range list {
 		e := x.complete(k)
 		if e.Role == "" || e.Index < 0 || seen[e.Index] {
-			return v, fmt.Errorf(`element %d of the list (i=%d) must have a "role" and an "i" from 0 of its own`,
+			return view, fmt.Errorf(`element %d of the list (i=%d) must have a "role" and an "i" from 0 of its own`,
 				k, e.Index)
 		}
 
 		seen[e.Index] = true
-		v.Observation.Elements = append(v.Observation.Elements, e)
+		view.Observation.Elements = append(view.Observation.Elements, e)
 	}
 
-	return v, nil
+	return view, nil
 }
 
 // strict decodes one JSON value with nothing after it. Unknown members are errors.
-func strict(r io.Reader, to any) error {
-	dec := json.NewDecoder(r)
+func strict(reader io.Reader, to any) error {
+	dec := json.NewDecoder(reader)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(to); err != nil {
 		return err
@@ -126,27 +126,27 @@ func strict(r io.Reader, to any) error {
 }
 
 // parsePrompt is the inverse of the built-in prompt of agents: rendered again, the view yields the same text.
-func parsePrompt(text string, f domain.Family) (v agents.View, err error) {
+func parsePrompt(text string, family domain.Family) (view agents.View, err error) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if v.Goal, v.History, lines, err = parseHead(lines); err != nil {
-		return v, err
+	if view.Goal, view.History, lines, err = parseHead(lines); err != nil {
+		return view, err
 	}
 
 	seen := map[int]bool{}
-	for k, l := range lines {
-		e, err := parseElement(l, k, f)
+	for k, line := range lines {
+		e, err := parseElement(line, k, family)
 		if err != nil {
-			return v, err
+			return view, err
 		}
 		if seen[e.Index] {
-			return v, fmt.Errorf("two elements have the index %d", e.Index)
+			return view, fmt.Errorf("two elements have the index %d", e.Index)
 		}
 
 		seen[e.Index] = true
-		v.Observation.Elements = append(v.Observation.Elements, e)
+		view.Observation.Elements = append(view.Observation.Elements, e)
 	}
 
-	return v, nil
+	return view, nil
 }
 
 // parseHead reads a prompt up to the line "Screen:" and returns the lines after it.
@@ -155,10 +155,10 @@ func parseHead(lines []string) (goal string, history, rest []string, err error) 
 		if len(lines) == 0 {
 			return ""
 		}
-		l := lines[0]
+		line := lines[0]
 		lines = lines[1:]
 
-		return l
+		return line
 	}
 
 	goal, ok := strings.CutPrefix(next(), "Goal: ")
@@ -187,7 +187,7 @@ func parseHead(lines []string) (goal string, history, rest []string, err error) 
 
 // parseElement is the inverse of agents.ElementLine as far as agents can tell: the line does not show which of its
 // words are text, value or state, but the element that is returned has the same line.
-func parseElement(line string, place int, f domain.Family) (domain.Element, error) {
+func parseElement(line string, place int, family domain.Family) (domain.Element, error) {
 	e := domain.Element{Index: place, Visible: true}
 	name, rest, ok := strings.Cut(line, " ")
 	n, err := strconv.Atoi(name)
@@ -197,13 +197,13 @@ func parseElement(line string, place int, f domain.Family) (domain.Element, erro
 		return e, errors.New("leave out what agents said: the system asks them itself")
 	case strings.HasPrefix(line, "Left out: "):
 		return e, errors.New("give the whole screen: the system leaves out what its policies cannot read")
-	case f == domain.FamilyWeb && name != "" && ok:
+	case family == domain.FamilyWeb && name != "" && ok:
 		e.ID = name
-	case f != domain.FamilyWeb && err == nil && n >= 0 && strconv.Itoa(n) == name && ok:
+	case family != domain.FamilyWeb && err == nil && n >= 0 && strconv.Itoa(n) == name && ok:
 		e.Index = n
 	default:
 		return e, fmt.Errorf("the screen's line %d, %q, is not an element: expected %s, role, text",
-			place+1, agents.Line(line, 60), nameOf(f))
+			place+1, agents.Line(line, 60), nameOf(family))
 	}
 
 	var text string
@@ -223,8 +223,8 @@ func isSpeech(line string) bool {
 }
 
 // nameOf returns the word for what agents of a family call elements by.
-func nameOf(f domain.Family) string {
-	if f == domain.FamilyWeb {
+func nameOf(family domain.Family) string {
+	if family == domain.FamilyWeb {
 		return "ID"
 	}
 

@@ -96,16 +96,16 @@ return {string.format('%.0f', math.ceil(wait)), redis.call('ZCARD', KEYS[3])}
 
 // Wait reserves a request of so many tokens and waits for its turn, so that waiting uses up no tries of an activity. If
 // the turn is too far away it reserves nothing and returns a throttled fault that says when to come back.
-func (l *Limiter) Wait(ctx context.Context, m Limit, tokens int) error {
-	if m.Requests == 0 && m.Tokens == 0 {
+func (l *Limiter) Wait(ctx context.Context, limit Limit, tokens int) error {
+	if limit.Requests == 0 && limit.Tokens == 0 {
 		return nil
 	}
 
-	wait := l.turn(ctx, m, tokens, true)
+	wait := l.turn(ctx, limit, tokens, true)
 	if wait > maxWait {
 		return fault.After(fault.Throttled, wait-maxWait/2,
 			"%s: the next turn within %d requests and %d tokens per minute is %v away",
-			m.Name, m.Requests, m.Tokens, wait.Round(time.Second))
+			limit.Name, limit.Requests, limit.Tokens, wait.Round(time.Second))
 	}
 
 	select {
@@ -117,15 +117,15 @@ func (l *Limiter) Wait(ctx context.Context, m Limit, tokens int) error {
 }
 
 // Settle corrects a reservation by the tokens that a call took beyond it. A negative number returns tokens.
-func (l *Limiter) Settle(ctx context.Context, m Limit, tokens int) {
-	if m.Tokens > 0 && tokens != 0 {
-		l.turn(ctx, m, tokens, false)
+func (l *Limiter) Settle(ctx context.Context, limit Limit, tokens int) {
+	if limit.Tokens > 0 && tokens != 0 {
+		l.turn(ctx, limit, tokens, false)
 	}
 }
 
 // turn returns how long to wait for a turn, by Redis or, if that is down, by this worker's share. It reserves the turn
 // unless that is longer than maxWait. request is false for a correction of tokens, which never waits.
-func (l *Limiter) turn(ctx context.Context, m Limit, tokens int, request bool) time.Duration {
+func (l *Limiter) turn(ctx context.Context, limit Limit, tokens int, request bool) time.Duration {
 	l.mu.Lock()
 	ask := l.client != nil && !l.now().Before(l.away)
 	l.mu.Unlock()
@@ -134,10 +134,10 @@ func (l *Limiter) turn(ctx context.Context, m Limit, tokens int, request bool) t
 		l.mu.Lock()
 		defer l.mu.Unlock()
 
-		return l.alone(m, tokens, request)
+		return l.alone(limit, tokens, request)
 	}
 
-	wait, peers, err := l.shared(ctx, m, tokens, request)
+	wait, peers, err := l.shared(ctx, limit, tokens, request)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +151,7 @@ func (l *Limiter) turn(ctx context.Context, m Limit, tokens int, request bool) t
 	if err != nil {
 		l.away = l.now().Add(askAgain)
 
-		return l.alone(m, tokens, request)
+		return l.alone(limit, tokens, request)
 	}
 	l.peers = max(1, peers)
 
@@ -183,15 +183,15 @@ func Check(ctx context.Context, client redis.UniversalClient) error {
 
 // shared asks Redis for a turn. It also returns the number of workers.
 func (l *Limiter) shared(
-	ctx context.Context, m Limit, tokens int, request bool,
+	ctx context.Context, limit Limit, tokens int, request bool,
 ) (wait time.Duration, peers int, err error) {
 	reserve := 0
 	if request {
 		reserve = 1
 	}
 
-	res, err := script.Run(ctx, l.client, keys(m.Name+":", ""),
-		m.Requests, m.Tokens, tokens, l.id, burst.Milliseconds(), maxWait.Milliseconds(), reserve).Int64Slice()
+	res, err := script.Run(ctx, l.client, keys(limit.Name+":", ""),
+		limit.Requests, limit.Tokens, tokens, l.id, burst.Milliseconds(), maxWait.Milliseconds(), reserve).Int64Slice()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -200,12 +200,12 @@ func (l *Limiter) shared(
 }
 
 // alone returns how long to wait by this worker's share. Callers hold mu.
-func (l *Limiter) alone(m Limit, tokens int, request bool) time.Duration {
+func (l *Limiter) alone(limit Limit, tokens int, request bool) time.Duration {
 	now := float64((time.Hour + l.now().Sub(l.began)).Microseconds()) / 1000
-	t := l.own[m.Name]
+	t := l.own[limit.Name]
 	if t == nil {
 		t = &turns{}
-		l.own[m.Name] = t
+		l.own[limit.Name] = t
 	}
 
 	behind := now - float64(burst.Milliseconds())/float64(l.peers)
@@ -213,19 +213,19 @@ func (l *Limiter) alone(m Limit, tokens int, request bool) time.Duration {
 
 	wait := 0.0
 	share := float64(l.peers)
-	if request && m.Requests > 0 {
+	if request && limit.Requests > 0 {
 		wait = math.Max(wait, t.requests-now)
 	}
-	if request && m.Tokens > 0 {
+	if request && limit.Tokens > 0 {
 		wait = math.Max(wait, t.tokens-now)
 	}
 
 	if wait <= float64(maxWait.Milliseconds()) {
-		if request && m.Requests > 0 {
-			t.requests += 60000 * share / float64(m.Requests)
+		if request && limit.Requests > 0 {
+			t.requests += 60000 * share / float64(limit.Requests)
 		}
-		if m.Tokens > 0 {
-			t.tokens += 60000 * share * float64(tokens) / float64(m.Tokens)
+		if limit.Tokens > 0 {
+			t.tokens += 60000 * share * float64(tokens) / float64(limit.Tokens)
 		}
 	}
 

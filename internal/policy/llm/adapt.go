@@ -81,9 +81,9 @@ var unknown = regexp.MustCompile(`(?i)unsupported|not supported?\b|unknown|unrec
 // left out of a request that succeeds is left out of all that follow: left has the parameters that the server is known
 // to refuse, and gets those that it refuses now. The temperature and the log-probabilities of a policy are part of the
 // method, so requests to policies stay as they are.
-func (c *Client) adapt(ctx context.Context, r chat.Request, left omitted) (completion, error) {
+func (c *Client) adapt(ctx context.Context, request chat.Request, left omitted) (completion, error) {
 	for {
-		q := c.request(r, left)
+		q := c.request(request, left)
 		out, err := c.ask(ctx, q)
 		if err == nil && len(left) > 0 {
 			c.lessons.add(q.Model, left)

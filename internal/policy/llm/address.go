@@ -21,9 +21,9 @@ func (c *Client) url(path string) string {
 
 // versioned reports whether a base URL names a version of the API in its query, as deployments on Azure want.
 func versioned(base string) bool {
-	u, err := url.Parse(base)
+	address, err := url.Parse(base)
 
-	return err == nil && u.Query().Has("api-version")
+	return err == nil && address.Query().Has("api-version")
 }
 
 // redirected returns the invalid fault of a request that a server redirects, with the base URL to which it leads. The
@@ -31,8 +31,8 @@ func versioned(base string) bool {
 func (c *Client) redirected(to *http.Request, before []*http.Request) error {
 	base := redacted(c.conf.BaseURL)
 	asked := ""
-	if u, err := url.Parse(base); err == nil {
-		asked = strings.TrimPrefix(before[0].URL.Path, u.Path)
+	if address, err := url.Parse(base); err == nil {
+		asked = strings.TrimPrefix(before[0].URL.Path, address.Path)
 	}
 
 	found := url.URL{Scheme: to.URL.Scheme, Host: to.URL.Host, Path: to.URL.Path}
@@ -50,10 +50,10 @@ func (c *Client) redirected(to *http.Request, before []*http.Request) error {
 // redacted returns a base URL without its password and its query, for errors.
 func redacted(base string) string {
 	base, _, _ = strings.Cut(base, "?")
-	u, err := url.Parse(base)
-	if err != nil || u.User == nil && strings.Contains(base, "@") {
+	address, err := url.Parse(base)
+	if err != nil || address.User == nil && strings.Contains(base, "@") {
 		return "(an unreadable address)"
 	}
 
-	return u.Redacted()
+	return address.Redacted()
 }

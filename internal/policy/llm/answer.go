@@ -134,16 +134,16 @@ const imageTokens = 1000
 
 // estimated returns the tokens used. Where the server reports none, they are estimated from the texts, so that they
 // count for budgets.
-func (c *Client) estimated(used domain.Usage, r chat.Request, res chat.Response) domain.Usage {
+func (c *Client) estimated(used domain.Usage, request chat.Request, res chat.Response) domain.Usage {
 	if used.Prompt == 0 {
-		size := len(r.System) + len(r.User)
-		for _, turn := range r.More {
+		size := len(request.System) + len(request.User)
+		for _, turn := range request.More {
 			size += len(turn.Text)
 		}
 
 		used.Prompt = tokens(size)
 		if c.conf.Images {
-			used.Prompt += imageTokens * len(r.Images)
+			used.Prompt += imageTokens * len(request.Images)
 		}
 		used.Estimated = used.Prompt > 0
 	}

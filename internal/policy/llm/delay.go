@@ -14,8 +14,8 @@ const maxDelay = 24 * time.Hour
 // delayOf returns the time that a server wants a client to wait: that of its headers or, if they name none, that of its
 // body. It is 0 if the server names none, and at most maxDelay.
 func delayOf(header http.Header, body []byte, now time.Time) time.Duration {
-	if d := retryAfter(header, now); d > 0 {
-		return d
+	if duration := retryAfter(header, now); duration > 0 {
+		return duration
 	}
 
 	for _, place := range delayed.FindAllIndex(body, -1) {
@@ -39,8 +39,8 @@ var delayed = regexp.MustCompile(`(?i)retry[-_]?(?:delay|after|in)[-_]?(?:ms|sec
 // retryAfter reads Retry-After in its forms, and the milliseconds that some servers send. It is 0 without any. A date
 // is compared with the date of the answer, if it has one: clocks differ.
 func retryAfter(header http.Header, now time.Time) time.Duration {
-	if d := durationOf(header.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
-		return d
+	if duration := durationOf(header.Get("Retry-After-Ms"), time.Millisecond); duration > 0 {
+		return duration
 	}
 
 	value := strings.TrimSpace(header.Get("Retry-After"))
@@ -79,7 +79,7 @@ func durationOf(text string, without time.Duration) time.Duration {
 			return sum
 		}
 
-		n, err := strconv.ParseFloat(found[1], 64)
+		count, err := strconv.ParseFloat(found[1], 64)
 		name := strings.ToLower(found[2])
 		unit, known := units[name]
 		if !known {
@@ -89,11 +89,11 @@ func durationOf(text string, without time.Duration) time.Duration {
 			unit = without
 			known = true
 		}
-		if !known || err != nil && n == 0 {
+		if !known || err != nil && count == 0 {
 			return sum
 		}
 
-		sum = time.Duration(min(float64(sum)+n*float64(unit), float64(maxDelay)))
+		sum = time.Duration(min(float64(sum)+count*float64(unit), float64(maxDelay)))
 		if text = text[len(found[0]):]; name == "" {
 			return sum
 		}

@@ -27,11 +27,11 @@ func (p *Pool) Ready(ctx context.Context, quorum int) error {
 	healthy := 0
 	wrong := ""
 	states := p.Health(ctx)
-	for _, s := range states {
-		if s.OK {
+	for _, serverState := range states {
+		if serverState.OK {
 			healthy++
 		} else {
-			wrong += "; " + s.URL + ": " + s.Detail
+			wrong += "; " + serverState.URL + ": " + serverState.Detail
 		}
 	}
 	if quorum == 0 {

@@ -77,7 +77,7 @@ func New(c Config) (*Client, error) {
 		return nil, err
 	}
 
-	t := &http.Transport{
+	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: dialLimit}).DialContext,
 		MaxIdleConns:        64,
@@ -87,12 +87,12 @@ func New(c Config) (*Client, error) {
 	}
 
 	if c.Proxy != "" {
-		u, err := url.Parse(c.Proxy)
+		address, err := url.Parse(c.Proxy)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "proxy of %s: %w", redacted(c.BaseURL), err)
 		}
 
-		t.Proxy = http.ProxyURL(u)
+		transport.Proxy = http.ProxyURL(address)
 	}
 
 	if c.CA != "" {
@@ -101,14 +101,14 @@ func New(c Config) (*Client, error) {
 			return nil, fault.New(fault.Invalid, "certificates for %s: %w", redacted(c.BaseURL), err)
 		}
 
-		t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
 
 	if c.Named {
-		hosts.Hold(t, func() hosts.List { return hosts.Worker() }, dialLimit)
+		hosts.Hold(transport, func() hosts.List { return hosts.Worker() }, dialLimit)
 	}
 
-	carrier.next = t
+	carrier.next = transport
 	client := &Client{conf: c, now: time.Now}
 	client.http = &http.Client{Transport: carrier, CheckRedirect: client.redirected}
 
@@ -143,11 +143,11 @@ func readRoots(file string) (*x509.CertPool, error) {
 // tracer sends the spans of calls where package telemetry says; without it they cost nothing.
 var tracer = otel.Tracer("collabui")
 
-// Complete asks for r.N answers, with more than one request if the server returns fewer. Its faults are throttled (with
-// the server's Retry-After), transient, or invalid or refused if the server refuses the request. A parameter that the
-// server refuses by its name is left out of this request and of all that follow, but not for policies.
-func (c *Client) Complete(ctx context.Context, r chat.Request) (res chat.Response, err error) {
-	ctx, span := tracer.Start(ctx, "model call", trace.WithAttributes(attribute.String("model", r.Model)))
+// Complete asks for request.N answers, with more than one request if the server returns fewer. Its faults are throttled
+// (with the server's Retry-After), transient, or invalid or refused if the server refuses the request. A parameter that
+// the server refuses by its name is left out of this request and of all that follow, but not for policies.
+func (c *Client) Complete(ctx context.Context, request chat.Request) (res chat.Response, err error) {
+	ctx, span := tracer.Start(ctx, "model call", trace.WithAttributes(attribute.String("model", request.Model)))
 	defer func() {
 		if err != nil {
 			span.SetStatus(codes.Error, string(fault.KindOf(err))) // its text may quote a prompt
@@ -155,12 +155,12 @@ func (c *Client) Complete(ctx context.Context, r chat.Request) (res chat.Respons
 		span.End()
 	}()
 
-	model := c.model(r)
+	model := c.model(request)
 	left := c.lessons.of(model)
 	var all completion
 	var used domain.Usage
-	for rest := r; len(all.choices) < max(r.N, 1); rest.Seed++ {
-		rest.N = max(r.N, 1) - len(all.choices)
+	for rest := request; len(all.choices) < max(request.N, 1); rest.Seed++ {
+		rest.N = max(request.N, 1) - len(all.choices)
 		out, err := c.adapt(ctx, rest, left)
 		switch {
 		case err == nil:
@@ -177,7 +177,7 @@ func (c *Client) Complete(ctx context.Context, r chat.Request) (res chat.Respons
 		out.choices = out.choices[:min(len(out.choices), rest.N)]
 		all.choices = append(all.choices, out.choices...)
 		part := c.response(out)
-		used = used.Plus(c.estimated(part.Usage, r, part))
+		used = used.Plus(c.estimated(part.Usage, request, part))
 	}
 	if err := c.silent(all, model); err != nil {
 		return chat.Response{}, err
@@ -195,12 +195,12 @@ func (c *Client) Complete(ctx context.Context, r chat.Request) (res chat.Respons
 }
 
 // model returns the server's name of the model of a request.
-func (c *Client) model(r chat.Request) string {
+func (c *Client) model(request chat.Request) string {
 	if c.conf.Model != "" {
 		return c.conf.Model
 	}
 
-	return r.Model
+	return request.Model
 }
 
 var _ chat.Model = (*Client)(nil)

@@ -123,12 +123,12 @@ func (x *complaint) overrules(status, named int) bool {
 }
 
 // letters returns the letters of a text, in lower case.
-func letters(s string) string {
+func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' {
 			return r
 		}
 
 		return -1
-	}, strings.ToLower(s))
+	}, strings.ToLower(text))
 }

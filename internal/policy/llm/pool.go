@@ -89,9 +89,9 @@ func PolicyServers(urls []string, conf Config) (*Pool, error) {
 // each at most once. It avoids such a server for a few seconds as long as there are others. A refused request is an
 // invalid fault and goes to no other server. If no server answers, the fault is throttled with the smallest
 // Retry-After if any of them was throttled, and transient otherwise.
-func (p *Pool) Complete(ctx context.Context, r chat.Request) (res chat.Response, err error) {
-	err = p.first(ctx, r.Model, r.User, func(c *Client) error {
-		res, err = c.Complete(ctx, r)
+func (p *Pool) Complete(ctx context.Context, request chat.Request) (res chat.Response, err error) {
+	err = p.first(ctx, request.Model, request.User, func(client *Client) error {
+		res, err = client.Complete(ctx, request)
 
 		return err
 	})
@@ -101,9 +101,9 @@ func (p *Pool) Complete(ctx context.Context, r chat.Request) (res chat.Response,
 
 // Score asks one server for the log-probabilities of answers, and others after it, as Complete does. A server that
 // cannot score answers is an invalid fault that wraps chat.ErrNoScores.
-func (p *Pool) Score(ctx context.Context, r chat.ScoreRequest) (res []chat.Score, err error) {
-	err = p.first(ctx, r.Model, r.User, func(c *Client) error {
-		res, err = c.Score(ctx, r)
+func (p *Pool) Score(ctx context.Context, scoreRequest chat.ScoreRequest) (res []chat.Score, err error) {
+	err = p.first(ctx, scoreRequest.Model, scoreRequest.User, func(client *Client) error {
+		res, err = client.Score(ctx, scoreRequest)
 
 		return err
 	})
@@ -131,8 +131,8 @@ func (p *Pool) first(ctx context.Context, model, prompt string, call func(*Clien
 		reasons = append(reasons, s.url+": "+brief(err.Error()))
 		if k == fault.Throttled {
 			kind = k
-			if a := fault.RetryAfter(err); after == 0 || a > 0 && a < after {
-				after = a
+			if duration := fault.RetryAfter(err); after == 0 || duration > 0 && duration < after {
+				after = duration
 			}
 		}
 	}
@@ -185,13 +185,13 @@ func (p *Pool) ask(ctx context.Context, s *member, model string, call func(*Clie
 		defer p.mu.Unlock()
 
 		s.outstanding--
-		switch k := fault.KindOf(err); {
+		switch kind := fault.KindOf(err); {
 		case err == nil:
 			s.answered(model)
 		case ctx.Err() != nil: // says nothing about the server
 		case statusOf(err) == http.StatusNotFound:
 			s.failed(model, start, p.now(), 0)
-		case k == fault.Transient || k == fault.Throttled:
+		case kind == fault.Transient || kind == fault.Throttled:
 			s.failed("", start, p.now(), fault.RetryAfter(err))
 		}
 	}()
@@ -224,14 +224,14 @@ func (s *member) failed(key string, start, now time.Time, asked time.Duration) {
 }
 
 // beginning returns the first n characters of a text.
-func beginning(s string, n int) string {
-	for i := range s {
+func beginning(text string, n int) string {
+	for i := range text {
 		if n--; n < 0 {
-			return s[:i]
+			return text[:i]
 		}
 	}
 
-	return s
+	return text
 }
 
 var (

@@ -263,10 +263,10 @@ func firstCount(all ...json.RawMessage) int {
 // reports false for anything else.
 func countOf(raw json.RawMessage) (int, bool) {
 	const most = 1 << 40
-	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
-	if err != nil || !(n >= 0 && n < most) {
+	count, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	if err != nil || !(count >= 0 && count < most) {
 		return 0, false
 	}
 
-	return int(n), true
+	return int(count), true
 }

@@ -63,21 +63,21 @@ func (c *Client) request(r chat.Request, left omitted) question {
 
 // messages returns the conversation of a request. Control tokens in it are broken: only the server's chat template
 // writes any.
-func (c *Client) messages(r chat.Request) []openai.ChatCompletionMessage {
+func (c *Client) messages(request chat.Request) []openai.ChatCompletionMessage {
 	var out []openai.ChatCompletionMessage
-	if r.System != "" {
+	if request.System != "" {
 		out = append(out, openai.ChatCompletionMessage{
-			Role: openai.ChatMessageRoleSystem, Content: domain.BreakTokens(r.System),
+			Role: openai.ChatMessageRoleSystem, Content: domain.BreakTokens(request.System),
 		})
 	}
 
 	user := openai.ChatCompletionMessage{
-		Role: openai.ChatMessageRoleUser, Content: domain.BreakTokens(r.User),
+		Role: openai.ChatMessageRoleUser, Content: domain.BreakTokens(request.User),
 	}
-	if c.conf.Images && len(r.Images) > 0 {
+	if c.conf.Images && len(request.Images) > 0 {
 		user.MultiContent = []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: user.Content}}
 		user.Content = ""
-		for _, png := range r.Images {
+		for _, png := range request.Images {
 			user.MultiContent = append(user.MultiContent, openai.ChatMessagePart{
 				Type: openai.ChatMessagePartTypeImageURL,
 				ImageURL: &openai.ChatMessageImageURL{
@@ -89,13 +89,13 @@ func (c *Client) messages(r chat.Request) []openai.ChatCompletionMessage {
 
 	out = append(out, user)
 
-	for _, t := range r.More {
+	for _, turn := range request.More {
 		role := openai.ChatMessageRoleUser
-		if t.Assistant {
+		if turn.Assistant {
 			role = openai.ChatMessageRoleAssistant
 		}
 
-		out = append(out, openai.ChatCompletionMessage{Role: role, Content: domain.BreakTokens(t.Text)})
+		out = append(out, openai.ChatCompletionMessage{Role: role, Content: domain.BreakTokens(turn.Text)})
 	}
 
 	return out
@@ -103,8 +103,8 @@ func (c *Client) messages(r chat.Request) []openai.ChatCompletionMessage {
 
 // format returns how the endpoint is asked for an answer that fits a schema: in the form of its settings or, if the
 // server refuses that one, in the next weaker form. If nil, only the prompt asks.
-func (c *Client) format(s *chat.Schema, left omitted) *openai.ChatCompletionResponseFormat {
-	if s == nil {
+func (c *Client) format(schema *chat.Schema, left omitted) *openai.ChatCompletionResponseFormat {
+	if schema == nil {
 		return nil
 	}
 
@@ -121,9 +121,9 @@ func (c *Client) format(s *chat.Schema, left omitted) *openai.ChatCompletionResp
 		return &openai.ChatCompletionResponseFormat{
 			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
 			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-				Name:   s.Name,
-				Schema: s.JSON,
-				Strict: s.Strict,
+				Name:   schema.Name,
+				Schema: schema.JSON,
+				Strict: schema.Strict,
 			},
 		}
 	case SchemaObject:

@@ -16,37 +16,37 @@ import (
 
 // Score asks a policy server for the log-probabilities of answers. Its faults are those of Complete; a server that
 // cannot score answers is an invalid fault that wraps chat.ErrNoScores.
-func (c *Client) Score(ctx context.Context, r chat.ScoreRequest) ([]chat.Score, error) {
+func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]chat.Score, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
 
-	q := serving.ScoreRequest{
-		Model:  r.Model,
-		System: domain.BreakTokens(r.System),
-		User:   domain.BreakTokens(r.User),
+	request := serving.ScoreRequest{
+		Model:  scoreRequest.Model,
+		System: domain.BreakTokens(scoreRequest.System),
+		User:   domain.BreakTokens(scoreRequest.User),
 	}
-	for _, text := range r.Answers {
-		q.Answers = append(q.Answers, domain.BreakTokens(text))
+	for _, text := range scoreRequest.Answers {
+		request.Answers = append(request.Answers, domain.BreakTokens(text))
 	}
-	got, err := c.askScores(ctx, q)
+	got, err := c.askScores(ctx, request)
 	switch {
 	case err != nil && parent.Err() != nil:
 		return nil, context.Cause(parent)
 	case errors.Is(err, chat.ErrNoScores):
 		return nil, fault.As(fault.Invalid, err)
 	case err != nil:
-		return nil, c.classify(err, r.Model)
-	case len(got.Scores) != len(r.Answers):
+		return nil, c.classify(err, scoreRequest.Model)
+	case len(got.Scores) != len(scoreRequest.Answers):
 		return nil, fault.New(fault.Transient,
-			"model %s returned %d scores instead of %d", r.Model, len(got.Scores), len(r.Answers))
+			"model %s returned %d scores instead of %d", scoreRequest.Model, len(got.Scores), len(scoreRequest.Answers))
 	}
 
 	out := make([]chat.Score, len(got.Scores))
-	for i, s := range got.Scores {
+	for i, score := range got.Scores {
 		out[i] = chat.Score{LogProb: math.Inf(-1)}
-		if s.LogProb != nil {
-			out[i] = chat.Score{LogProb: *s.LogProb, Tokens: s.Tokens}
+		if score.LogProb != nil {
+			out[i] = chat.Score{LogProb: *score.LogProb, Tokens: score.Tokens}
 		}
 	}
 
@@ -54,8 +54,8 @@ func (c *Client) Score(ctx context.Context, r chat.ScoreRequest) ([]chat.Score, 
 }
 
 // askScores sends a request for scores. A status other than 200 is a refusal.
-func (c *Client) askScores(ctx context.Context, q serving.ScoreRequest) (out serving.ScoreResponse, err error) {
-	body, err := json.Marshal(q)
+func (c *Client) askScores(ctx context.Context, request serving.ScoreRequest) (out serving.ScoreResponse, err error) {
+	body, err := json.Marshal(request)
 	if err != nil {
 		return out, err
 	}

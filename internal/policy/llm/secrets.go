@@ -117,8 +117,8 @@ func mark(hits, text []byte, secret string, fold bool) {
 }
 
 // lower returns a text with ASCII letters in lower case; no byte moves.
-func lower(s string) string {
-	out := []byte(s)
+func lower(text string) string {
+	out := []byte(text)
 	for i, c := range out {
 		if 'A' <= c && c <= 'Z' {
 			out[i] = c + 'a' - 'A'

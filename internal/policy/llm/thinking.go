@@ -42,22 +42,22 @@ var (
 // SplitThinking separates what a reasoning model wrote before its answer, all up to the first mark that ends a thought,
 // from the answer. A thought that does not end has no answer. Some servers take away the mark that begins a thought;
 // without it, a </think> that an answer quotes ends none.
-func SplitThinking(s string) (thought, answer string) {
-	if thought, answer, ok := opened(s); ok {
+func SplitThinking(text string) (thought, answer string) {
+	if thought, answer, ok := opened(text); ok {
 		return thought, answer
 	}
 
-	place := endOfThink.FindStringIndex(s)
-	if place == nil || quoted(s[:place[0]], s[place[1]:]) {
-		return "", s
+	place := endOfThink.FindStringIndex(text)
+	if place == nil || quoted(text[:place[0]], text[place[1]:]) {
+		return "", text
 	}
 
-	return strings.TrimSpace(s[:place[0]]), strings.TrimSpace(s[place[1]:])
+	return strings.TrimSpace(text[:place[0]]), strings.TrimSpace(text[place[1]:])
 }
 
 // opened separates the thoughts with which a text begins, if it begins with the mark of one.
-func opened(s string) (thought, answer string, ok bool) {
-	answer = strings.TrimSpace(s)
+func opened(text string) (thought, answer string, ok bool) {
+	answer = strings.TrimSpace(text)
 	if thought, answer, ok = channels(answer); ok {
 		return thought, answer, true
 	}
@@ -85,19 +85,19 @@ func opened(s string) (thought, answer string, ok bool) {
 
 // channels separates the channels of a text. Without a channel named final, all of it is the thought. The answer is the
 // text itself if it has no channels.
-func channels(s string) (thought, answer string, ok bool) {
-	if words := naked.FindStringSubmatch(s); words != nil {
+func channels(text string) (thought, answer string, ok bool) {
+	if words := naked.FindStringSubmatch(text); words != nil {
 		return strings.TrimSpace(words[1]), strings.TrimSpace(words[2]), true
 	}
-	if !channel.MatchString(s) {
-		return "", s, false
+	if !channel.MatchString(text) {
+		return "", text, false
 	}
 
-	thought = s
-	if places := final.FindAllStringIndex(s, -1); len(places) > 0 {
+	thought = text
+	if places := final.FindAllStringIndex(text, -1); len(places) > 0 {
 		last := places[len(places)-1]
-		thought = s[:last[0]]
-		answer = s[last[1]:]
+		thought = text[:last[0]]
+		answer = text[last[1]:]
 	}
 	if end := ended.FindStringIndex(answer); end != nil {
 		answer = answer[:end[0]]

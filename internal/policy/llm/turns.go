@@ -61,8 +61,8 @@ func (t tokenizer) Tokens(ctx context.Context, text string) ([]int, error) {
 
 // show sends a request to a path beside the base URL's version, and reads the answer into out. Every failure counts as
 // a server that does not show its tokens: it has answered a chat before.
-func (t tokenizer) show(ctx context.Context, path string, v, out any) error {
-	body, err := json.Marshal(v)
+func (t tokenizer) show(ctx context.Context, path string, value, out any) error {
+	body, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}

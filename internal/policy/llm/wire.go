@@ -35,8 +35,8 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		if key != "" {
 			w.authorize(r.Header, key)
 		}
-		for k, v := range w.headers {
-			r.Header.Set(k, v)
+		for k, value := range w.headers {
+			r.Header.Set(k, value)
 		}
 	}
 
@@ -79,12 +79,12 @@ func (w *wire) secret() (string, error) {
 
 // authorize adds a key. Deployments on Azure take keys in a header of their own; a token of Entra, which is a JWT, is a
 // bearer's there, too.
-func (w *wire) authorize(h http.Header, key string) {
+func (w *wire) authorize(header http.Header, key string) {
 	if w.azure && !strings.HasPrefix(key, "eyJ") {
-		h.Set("Api-Key", key)
+		header.Set("Api-Key", key)
 
 		return
 	}
 
-	h.Set("Authorization", "Bearer "+key)
+	header.Set("Authorization", "Bearer "+key)
 }

@@ -24,17 +24,17 @@ func (c *Client) words(says string) string {
 }
 
 // brief returns the beginning of a text, on one line.
-func brief(s string) string { return beginning(oneLine(s), maxReason) }
+func brief(text string) string { return beginning(oneLine(text), maxReason) }
 
 // oneLine returns a text on one line, without what cannot be printed.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 
 		return ' '
-	}, s)
+	}, text)
 
-	return strings.Join(strings.Fields(s), " ")
+	return strings.Join(strings.Fields(text), " ")
 }

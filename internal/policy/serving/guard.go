@@ -14,7 +14,7 @@ import (
 // the loopback, and requests of other sites and of other services of this machine, but for those of some origins, such
 // as http://127.0.0.1:8080. A link of another site leads to / only, and into no frame. Programs send none of what this
 // looks at. Neither does a browser of before 2023 for a link or an image: it gets an answer that the page cannot read.
-func Guard(h http.Handler, origins ...string) http.Handler {
+func Guard(handler http.Handler, origins ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !IsLoopback(r.Host):
@@ -23,7 +23,7 @@ func Guard(h http.Handler, origins ...string) http.Handler {
 			http.Error(w, "this server answers no page of another site: to open the page, type its address",
 				http.StatusForbidden)
 		default:
-			h.ServeHTTP(w, r)
+			handler.ServeHTTP(w, r)
 		}
 	})
 }
@@ -55,9 +55,9 @@ func foreign(r *http.Request) bool {
 	if origin == "" {
 		return false
 	}
-	u, err := url.Parse(origin)
+	address, err := url.Parse(origin)
 
-	return err != nil || !strings.EqualFold(u.Host, r.Host)
+	return err != nil || !strings.EqualFold(address.Host, r.Host)
 }
 
 // followed reports whether the request is a link that opens in a tab.
@@ -72,10 +72,10 @@ func source(r *http.Request) string {
 	if !followed(r) {
 		return r.Header.Get("Origin")
 	}
-	u, err := url.Parse(r.Referer())
+	address, err := url.Parse(r.Referer())
 	if err != nil {
 		return ""
 	}
 
-	return u.Scheme + "://" + u.Host
+	return address.Scheme + "://" + address.Host
 }

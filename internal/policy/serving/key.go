@@ -36,7 +36,7 @@ func Accepted(got, keys string) bool {
 }
 
 // Locked asks for one of the keys of the moment, as the password of basic authentication, if there are any.
-func Locked(h http.Handler, keys func() string) http.Handler {
+func Locked(handler http.Handler, keys func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, got, _ := r.BasicAuth()
 		if !Accepted(got, keys()) {
@@ -45,6 +45,6 @@ func Locked(h http.Handler, keys func() string) http.Handler {
 
 			return
 		}
-		h.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 	})
 }

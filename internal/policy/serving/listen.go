@@ -22,14 +22,14 @@ const (
 const maxRequests = 512
 
 // bounded answers no more than a number of requests concurrently.
-func bounded(h http.Handler, most int) http.Handler {
+func bounded(handler http.Handler, most int) http.Handler {
 	places := make(chan struct{}, most)
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case places <- struct{}{}:
 			defer func() { <-places }()
-			h.ServeHTTP(w, r)
+			handler.ServeHTTP(w, r)
 		default:
 			w.Header().Set("Retry-After", "1")
 			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
@@ -52,13 +52,13 @@ func Listen(addr, key, variable string, files TLS) (net.Listener, error) {
 			addr, variable, variable)
 	}
 
-	l, err := net.Listen("tcp", addr)
+	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "listen on %s: %w (choose another address)", addr, err)
 	}
-	s, err := files.secure(l)
+	s, err := files.secure(listener)
 	if err != nil {
-		_ = l.Close()
+		_ = listener.Close()
 
 		return nil, err
 	}
@@ -66,20 +66,20 @@ func Listen(addr, key, variable string, files TLS) (net.Listener, error) {
 	return s, nil
 }
 
-// Guarded returns h for a server on l: guarded if only this machine reaches l.
-func Guarded(l net.Listener, h http.Handler, origins ...string) http.Handler {
-	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
-		return Guard(h, origins...)
+// Guarded returns handler for a server on listener: guarded if only this machine reaches listener.
+func Guarded(listener net.Listener, handler http.Handler, origins ...string) http.Handler {
+	if tcpAddr, ok := listener.Addr().(*net.TCPAddr); ok && tcpAddr.IP.IsLoopback() {
+		return Guard(handler, origins...)
 	}
 
-	return h
+	return handler
 }
 
 // Serve answers requests until ctx ends. It then finishes the requests in flight, for at most drain. On the loopback it
 // answers no foreign page but those of some origins; see Guard.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, drain time.Duration, origins ...string) error {
+func Serve(ctx context.Context, listener net.Listener, h http.Handler, drain time.Duration, origins ...string) error {
 	srv := &http.Server{
-		Handler:           bounded(Guarded(l, h, origins...), maxRequests),
+		Handler:           bounded(Guarded(listener, h, origins...), maxRequests),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       bodyTimeout,
 		IdleTimeout:       idleTimeout,
@@ -93,7 +93,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, drain time.Durat
 		drained <- srv.Shutdown(d)
 	})
 
-	err := srv.Serve(l)
+	err := srv.Serve(listener)
 	if stop() { // the server ended before ctx did
 		return fault.As(fault.Transient, err)
 	}

@@ -25,23 +25,23 @@ const maxPaths = 64
 
 // NewMetrics returns metrics whose names begin with a prefix and an underscore. They count requests by path and status.
 func NewMetrics(prefix string) *Metrics {
-	m := &Metrics{prefix: prefix, registry: prometheus.NewRegistry(), paths: map[string]bool{}}
-	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
+	metrics := &Metrics{prefix: prefix, registry: prometheus.NewRegistry(), paths: map[string]bool{}}
+	metrics.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: prefix,
 		Name:      "requests_total",
 		Help:      "Answered requests.",
 	}, []string{"path", "status"})
-	m.registry.MustRegister(m.requests)
+	metrics.registry.MustRegister(metrics.requests)
 
-	return m
+	return metrics
 }
 
 // Counter adds a counter. It panics if the name is taken.
 func (m *Metrics) Counter(name, help string) prometheus.Counter {
-	c := prometheus.NewCounter(prometheus.CounterOpts{Namespace: m.prefix, Name: name, Help: help})
-	m.registry.MustRegister(c)
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Namespace: m.prefix, Name: name, Help: help})
+	m.registry.MustRegister(counter)
 
-	return c
+	return counter
 }
 
 // Gauge adds a figure that is read when the metrics are asked for. It panics if the name is taken.

@@ -65,10 +65,10 @@ func (r *Refusal) write(w http.ResponseWriter, body map[string]any) {
 	WriteJSON(w, r.Status, map[string]any{"error": body})
 }
 
-func orNull(s string) any {
-	if s == "" {
+func orNull(text string) any {
+	if text == "" {
 		return nil
 	}
 
-	return s
+	return text
 }

@@ -43,15 +43,15 @@ func NewScore(logprob float64, tokens int) Score {
 
 // ReadScoreRequest reads a request. A request without a user message or answers is an error.
 func ReadScoreRequest(body io.Reader) (ScoreRequest, error) {
-	var q ScoreRequest
-	if err := json.NewDecoder(body).Decode(&q); err != nil {
-		return q, err
+	var scoreRequest ScoreRequest
+	if err := json.NewDecoder(body).Decode(&scoreRequest); err != nil {
+		return scoreRequest, err
 	}
-	if q.User == "" || len(q.Answers) == 0 {
-		return q, errors.New("expected model, user and at least one of answers")
+	if scoreRequest.User == "" || len(scoreRequest.Answers) == 0 {
+		return scoreRequest, errors.New("expected model, user and at least one of answers")
 	}
 
-	return q, nil
+	return scoreRequest, nil
 }
 
 // WriteScores answers a request for scores.

@@ -15,9 +15,9 @@ type secured struct{ net.Listener }
 
 // secure makes a listener speak TLS. The files are read again for every connection, so that a renewed certificate needs
 // no restart. Files that cannot be read, or only one of the two, are an invalid fault.
-func (t TLS) secure(l net.Listener) (net.Listener, error) {
+func (t TLS) secure(listener net.Listener) (net.Listener, error) {
 	if t == (TLS{}) {
-		return l, nil
+		return listener, nil
 	}
 	if t.Cert == "" || t.Key == "" {
 		return nil, fault.New(fault.Invalid, "a server's certificate needs its private key: give both --cert and --key")
@@ -27,7 +27,7 @@ func (t TLS) secure(l net.Listener) (net.Listener, error) {
 		return nil, fault.New(fault.Invalid, "--cert %s and --key %s are not a certificate and its private key: %w",
 			t.Cert, t.Key, err)
 	}
-	c := &tls.Config{
+	config := &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			now, err := tls.LoadX509KeyPair(t.Cert, t.Key)
@@ -39,14 +39,14 @@ func (t TLS) secure(l net.Listener) (net.Listener, error) {
 		},
 	}
 
-	return secured{tls.NewListener(l, c)}, nil
+	return secured{tls.NewListener(listener, config)}, nil
 }
 
 // URL returns the address of a listener: scheme is http or ws, and gets an s with TLS.
-func URL(l net.Listener, scheme string) string {
-	if _, ok := l.(secured); ok {
+func URL(listener net.Listener, scheme string) string {
+	if _, ok := listener.(secured); ok {
 		scheme += "s"
 	}
 
-	return scheme + "://" + l.Addr().String()
+	return scheme + "://" + listener.Addr().String()
 }

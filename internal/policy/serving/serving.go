@@ -13,10 +13,10 @@ import (
 const KernelHeader = "Collabui-Kernel"
 
 // WriteJSON answers with a status and a JSON body.
-func WriteJSON(w http.ResponseWriter, status int, v any) {
+func WriteJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client is gone: nothing can be told to it
+	_ = json.NewEncoder(w).Encode(value) // the client is gone: nothing can be told to it
 }
 
 // Healthy answers a request for /health of a server that is well.

@@ -37,8 +37,8 @@ func (o *Adam) step(w, g []float32, lr float64) {
 	}
 
 	scale := float32(1)
-	if n := math.Sqrt(ss); n > clipNorm {
-		scale = float32(clipNorm / n)
+	if count := math.Sqrt(ss); count > clipNorm {
+		scale = float32(clipNorm / count)
 	}
 
 	adam(w, g, o.M, o.V, adamRates{

@@ -47,43 +47,43 @@ func transpose(out, x []float32, rows, cols, ld, to int) []float32 {
 }
 
 // backward adds the gradients of one pass to g. dhid holds dL/d(hidden states) of all rows.
-func (m *Model) backward(a *acts, w *gradWork, wt transposed, g view, seqs []*seq, dhid []float32) {
+func (m *Model) backward(a *acts, work *gradWork, wt transposed, g view, seqs []*seq, dhid []float32) {
 	d := m.Cfg.Dim
 	ff := m.Cfg.FF
 	rows := a.rows
-	w.dx, w.dy = grow(w.dx, rows*d), grow(w.dy, rows*d)
-	clear(w.dx)
+	work.dx, work.dy = grow(work.dx, rows*d), grow(work.dy, rows*d)
+	clear(work.dx)
 
-	rmsNormBack(w.dx, dhid, a.x, m.v.norm, g.norm, a.rms, d)
+	rmsNormBack(work.dx, dhid, a.x, m.v.norm, g.norm, a.rms, d)
 	for l := len(a.layers) - 1; l >= 0; l-- {
 		la := &a.layers[l]
 		lw := m.v.layers[l]
 		lg := g.layers[l]
 
-		w.dup = grow(w.dup, rows*ff)
-		gemm(rows, ff, d, w.dx, d, 1, wt[l][3], ff, w.dup, ff, false)
-		gemm(ff, d, rows, la.up, 1, ff, w.dx, d, lg.down, d, true)
-		keepPositive(w.dup, la.up)
-		gemm(d, ff, rows, la.b, 1, d, w.dup, ff, lg.up, ff, true)
-		gemm(rows, d, ff, w.dup, ff, 1, wt[l][2], d, w.dy, d, false)
-		rmsNormBack(w.dx, w.dy, la.x2, lw.norm2, lg.norm2, la.rms2, d)
+		work.dup = grow(work.dup, rows*ff)
+		gemm(rows, ff, d, work.dx, d, 1, wt[l][3], ff, work.dup, ff, false)
+		gemm(ff, d, rows, la.up, 1, ff, work.dx, d, lg.down, d, true)
+		keepPositive(work.dup, la.up)
+		gemm(d, ff, rows, la.b, 1, d, work.dup, ff, lg.up, ff, true)
+		gemm(rows, d, ff, work.dup, ff, 1, wt[l][2], d, work.dy, d, false)
+		rmsNormBack(work.dx, work.dy, la.x2, lw.norm2, lg.norm2, la.rms2, d)
 
-		w.do = grow(w.do, rows*d)
-		gemm(rows, d, d, w.dx, d, 1, wt[l][1], d, w.do, d, false)
-		gemm(d, d, rows, la.o, 1, d, w.dx, d, lg.out, d, true)
+		work.do = grow(work.do, rows*d)
+		gemm(rows, d, d, work.dx, d, 1, wt[l][1], d, work.do, d, false)
+		gemm(d, d, rows, la.o, 1, d, work.dx, d, lg.out, d, true)
 
-		w.dqkv = grow(w.dqkv, rows*3*d)
-		clear(w.dqkv)
-		m.attentionBack(a, w, lg, l, seqs)
-		gemm(d, 3*d, rows, la.a, 1, d, w.dqkv, 3*d, lg.qkv, 3*d, true)
-		gemm(rows, d, 3*d, w.dqkv, 3*d, 1, wt[l][0], d, w.dy, d, false)
-		rmsNormBack(w.dx, w.dy, la.x, lw.norm1, lg.norm1, la.rms1, d)
+		work.dqkv = grow(work.dqkv, rows*3*d)
+		clear(work.dqkv)
+		m.attentionBack(a, work, lg, l, seqs)
+		gemm(d, 3*d, rows, la.a, 1, d, work.dqkv, 3*d, lg.qkv, 3*d, true)
+		gemm(rows, d, 3*d, work.dqkv, 3*d, 1, wt[l][0], d, work.dy, d, false)
+		rmsNormBack(work.dx, work.dy, la.x, lw.norm1, lg.norm1, la.rms1, d)
 	}
 
 	row := 0
 	for _, s := range seqs {
-		for _, t := range s.toks {
-			embedBack(g, t, w.dx[row*d:(row+1)*d])
+		for _, token := range s.toks {
+			embedBack(g, token, work.dx[row*d:(row+1)*d])
 			row++
 		}
 	}
@@ -134,9 +134,9 @@ func products(y, x, gain []float32) (s [4]float32) {
 	return [4]float32{s0, s1, s2, s3}
 }
 
-// attentionBack adds to w.dqkv and to the gradients of the relation biases those through the attention of layer l; w.do
-// holds the gradient of its output.
-func (m *Model) attentionBack(a *acts, w *gradWork, lg layerView, l int, seqs []*seq) {
+// attentionBack adds to work.dqkv and to the gradients of the relation biases those through the attention of layer l;
+// work.do holds the gradient of its output.
+func (m *Model) attentionBack(a *acts, work *gradWork, lg layerView, l int, seqs []*seq) {
 	d := m.Cfg.Dim
 	heads := m.Cfg.Heads
 	la := &a.layers[l]
@@ -152,30 +152,30 @@ func (m *Model) attentionBack(a *acts, w *gradWork, lg layerView, l int, seqs []
 			for g := range group {
 				h := first + g
 				probs[g] = la.probs[i*heads+h]
-				do := w.do[row*d+h*headSize:]
-				dv := w.dqkv[row*3*d+2*d+h*headSize:]
-				w.vt = transpose(w.vt, la.qkv[row*3*d+2*d+h*headSize:], n, headSize, 3*d, lp)
-				w.dprobs[g] = grow(w.dprobs[g], n*lp)
+				do := work.do[row*d+h*headSize:]
+				dv := work.dqkv[row*3*d+2*d+h*headSize:]
+				work.vt = transpose(work.vt, la.qkv[row*3*d+2*d+h*headSize:], n, headSize, 3*d, lp)
+				work.dprobs[g] = grow(work.dprobs[g], n*lp)
 				for from := 0; from < n; from += causalRows {
 					rows := min(causalRows, n-from)
 					seen := min(from+causalRows, n)
-					x := w.dprobs[g][from*lp:]
+					x := work.dprobs[g][from*lp:]
 					y := do[from*d:]
-					gemm(rows, pad(seen, 16), headSize, y, d, 1, w.vt, lp, x, lp, false)
+					gemm(rows, pad(seen, 16), headSize, y, d, 1, work.vt, lp, x, lp, false)
 					gemm(rows, headSize, n-from, probs[g][from*lp+from:], 1, lp, y, d, dv[from*3*d:], 3*d, true)
 				}
 			}
 
 			clear(dbias[:])
-			softmaxBack(w.dprobs[:group], probs[:group], a.rel[i], dbias[:group], n, lp)
+			softmaxBack(work.dprobs[:group], probs[:group], a.rel[i], dbias[:group], n, lp)
 
 			for g := range group {
 				h := first + g
 				q := la.qkv[row*3*d+h*headSize:]
-				dq := w.dqkv[row*3*d+h*headSize:]
+				dq := work.dqkv[row*3*d+h*headSize:]
 				for from := 0; from < n; from += causalRows {
 					rows := min(causalRows, n-from)
-					x := w.dprobs[g][from*lp:]
+					x := work.dprobs[g][from*lp:]
 					gemm(rows, headSize, from+rows, x, lp, 1, q[d:], 3*d, dq[from*3*d:], 3*d, true)
 					gemm(rows, headSize, n-from, x[from:], 1, lp, q[from*3*d:], 3*d, dq[from*3*d+d:], 3*d, true)
 				}
@@ -267,13 +267,13 @@ func softmaxBack4(dp, p [4][]float32, rel []uint8, dbias *[4][relAll]float32) {
 }
 
 // embedBack adds to the gradients of the embeddings of a token.
-func embedBack(g view, t Token, dx []float32) {
+func embedBack(g view, token Token, dx []float32) {
 	d := len(dx)
-	h1, h2 := t.buckets()
+	h1, h2 := token.buckets()
 
 	for _, e := range [...][]float32{
-		g.word1[h1*d:], g.word2[h2*d:], g.sec[int(t.Sec)*d:], g.line[int(t.Line)*d:],
-		g.col[int(t.Col)*d:], g.flag[int(t.Flags)*d:], g.piece[int(t.Piece)*d:],
+		g.word1[h1*d:], g.word2[h2*d:], g.sec[int(token.Sec)*d:], g.line[int(token.Line)*d:],
+		g.col[int(token.Col)*d:], g.flag[int(token.Flags)*d:], g.piece[int(token.Piece)*d:],
 	} {
 		addTo(e[:d], dx)
 	}

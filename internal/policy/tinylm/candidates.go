@@ -10,8 +10,8 @@ import (
 func (p *Prompt) noteCandidates(first int, sec Section) {
 	last := len(p.Tokens) - 1
 	if sec == SecScreen && last > first {
-		t := p.Tokens[first]
-		if n, err := strconv.Atoi(p.Text[t.Start:t.End]); err == nil {
+		token := p.Tokens[first]
+		if n, err := strconv.Atoi(p.Text[token.Start:token.End]); err == nil {
 			p.Index = append(p.Index, Candidate{Pos: last, Index: n})
 			p.addWords(first+2, last)
 		}
@@ -39,8 +39,8 @@ func (p *Prompt) noteTold(first int) {
 	}
 	at := all[len(all)-1]
 	n, err := strconv.Atoi(p.Text[from+at[2] : from+at[3]])
-	known := slices.ContainsFunc(p.Index, func(c Candidate) bool { return c.Index == n })
-	pos := slices.IndexFunc(p.Tokens[first:], func(t Token) bool { return int(t.Start) == from+at[2] })
+	known := slices.ContainsFunc(p.Index, func(candidate Candidate) bool { return candidate.Index == n })
+	pos := slices.IndexFunc(p.Tokens[first:], func(token Token) bool { return int(token.Start) == from+at[2] })
 	if err == nil && !known && pos >= 0 {
 		p.Index = append(p.Index, Candidate{Pos: first + pos, Index: n})
 	}

@@ -40,11 +40,11 @@ func (m *Model) Encode() []byte {
 		"heads":     strconv.Itoa(m.Cfg.Heads),
 		"ff":        strconv.Itoa(m.Cfg.FF),
 	}}
-	for _, t := range m.Tensors {
-		header[t.Name] = tensorHeader{
+	for _, tensor := range m.Tensors {
+		header[tensor.Name] = tensorHeader{
 			DType:   "F32",
-			Shape:   []int{t.Rows, t.Cols},
-			Offsets: [2]int{4 * t.Off, 4 * (t.Off + t.Rows*t.Cols)},
+			Shape:   []int{tensor.Rows, tensor.Cols},
+			Offsets: [2]int{4 * tensor.Off, 4 * (tensor.Off + tensor.Rows*tensor.Cols)},
 		}
 	}
 
@@ -66,44 +66,44 @@ func appendFloats(out []byte, xs []float32) []byte {
 	return out
 }
 
-func readFloats(b []byte, out []float32) {
+func readFloats(data []byte, out []float32) {
 	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
 	}
 }
 
 // Decode reads what Encode wrote. Other bytes are an ErrCheckpoint.
-func Decode(b []byte) (*Model, error) {
-	if len(b) < 8 {
-		return nil, fmt.Errorf("%w: %d bytes", ErrCheckpoint, len(b))
+func Decode(data []byte) (*Model, error) {
+	if len(data) < 8 {
+		return nil, fmt.Errorf("%w: %d bytes", ErrCheckpoint, len(data))
 	}
 
-	n := binary.LittleEndian.Uint64(b)
-	if n > uint64(len(b)-8) {
-		return nil, fmt.Errorf("%w: header of %d bytes in a file of %d", ErrCheckpoint, n, len(b))
+	n := binary.LittleEndian.Uint64(data)
+	if n > uint64(len(data)-8) {
+		return nil, fmt.Errorf("%w: header of %d bytes in a file of %d", ErrCheckpoint, n, len(data))
 	}
 
-	cfg, err := decodeHeader(b[8 : 8+n])
+	cfg, err := decodeHeader(data[8 : 8+n])
 	if err != nil {
 		return nil, err
 	}
 
-	m := &Model{Cfg: cfg}
-	m.Tensors, m.Flat = layout(cfg)
-	if uint64(len(b)) != 8+n+uint64(4*len(m.Flat)) {
-		return nil, fmt.Errorf("%w: %d bytes for shape %+v", ErrCheckpoint, len(b), cfg)
+	model := &Model{Cfg: cfg}
+	model.Tensors, model.Flat = layout(cfg)
+	if uint64(len(data)) != 8+n+uint64(4*len(model.Flat)) {
+		return nil, fmt.Errorf("%w: %d bytes for shape %+v", ErrCheckpoint, len(data), cfg)
 	}
 
-	readFloats(b[8+n:], m.Flat)
-	m.v = bind(cfg, m.Tensors, m.Flat)
+	readFloats(data[8+n:], model.Flat)
+	model.v = bind(cfg, model.Tensors, model.Flat)
 
-	return m, nil
+	return model, nil
 }
 
 // decodeHeader returns the shape that a checkpoint's header describes.
-func decodeHeader(b []byte) (Config, error) {
+func decodeHeader(data []byte) (Config, error) {
 	var header map[string]json.RawMessage
-	if err := json.Unmarshal(b, &header); err != nil {
+	if err := json.Unmarshal(data, &header); err != nil {
 		return Config{}, fmt.Errorf("%w: %v", ErrCheckpoint, err)
 	}
 
@@ -113,7 +113,7 @@ func decodeHeader(b []byte) (Config, error) {
 		return Config{}, fmt.Errorf("%w: metadata %v (%v)", ErrCheckpoint, meta, err)
 	}
 
-	num := func(k string) int { v, _ := strconv.Atoi(meta[k]); return v }
+	num := func(key string) int { v, _ := strconv.Atoi(meta[key]); return v }
 	cfg := Config{Dim: num("dim"), Layers: num("layers"), Heads: num("heads"), FF: num("ff")}
 	if !cfg.decodable() {
 		return Config{}, fmt.Errorf("%w: impossible shape %+v", ErrCheckpoint, cfg)
@@ -144,18 +144,18 @@ func (o *Adam) Encode() []byte {
 }
 
 // DecodeAdam reads what Adam.Encode wrote, for a model of n parameters.
-func DecodeAdam(b []byte, n int) (Adam, error) {
-	if len(b) == 8 && binary.LittleEndian.Uint64(b) == 0 {
+func DecodeAdam(data []byte, n int) (Adam, error) {
+	if len(data) == 8 && binary.LittleEndian.Uint64(data) == 0 {
 		return Adam{}, nil
 	}
 
-	if len(b) != 8+8*n {
-		return Adam{}, fmt.Errorf("%w: optimiser state of %d bytes for %d parameters", ErrCheckpoint, len(b), n)
+	if len(data) != 8+8*n {
+		return Adam{}, fmt.Errorf("%w: optimiser state of %d bytes for %d parameters", ErrCheckpoint, len(data), n)
 	}
 
-	o := Adam{T: int(binary.LittleEndian.Uint64(b)), M: make([]float32, n), V: make([]float32, n)}
-	readFloats(b[8:], o.M)
-	readFloats(b[8+4*n:], o.V)
+	o := Adam{T: int(binary.LittleEndian.Uint64(data)), M: make([]float32, n), V: make([]float32, n)}
+	readFloats(data[8:], o.M)
+	readFloats(data[8+4*n:], o.V)
 
 	return o, nil
 }

@@ -110,8 +110,8 @@ func (a *acts) resize(cfg Config, rows, seqs int) {
 func (m *Model) extend(a *acts, seqs []*seq, add [][]Token) {
 	d := m.Cfg.Dim
 	rows := 0
-	for _, t := range add {
-		rows += len(t)
+	for _, tokens := range add {
+		rows += len(tokens)
 	}
 
 	a.resize(m.Cfg, rows, len(seqs))
@@ -146,12 +146,12 @@ func (m *Model) extend(a *acts, seqs []*seq, add [][]Token) {
 }
 
 // embed writes the sum of a token's embeddings to x.
-func (m *Model) embed(t Token, x []float32) {
+func (m *Model) embed(token Token, x []float32) {
 	d := len(x)
-	h1, h2 := t.buckets()
+	h1, h2 := token.buckets()
 	tables := [...][]float32{
-		m.v.word1[h1*d:], m.v.word2[h2*d:], m.v.sec[int(t.Sec)*d:], m.v.line[int(t.Line)*d:],
-		m.v.col[int(t.Col)*d:], m.v.flag[int(t.Flags)*d:], m.v.piece[int(t.Piece)*d:],
+		m.v.word1[h1*d:], m.v.word2[h2*d:], m.v.sec[int(token.Sec)*d:], m.v.line[int(token.Line)*d:],
+		m.v.col[int(token.Col)*d:], m.v.flag[int(token.Flags)*d:], m.v.piece[int(token.Piece)*d:],
 	}
 
 	copy(x, tables[0][:d])
@@ -165,22 +165,22 @@ func (m *Model) embed(t Token, x []float32) {
 func relations(out []uint8, toks []Token, past int) []uint8 {
 	lp := pad(len(toks), 16)
 	for i := past; i < len(toks); i++ {
-		q := toks[i]
+		token := toks[i]
 		row := out[(i-past)*lp:][:i+1]
 		for j := range row {
 			k := &toks[j]
-			if k.Branch != 0 && k.Branch != q.Branch {
+			if k.Branch != 0 && k.Branch != token.Branch {
 				row[j] = 0 // masked by softmaxRow
 				continue
 			}
 			place := 4
-			if back := q.Pos - k.Pos; back < 3 {
+			if back := token.Pos - k.Pos; back < 3 {
 				place = int(back)
-			} else if k.LineNo == q.LineNo {
+			} else if k.LineNo == token.LineNo {
 				place = 3
 			}
 			kind := int(k.Sec)
-			if k.Word == q.Word && q.Word != 0 {
+			if k.Word == token.Word && token.Word != 0 {
 				kind += int(numSections)
 			}
 			row[j] = uint8(place*relKinds + kind)

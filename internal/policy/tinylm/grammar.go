@@ -21,28 +21,28 @@ type Choice struct {
 var ErrNotExpressible = errors.New("answer is not expressible in the small policy's grammar")
 
 // Answer returns the answer in full, as the policy writes it.
-func (p *Prompt) Answer(c Choice) string {
-	k := Kinds[c.Kind]
-	var b strings.Builder
-	b.WriteString(k.head())
-	if k.takesElem {
-		fmt.Fprintf(&b, `,"index":%d`, p.indexAt(c.Elem))
+func (p *Prompt) Answer(choice Choice) string {
+	kind := Kinds[choice.Kind]
+	var builder strings.Builder
+	builder.WriteString(kind.head())
+	if kind.takesElem {
+		fmt.Fprintf(&builder, `,"index":%d`, p.indexAt(choice.Elem))
 	}
 
-	if k.takesText {
-		s, _ := json.Marshal(p.surface(c.Start, c.End))
-		fmt.Fprintf(&b, `,"%s":%s`, k.textField(), s)
+	if kind.takesText {
+		s, _ := json.Marshal(p.surface(choice.Start, choice.End))
+		fmt.Fprintf(&builder, `,"%s":%s`, kind.textField(), s)
 	}
 
-	b.WriteString("}")
+	builder.WriteString("}")
 
-	return b.String()
+	return builder.String()
 }
 
 func (p *Prompt) indexAt(pos int) int {
-	for _, c := range p.Index {
-		if c.Pos == pos {
-			return c.Index
+	for _, candidate := range p.Index {
+		if candidate.Pos == pos {
+			return candidate.Index
 		}
 	}
 
@@ -51,11 +51,11 @@ func (p *Prompt) indexAt(pos int) int {
 
 // Parse is the inverse of Answer. Every text that Answer cannot return for this prompt is an ErrNotExpressible.
 func (p *Prompt) Parse(answer string) (Choice, error) {
-	c := noChoice()
+	choice := noChoice()
 
 	at := strings.Index(answer, "Action: ")
 	if at < 0 {
-		return c, fmt.Errorf("%w: no Action line", ErrNotExpressible)
+		return choice, fmt.Errorf("%w: no Action line", ErrNotExpressible)
 	}
 
 	var a struct {
@@ -65,43 +65,43 @@ func (p *Prompt) Parse(answer string) (Choice, error) {
 	}
 
 	if err := json.Unmarshal([]byte(answer[at+len("Action: "):]), &a); err != nil {
-		return c, fmt.Errorf("%w: %v", ErrNotExpressible, err)
+		return choice, fmt.Errorf("%w: %v", ErrNotExpressible, err)
 	}
 
-	for i, k := range Kinds {
-		if h := k.head(); strings.HasPrefix(answer, h) && (answer[len(h)] == ',' || answer[len(h)] == '}') {
-			c.Kind = i
+	for i, kind := range Kinds {
+		if h := kind.head(); strings.HasPrefix(answer, h) && (answer[len(h)] == ',' || answer[len(h)] == '}') {
+			choice.Kind = i
 			break
 		}
 	}
 
-	if c.Kind < 0 {
-		return c, fmt.Errorf("%w: unknown reason or action", ErrNotExpressible)
+	if choice.Kind < 0 {
+		return choice, fmt.Errorf("%w: unknown reason or action", ErrNotExpressible)
 	}
 
-	k := Kinds[c.Kind]
+	k := Kinds[choice.Kind]
 	if k.takesElem {
 		for _, cand := range p.Index {
 			if a.Index != nil && cand.Index == *a.Index {
-				c.Elem = cand.Pos
+				choice.Elem = cand.Pos
 				break
 			}
 		}
 
-		if c.Elem < 0 {
-			return c, fmt.Errorf("%w: no element with that index", ErrNotExpressible)
+		if choice.Elem < 0 {
+			return choice, fmt.Errorf("%w: no element with that index", ErrNotExpressible)
 		}
 	}
 
 	if k.takesText {
-		c.Start, c.End = p.findSpan(a.Text + a.AppName)
+		choice.Start, choice.End = p.findSpan(a.Text + a.AppName)
 	}
 
-	if (k.takesText && c.Start < 0) || p.Answer(c) != answer {
-		return c, fmt.Errorf("%w: other wording", ErrNotExpressible)
+	if (k.takesText && choice.Start < 0) || p.Answer(choice) != answer {
+		return choice, fmt.Errorf("%w: other wording", ErrNotExpressible)
 	}
 
-	return c, nil
+	return choice, nil
 }
 
 func (p *Prompt) findSpan(text string) (int, int) {
@@ -121,8 +121,8 @@ func (p *Prompt) findSpan(text string) (int, int) {
 // list is never empty.
 func (p *Prompt) legalKinds() []int {
 	var out []int
-	for i, k := range Kinds {
-		if (!k.takesElem || len(p.Index) > 0) && (!k.takesText || len(p.words) > 0) {
+	for i, kind := range Kinds {
+		if (!kind.takesElem || len(p.Index) > 0) && (!kind.takesText || len(p.words) > 0) {
 			out = append(out, i)
 		}
 	}
@@ -130,13 +130,13 @@ func (p *Prompt) legalKinds() []int {
 	return out
 }
 
-// matchPiece recognises the head of an answer at the start of s, a part of a message, where the line break of the head
-// may have become a space. It returns the piece and the head's length, or 0 and 0.
-func matchPiece(s string) (uint8, int) {
-	for i, k := range Kinds {
-		h := k.head()
-		if len(s) >= len(h) && strings.ReplaceAll(s[:len(h)], "\n", " ") == strings.ReplaceAll(h, "\n", " ") {
-			if len(s) == len(h) || s[len(h)] == ',' || s[len(h)] == '}' {
+// matchPiece recognises the head of an answer at the start of text, a part of a message, where the line break of the
+// head may have become a space. It returns the piece and the head's length, or 0 and 0.
+func matchPiece(text string) (uint8, int) {
+	for i, kind := range Kinds {
+		h := kind.head()
+		if len(text) >= len(h) && strings.ReplaceAll(text[:len(h)], "\n", " ") == strings.ReplaceAll(h, "\n", " ") {
+			if len(text) == len(h) || text[len(h)] == ',' || text[len(h)] == '}' {
 				return uint8(i + 2), len(h)
 			}
 		}
@@ -161,55 +161,55 @@ const (
 )
 
 // next returns the step that follows the choices made so far, or false if the answer is complete.
-func (p *Prompt) next(c Choice) (step, bool) {
-	if c.Kind < 0 {
+func (p *Prompt) next(choice Choice) (step, bool) {
+	if choice.Kind < 0 {
 		return step{headKind, p.legalKinds()}, true
 	}
 
-	k := Kinds[c.Kind]
-	if k.takesElem && c.Elem < 0 {
+	kind := Kinds[choice.Kind]
+	if kind.takesElem && choice.Elem < 0 {
 		cands := make([]int, len(p.Index))
-		for i, x := range p.Index {
-			cands[i] = x.Pos
+		for i, candidate := range p.Index {
+			cands[i] = candidate.Pos
 		}
 
 		return step{headElem, cands}, true
 	}
 
-	if k.takesText && c.Start < 0 {
+	if kind.takesText && choice.Start < 0 {
 		starts, _ := p.spans()
 		return step{headStart, starts}, true
 	}
 
-	if k.takesText && c.End < 0 {
+	if kind.takesText && choice.End < 0 {
 		_, ends := p.spans()
-		return step{headEnd, ends[c.Start]}, true
+		return step{headEnd, ends[choice.Start]}, true
 	}
 
 	return step{}, false
 }
 
 // take records a choice and returns the token that the model reads next.
-func (p *Prompt) take(c *Choice, s step, pick int) Token {
-	t := p.answerToken()
-	t.Piece, t.Pos = 0, t.Pos+int32(c.Made())+1
+func (p *Prompt) take(choice *Choice, s step, pick int) Token {
+	token := p.answerToken()
+	token.Piece, token.Pos = 0, token.Pos+int32(choice.Made())+1
 	switch s.head {
 	case headKind:
-		c.Kind = pick
-		t.Piece = uint8(pick + 2)
+		choice.Kind = pick
+		token.Piece = uint8(pick + 2)
 	case headElem:
-		c.Elem = pick
-		t.Word = p.Tokens[p.indexToken(pick)].Word
-		t.Col = 2
+		choice.Elem = pick
+		token.Word = p.Tokens[p.indexToken(pick)].Word
+		token.Col = 2
 	case headStart:
-		c.Start = pick
-		t.Word = p.Tokens[pick].Word
-		t.Col = 3
+		choice.Start = pick
+		token.Word = p.Tokens[pick].Word
+		token.Col = 3
 	case headEnd:
-		c.End = pick
+		choice.End = pick
 	}
 
-	return t
+	return token
 }
 
 // answerToken returns the token that asks for the first choice. It follows the prompt.
@@ -243,30 +243,30 @@ func Fits(prompt, answer string) bool {
 
 // Render returns an action in the policy's wording, which is the form of demonstrations. An action outside the grammar,
 // such as one of the web family, is an ErrNotExpressible.
-func Render(a domain.Action) (string, error) {
-	if !a.InFamily(domain.FamilyMobile) {
-		return "", fmt.Errorf("%w: %s is an action of the web family", ErrNotExpressible, a.Type)
+func Render(action domain.Action) (string, error) {
+	if !action.InFamily(domain.FamilyMobile) {
+		return "", fmt.Errorf("%w: %s is an action of the web family", ErrNotExpressible, action.Type)
 	}
-	name := a.Type
-	for _, f := range []string{a.GoalStatus, a.Direction} {
+	name := action.Type
+	for _, f := range []string{action.GoalStatus, action.Direction} {
 		if f != "" {
 			name += "_" + f
 		}
 	}
 
-	for _, k := range Kinds {
-		if k.Name == name && (a.Index != nil || !k.takesElem) {
-			var b strings.Builder
-			b.WriteString(k.head())
-			if k.takesElem {
-				fmt.Fprintf(&b, `,"index":%d`, *a.Index)
+	for _, kind := range Kinds {
+		if kind.Name == name && (action.Index != nil || !kind.takesElem) {
+			var builder strings.Builder
+			builder.WriteString(kind.head())
+			if kind.takesElem {
+				fmt.Fprintf(&builder, `,"index":%d`, *action.Index)
 			}
-			if k.takesText {
-				s, _ := json.Marshal(a.Text + a.AppName)
-				fmt.Fprintf(&b, `,"%s":%s`, k.textField(), s)
+			if kind.takesText {
+				s, _ := json.Marshal(action.Text + action.AppName)
+				fmt.Fprintf(&builder, `,"%s":%s`, kind.textField(), s)
 			}
 
-			return b.String() + "}", nil
+			return builder.String() + "}", nil
 		}
 	}
 

@@ -24,28 +24,28 @@ type headWork struct {
 	logp                        []float64 // log-probability of every candidate
 }
 
-// evaluate computes the log-probabilities of a step's candidates at the hidden state h, into w.logp. hid holds the
+// evaluate computes the log-probabilities of a step's candidates at the hidden state h, into work.logp. hid holds the
 // hidden states of the sequence. Pointer heads score a candidate by the product of a query and its key (Vinyals et
 // al., "Pointer Networks", 2015).
-func (m *Model) evaluate(w *headWork, h, hid []float32, st step) {
+func (m *Model) evaluate(work *headWork, h, hid []float32, st step) {
 	d := m.Cfg.Dim
-	w.logp = grow(w.logp, len(st.cands))
+	work.logp = grow(work.logp, len(st.cands))
 	if st.head == headKind {
-		w.kind = grow(w.kind, kindSlots)
-		gemm(1, kindSlots, d, h, d, 1, m.v.kind, kindSlots, w.kind, kindSlots, false)
+		work.kind = grow(work.kind, kindSlots)
+		gemm(1, kindSlots, d, h, d, 1, m.v.kind, kindSlots, work.kind, kindSlots, false)
 		for i, k := range st.cands {
-			w.logp[i] = float64(w.kind[k])
+			work.logp[i] = float64(work.kind[k])
 		}
 	} else {
-		w.query = grow(w.query, d)
-		gemm(1, d, d, h, d, 1, m.v.query[st.head*d:], numPointers*d, w.query, d, false)
-		w.gathered, w.keys = m.headRows(hid, st, w.gathered, w.keys)
+		work.query = grow(work.query, d)
+		gemm(1, d, d, h, d, 1, m.v.query[st.head*d:], numPointers*d, work.query, d, false)
+		work.gathered, work.keys = m.headRows(hid, st, work.gathered, work.keys)
 		for i := range st.cands {
-			w.logp[i] = float64(dot(w.query, w.keys[i*d:(i+1)*d]) * pointerScale)
+			work.logp[i] = float64(dot(work.query, work.keys[i*d:(i+1)*d]) * pointerScale)
 		}
 	}
 
-	logSoftmax(w.logp)
+	logSoftmax(work.logp)
 }
 
 func dot(a, b []float32) float32 {
@@ -77,12 +77,12 @@ func logSoftmax(x []float64) {
 
 // back adds the gradients for dL/dlogp(pick) = c to dh (of h), to dhid (of the candidates) and to g. With
 // dlogp(pick)/dscoreᵢ = [i = pick] − pᵢ it goes through the softmax, then through the head.
-func (m *Model) back(w *headWork, g view, h, dh, dhid []float32, st step, pick int, c float64) {
+func (m *Model) back(work *headWork, g view, h, dh, dhid []float32, st step, pick int, c float64) {
 	d := m.Cfg.Dim
 	dquery := make([]float32, d)
 	sums := make([]float32, d)
 	for i, cand := range st.cands {
-		dl := -math.Exp(w.logp[i])
+		dl := -math.Exp(work.logp[i])
 		if cand == pick {
 			dl++
 		}
@@ -97,10 +97,10 @@ func (m *Model) back(w *headWork, g view, h, dh, dhid []float32, st step, pick i
 		}
 
 		ds := float32(dl) * pointerScale
-		key := w.keys[i*d : (i+1)*d]
-		at := w.gathered[i*d : (i+1)*d]
+		key := work.keys[i*d : (i+1)*d]
+		at := work.gathered[i*d : (i+1)*d]
 		addScaled(dquery, key, ds)
-		m.backKey(g, at, dhid[cand*d:(cand+1)*d], w.query, sums, st.head, ds)
+		m.backKey(g, at, dhid[cand*d:(cand+1)*d], work.query, sums, st.head, ds)
 	}
 
 	if st.head == headKind {

@@ -109,13 +109,13 @@ func normBackPortable(dx, dgain, dy, x, gain []float32, inv, s float32) {
 	}
 }
 
-func adamPortable(w, g, m, v []float32, r adamRates) {
+func adamPortable(w, g, m, v []float32, rates adamRates) {
 	for i, x := range g {
-		x *= r.scale
+		x *= rates.scale
 		m[i] = beta1*m[i] + (1-beta1)*x
 		v[i] = beta2*v[i] + (1-beta2)*x*x
 		if m[i] != 0 {
-			w[i] = w[i]*r.decay - r.c1*m[i]/(sqrt32(v[i]*r.c2)+adamEps)
+			w[i] = w[i]*rates.decay - rates.c1*m[i]/(sqrt32(v[i]*rates.c2)+adamEps)
 		}
 	}
 }

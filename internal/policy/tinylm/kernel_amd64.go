@@ -90,7 +90,7 @@ func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []
 	pa := unsafe.Pointer(&a[0])
 	pb := unsafe.Pointer(&b[0])
 	pc := unsafe.Pointer(&c[0])
-	at := func(p unsafe.Pointer, i int) *float32 { return (*float32)(unsafe.Add(p, i*4)) }
+	at := func(pointer unsafe.Pointer, i int) *float32 { return (*float32)(unsafe.Add(pointer, i*4)) }
 	i := 0
 	for ; i+6 <= m; i += 6 {
 		for j := 0; j < n; j += 16 {
@@ -208,12 +208,12 @@ func normBack(dx, dgain, dy, x, gain []float32, inv, s float32) {
 }
 
 // adam updates w by the gradient g and the moments m and v; see Adam.step.
-func adam(w, g, m, v []float32, r adamRates) {
+func adam(w, g, m, v []float32, rates adamRates) {
 	n := 0
 	if vectors {
 		n = len(w) &^ 7
-		adam8(&w[0], &g[0], &m[0], &v[0], n, r.scale, r.decay, r.c1, r.c2)
+		adam8(&w[0], &g[0], &m[0], &v[0], n, rates.scale, rates.decay, rates.c1, rates.c2)
 	}
 
-	adamPortable(w[n:], g[n:], m[n:], v[n:], r)
+	adamPortable(w[n:], g[n:], m[n:], v[n:], rates)
 }

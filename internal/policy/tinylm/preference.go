@@ -17,7 +17,7 @@ func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr
 		chosen := batch[i].Answers[0]
 		rejected := batch[i].Answers[1]
 		tokens := preference.Answers{float64(chosen.Made()), float64(rejected.Made())}
-		l, margin, d := r.Pair(preference.Answers(lp), preference.Answers(ref[i]), tokens)
+		l, margin, answers := r.Pair(preference.Answers(lp), preference.Answers(ref[i]), tokens)
 		per[i].Margin = margin
 		if margin > 0 {
 			per[i].Accuracy = 1
@@ -26,17 +26,17 @@ func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr
 		w := weight[i]
 		sft := r.SFT(tokens[0])
 
-		return w * (l - sft*lp[0]), []float64{w * (d[0] - sft), w * d[1]}
+		return w * (l - sft*lp[0]), []float64{w * (answers[0] - sft), w * answers[1]}
 	})
 
-	s := DPOStats{Loss: loss}
-	n := float64(len(batch))
-	for _, p := range per {
-		s.Margin += p.Margin / n
-		s.Accuracy += p.Accuracy / n
+	dpoStats := DPOStats{Loss: loss}
+	count := float64(len(batch))
+	for _, stats := range per {
+		dpoStats.Margin += stats.Margin / count
+		dpoStats.Accuracy += stats.Accuracy / count
 	}
 
-	return s
+	return dpoStats
 }
 
 // Sample is what GRPO knows of the only answer of an example.
@@ -47,11 +47,11 @@ type Sample struct {
 }
 
 // GRPOStep makes a step of GRPO and returns the mean loss before it.
-func (t *Trainer) GRPOStep(batch []Example, samples []Sample, lr float64, g preference.Gradient) float64 {
+func (t *Trainer) GRPOStep(batch []Example, samples []Sample, lr float64, gradient preference.Gradient) float64 {
 	return t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
-		s := samples[i]
-		l, d := g.Sample(lp[0], s.Old, s.Ref, s.Advantage)
+		sample := samples[i]
+		l, d := gradient.Sample(lp[0], sample.Old, sample.Ref, sample.Advantage)
 
-		return s.Weight * l, []float64{s.Weight * d}
+		return sample.Weight * l, []float64{sample.Weight * d}
 	})
 }

@@ -48,8 +48,8 @@ type Counts struct {
 const cacheEntries = 16
 
 // NewPolicy returns a policy with an empty cache.
-func NewPolicy(m *Model) *Policy {
-	return &Policy{Model: m, pool: sync.Pool{New: func() any { return new(acts) }}}
+func NewPolicy(model *Model) *Policy {
+	return &Policy{Model: model, pool: sync.Pool{New: func() any { return new(acts) }}}
 }
 
 // lookup returns the cached sequence with the longest prefix in common with toks, and that prefix's length. With no
@@ -90,7 +90,7 @@ const answerTokens = 4
 
 // Sample answers a prompt. The same prompt, sampling and parameters lead to the same answers, bit for bit, whatever is
 // cached or runs concurrently.
-func (p *Policy) Sample(pr *Prompt, s Sampling) ([]Output, Counts) {
+func (p *Policy) Sample(pr *Prompt, sampling Sampling) ([]Output, Counts) {
 	a := p.pool.Get().(*acts)
 	defer p.pool.Put(a)
 	toks := append(append(make([]Token, 0, len(pr.Tokens)+1), pr.Tokens...), pr.answerToken())
@@ -105,34 +105,34 @@ func (p *Policy) Sample(pr *Prompt, s Sampling) ([]Output, Counts) {
 
 	p.Model.extend(a, []*seq{prompt}, [][]Token{toks[cached:]})
 
-	n := max(s.N, 1)
+	n := max(sampling.N, 1)
 	outs := make([]Output, n)
-	var w headWork
+	var work headWork
 	d := p.Model.Cfg.Dim
 	written := 0
 	for i := range outs {
-		rng := rand.New(rand.NewPCG(s.Seed, uint64(i)+1))
-		c := noChoice()
+		rng := rand.New(rand.NewPCG(sampling.Seed, uint64(i)+1))
+		choice := noChoice()
 		prompt.toks = prompt.toks[:len(toks)] // The answer before this one is overwritten.
 		for {
-			st, ok := pr.next(c)
+			st, ok := pr.next(choice)
 			if !ok {
 				break
 			}
 			last := len(prompt.toks) - 1
-			p.Model.evaluate(&w, prompt.hid[last*d:(last+1)*d], prompt.hid, st)
-			k := draw(w.logp, s, rng)
-			outs[i].LogProb += w.logp[k]
-			outs[i].Steps = append(outs[i].Steps, StepProb{pr.stepText(st, st.cands[k]), w.logp[k]})
-			t := pr.take(&c, st, st.cands[k])
+			p.Model.evaluate(&work, prompt.hid[last*d:(last+1)*d], prompt.hid, st)
+			k := draw(work.logp, sampling, rng)
+			outs[i].LogProb += work.logp[k]
+			outs[i].Steps = append(outs[i].Steps, StepProb{pr.stepText(st, st.cands[k]), work.logp[k]})
+			token := pr.take(&choice, st, st.cands[k])
 			written++
-			if _, more := pr.next(c); !more {
+			if _, more := pr.next(choice); !more {
 				break
 			}
-			p.Model.extend(a, []*seq{prompt}, [][]Token{{t}})
+			p.Model.extend(a, []*seq{prompt}, [][]Token{{token}})
 		}
 
-		outs[i].Text = pr.Answer(c)
+		outs[i].Text = pr.Answer(choice)
 	}
 
 	prompt.toks = prompt.toks[:len(toks)]
@@ -156,7 +156,7 @@ func (p *Prompt) stepText(st step, cand int) string {
 }
 
 // draw draws a candidate by the log-probabilities of all.
-func draw(logp []float64, s Sampling, rng *rand.Rand) int {
+func draw(logp []float64, sampling Sampling, rng *rand.Rand) int {
 	best := 0
 	for i, v := range logp {
 		if v > logp[best] {
@@ -165,7 +165,7 @@ func draw(logp []float64, s Sampling, rng *rand.Rand) int {
 	}
 
 	u := rng.Float64() // always drawn, so the stream does not depend on the temperature
-	if s.Temperature <= 1e-6 {
+	if sampling.Temperature <= 1e-6 {
 		return best
 	}
 
@@ -174,7 +174,7 @@ func draw(logp []float64, s Sampling, rng *rand.Rand) int {
 	var sum float64
 	for i, v := range logp {
 		order[i] = i
-		weight[i] = math.Exp((v - logp[best]) / s.Temperature)
+		weight[i] = math.Exp((v - logp[best]) / sampling.Temperature)
 		sum += weight[i]
 	}
 
@@ -184,7 +184,7 @@ func draw(logp []float64, s Sampling, rng *rand.Rand) int {
 	for keep < len(order) {
 		mass += weight[order[keep]]
 		keep++
-		if s.TopP > 0 && s.TopP < 1 && mass >= s.TopP*sum {
+		if sampling.TopP > 0 && sampling.TopP < 1 && mass >= sampling.TopP*sum {
 			break
 		}
 	}

@@ -65,25 +65,25 @@ func New(cfg Config, seed uint64) *Model {
 		panic(fmt.Sprintf("tinylm: impossible shape %+v", cfg))
 	}
 
-	m := &Model{Cfg: cfg}
-	m.Tensors, m.Flat = layout(cfg)
-	m.v = bind(cfg, m.Tensors, m.Flat)
+	model := &Model{Cfg: cfg}
+	model.Tensors, model.Flat = layout(cfg)
+	model.v = bind(cfg, model.Tensors, model.Flat)
 
 	r := rand.New(rand.NewPCG(seed, 0x7469_6e79))
-	for _, t := range m.Tensors {
-		x := m.Flat[t.Off : t.Off+t.Rows*t.Cols]
+	for _, tensor := range model.Tensors {
+		x := model.Flat[tensor.Off : tensor.Off+tensor.Rows*tensor.Cols]
 		switch {
-		case t.Rows == 1: // gains of norms
+		case tensor.Rows == 1: // gains of norms
 			for i := range x {
 				x[i] = 1
 			}
-		case t.Rows == relPlaces || t.Rows == relKinds: // biases start at 0
+		case tensor.Rows == relPlaces || tensor.Rows == relKinds: // biases start at 0
 		default:
-			std := math.Sqrt(1 / float64(t.Rows))
-			if t.Name[0] == 'e' {
+			std := math.Sqrt(1 / float64(tensor.Rows))
+			if tensor.Name[0] == 'e' {
 				std = 0.3
 			}
-			if t.Name == "kind" {
+			if tensor.Name == "kind" {
 				std = 0.02
 			}
 			for i := range x {
@@ -92,15 +92,15 @@ func New(cfg Config, seed uint64) *Model {
 		}
 	}
 
-	return m
+	return model
 }
 
 // Clone returns an independent copy.
 func (m *Model) Clone() *Model {
-	c := &Model{Cfg: m.Cfg, Tensors: m.Tensors, Flat: append([]float32(nil), m.Flat...)}
-	c.v = bind(m.Cfg, c.Tensors, c.Flat)
+	model := &Model{Cfg: m.Cfg, Tensors: m.Tensors, Flat: append([]float32(nil), m.Flat...)}
+	model.v = bind(m.Cfg, model.Tensors, model.Flat)
 
-	return c
+	return model
 }
 
 // Finite reports whether all parameters are numbers.
@@ -156,10 +156,10 @@ func layout(cfg Config) ([]Tensor, []float32) {
 func bind(cfg Config, ts []Tensor, flat []float32) view {
 	at := 0
 	next := func() []float32 {
-		t := ts[at]
+		tensor := ts[at]
 		at++
 
-		return flat[t.Off : t.Off+t.Rows*t.Cols : t.Off+t.Rows*t.Cols]
+		return flat[tensor.Off : tensor.Off+tensor.Rows*tensor.Cols : tensor.Off+tensor.Rows*tensor.Cols]
 	}
 
 	// The calls of next happen in the order in which they are written, which is the order of layout.

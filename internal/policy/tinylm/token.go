@@ -61,10 +61,10 @@ type Token struct {
 }
 
 // hashWord returns the FNV-1a hash of the lower-cased word. It is never 0.
-func hashWord(w string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(strings.ToLower(w)))
-	return h.Sum64() | 1
+func hashWord(word string) uint64 {
+	hash64 := fnv.New64a()
+	_, _ = hash64.Write([]byte(strings.ToLower(word)))
+	return hash64.Sum64() | 1
 }
 
 // buckets returns the token's rows of the two word tables. Ends of lines have row 0, which no word has.
@@ -116,12 +116,12 @@ func ParsePrompt(text string) *Prompt { return parse(text, MaxTokens) }
 
 // parse tokenises the lines that begin before token limit.
 func parse(text string, limit int) *Prompt {
-	p := &Prompt{Text: text}
+	prompt := &Prompt{Text: text}
 	sec := SecOther
 	secLine := 0
 	inGoal := map[uint64]bool{}
 	inHistory := map[uint64]bool{}
-	for off, lineNo := 0, int32(0); off < len(text) && len(p.Tokens) < limit; lineNo++ {
+	for off, lineNo := 0, int32(0); off < len(text) && len(prompt.Tokens) < limit; lineNo++ {
 		end := strings.IndexByte(text[off:], '\n')
 		if end < 0 {
 			end = len(text)
@@ -129,41 +129,41 @@ func parse(text string, limit int) *Prompt {
 			end += off
 		}
 
-		if s, ok := sectionOf(text[off:end]); ok {
-			if s != sec {
+		if section, ok := sectionOf(text[off:end]); ok {
+			if section != sec {
 				secLine = 0
 			}
-			sec = s
+			sec = section
 		}
 
-		first := len(p.Tokens)
-		p.addLine(text, off, end, sec, secLine, lineNo)
-		p.nameNumbers(first, text[off:end])
-		for i := first; i < len(p.Tokens); i++ {
-			t := &p.Tokens[i]
-			if t.Word == 0 {
+		first := len(prompt.Tokens)
+		prompt.addLine(text, off, end, sec, secLine, lineNo)
+		prompt.nameNumbers(first, text[off:end])
+		for i := first; i < len(prompt.Tokens); i++ {
+			token := &prompt.Tokens[i]
+			if token.Word == 0 {
 				continue
 			}
 			switch sec {
 			case SecGoal:
-				inGoal[t.Word] = i > first // the section's name does not count
+				inGoal[token.Word] = i > first // the section's name does not count
 			case SecHistory:
-				inHistory[t.Word] = true
+				inHistory[token.Word] = true
 			}
-			if sec != SecGoal && inGoal[t.Word] {
-				t.Flags |= flagGoal
+			if sec != SecGoal && inGoal[token.Word] {
+				token.Flags |= flagGoal
 			}
-			if sec > SecHistory && inHistory[t.Word] {
-				t.Flags |= flagHistory
+			if sec > SecHistory && inHistory[token.Word] {
+				token.Flags |= flagHistory
 			}
 		}
 
-		p.noteCandidates(first, sec)
+		prompt.noteCandidates(first, sec)
 		secLine++
 		off = end + 1
 	}
 
-	return p
+	return prompt
 }
 
 // sectionOf returns the section that a line begins, if it begins one.
@@ -189,13 +189,13 @@ func sectionOf(line string) (Section, bool) {
 // addLine adds the tokens of the line text[off:end], its end included.
 func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, lineNo int32) {
 	col := 0
-	add := func(t Token) {
-		t.Sec = sec
-		t.LineNo = lineNo
-		t.Line = uint8(min(secLine, maxLines-1))
-		t.Col = uint8(min(col, maxCols-1))
-		t.Pos = int32(len(p.Tokens))
-		p.Tokens = append(p.Tokens, t)
+	add := func(token Token) {
+		token.Sec = sec
+		token.LineNo = lineNo
+		token.Line = uint8(min(secLine, maxLines-1))
+		token.Col = uint8(min(col, maxCols-1))
+		token.Pos = int32(len(p.Tokens))
+		p.Tokens = append(p.Tokens, token)
 		col++
 	}
 
@@ -254,9 +254,9 @@ func (p *Prompt) nameNumbers(first int, line string) {
 	}
 
 	for i := from; i < min(to, len(p.Tokens)); i++ {
-		t := &p.Tokens[i]
-		if n := p.Text[t.Start:t.End]; t.Word != 0 && strings.Trim(n, "0123456789") == "" {
-			t.Word = hashWord(kind + " " + n)
+		token := &p.Tokens[i]
+		if name := p.Text[token.Start:token.End]; token.Word != 0 && strings.Trim(name, "0123456789") == "" {
+			token.Word = hashWord(kind + " " + name)
 		}
 	}
 }

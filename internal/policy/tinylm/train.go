@@ -25,18 +25,18 @@ func (e Example) tokens() ([]Token, []decision) {
 	toks := append(make([]Token, 0, len(e.Prompt.Tokens)+8*len(e.Answers)), e.Prompt.Tokens...)
 	var ds []decision
 	for i, want := range e.Answers {
-		c := noChoice()
-		t := e.Prompt.answerToken()
+		choice := noChoice()
+		token := e.Prompt.answerToken()
 		for {
-			t.Branch = uint8(i + 1)
-			toks = append(toks, t)
-			st, ok := e.Prompt.next(c)
+			token.Branch = uint8(i + 1)
+			toks = append(toks, token)
+			st, ok := e.Prompt.next(choice)
 			if !ok {
 				toks = toks[:len(toks)-1] // nothing is decided after the last choice
 				break
 			}
 			ds = append(ds, decision{row: len(toks) - 1, st: st, pick: want.pick(st.head), answer: i})
-			t = e.Prompt.take(&c, st, want.pick(st.head))
+			token = e.Prompt.take(&choice, st, want.pick(st.head))
 		}
 	}
 
@@ -110,24 +110,24 @@ func (t *Trainer) step(batch []Example, lr float64, coeff coefficients) float64 
 
 // parallel calls f with 0 to n-1 on as many goroutines as there are workers.
 func (t *Trainer) parallel(n int, f func(int)) {
-	var g errgroup.Group
-	g.SetLimit(max(1, t.Workers))
+	var group errgroup.Group
+	group.SetLimit(max(1, t.Workers))
 	for i := range n {
-		g.Go(func() error {
+		group.Go(func() error {
 			f(i)
 
 			return nil
 		})
 	}
 
-	_ = g.Wait() // f does not fail
+	_ = group.Wait() // f does not fail
 }
 
 // run computes the loss and the gradient of a part of a batch into s.loss and s.grad.
-func (s *shard) run(m *Model, wt transposed, batch []Example, coeff coefficients) {
+func (s *shard) run(model *Model, wt transposed, batch []Example, coeff coefficients) {
 	clear(s.grad)
-	seqs, ds := s.forward(m, batch)
-	d := m.Cfg.Dim
+	seqs, ds := s.forward(model, batch)
+	d := model.Cfg.Dim
 	s.dhid = grow(s.dhid, s.a.rows*d)
 	clear(s.dhid)
 	s.loss = 0
@@ -139,35 +139,35 @@ func (s *shard) run(m *Model, wt transposed, batch []Example, coeff coefficients
 		for k := range ds[i] {
 			x := &ds[i][k]
 			h := seqs[i].hid[x.row*d : (x.row+1)*d]
-			m.back(&x.work, s.v, h, own[x.row*d:(x.row+1)*d], own, x.st, x.pick, dl[x.answer])
+			model.back(&x.work, s.v, h, own[x.row*d:(x.row+1)*d], own, x.st, x.pick, dl[x.answer])
 		}
 
 		base += len(seqs[i].toks)
 	}
 
-	m.backward(&s.a, &s.w, wt, s.v, seqs, s.dhid)
+	model.backward(&s.a, &s.w, wt, s.v, seqs, s.dhid)
 }
 
 // forward computes, for every example, the log-probabilities of its answers into s.logp. It returns the sequences and
 // the decisions of the examples.
-func (s *shard) forward(m *Model, batch []Example) ([]*seq, [][]decision) {
+func (s *shard) forward(model *Model, batch []Example) ([]*seq, [][]decision) {
 	s.seqs = append(s.seqs, make([]*seq, max(0, len(batch)-len(s.seqs)))...)
 	seqs := s.seqs[:len(batch)]
 	add := make([][]Token, len(batch))
 	ds := make([][]decision, len(batch))
-	for i, e := range batch {
-		add[i], ds[i] = e.tokens()
-		seqs[i] = m.emptied(seqs[i], len(add[i]))
+	for i, example := range batch {
+		add[i], ds[i] = example.tokens()
+		seqs[i] = model.emptied(seqs[i], len(add[i]))
 	}
 
-	m.extend(&s.a, seqs, add)
+	model.extend(&s.a, seqs, add)
 	s.logp = make([][]float64, len(batch))
-	d := m.Cfg.Dim
+	d := model.Cfg.Dim
 	for i := range batch {
 		s.logp[i] = make([]float64, len(batch[i].Answers))
 		for k := range ds[i] {
 			x := &ds[i][k]
-			m.evaluate(&x.work, seqs[i].hid[x.row*d:(x.row+1)*d], seqs[i].hid, x.st)
+			model.evaluate(&x.work, seqs[i].hid[x.row*d:(x.row+1)*d], seqs[i].hid, x.st)
 			for j, cand := range x.st.cands {
 				if cand == x.pick {
 					s.logp[i][x.answer] += x.work.logp[j]
@@ -182,9 +182,9 @@ func (s *shard) forward(m *Model, batch []Example) ([]*seq, [][]decision) {
 // LogProbs returns log π(answer | prompt) of every answer of every example. It reads each prompt once.
 func (m *Model) LogProbs(batch []Example, workers int) [][]float64 {
 	out := make([][]float64, len(batch))
-	t := Trainer{M: m, Workers: workers}
+	trainer := Trainer{M: m, Workers: workers}
 	n := (len(batch) + shardSize - 1) / shardSize
-	t.parallel(n, func(i int) {
+	trainer.parallel(n, func(i int) {
 		var s shard
 		lo := i * shardSize
 		hi := min((i+1)*shardSize, len(batch))

@@ -67,21 +67,21 @@ func (q chatRequest) sampling() tinylm.Sampling {
 
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	var q chatRequest
-	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+	var request chatRequest
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 		s.fail(w, r, http.StatusBadRequest, err)
 
 		return
 	}
 
-	stops, err := stopList(q.Stop)
-	if err = errors.Join(err, q.check()); err != nil {
+	stops, err := stopList(request.Stop)
+	if err = errors.Join(err, request.check()); err != nil {
 		s.fail(w, r, http.StatusBadRequest, err)
 
 		return
 	}
 
-	pol, err := s.policy(r.Context(), q.Model)
+	pol, err := s.policy(r.Context(), request.Model)
 	if err != nil {
 		s.fail(w, r, statusOf(err), err)
 
@@ -89,16 +89,16 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 
 	// The policy reads the last user message. System messages only say what its grammar fixes already.
-	p := tinylm.ParsePrompt(q.Messages[len(q.Messages)-1].Content)
-	outs, used := pol.Sample(p, q.sampling())
-	s.answered(r, start, q, used)
-	serving.WriteJSON(w, http.StatusOK, q.completion(outs, used, stops))
+	prompt := tinylm.ParsePrompt(request.Messages[len(request.Messages)-1].Content)
+	outs, used := pol.Sample(prompt, request.sampling())
+	s.answered(r, start, request, used)
+	serving.WriteJSON(w, http.StatusOK, request.completion(outs, used, stops))
 }
 
 var errStop = errors.New("stop: must be a string or a list of strings")
 
-func stopList(v any) ([]string, error) {
-	switch x := v.(type) {
+func stopList(value any) ([]string, error) {
+	switch x := value.(type) {
 	case nil:
 		return nil, nil
 	case string:
@@ -106,11 +106,11 @@ func stopList(v any) ([]string, error) {
 	case []any:
 		var out []string
 		for _, y := range x {
-			t, ok := y.(string)
+			text, ok := y.(string)
 			if !ok {
 				return nil, errStop
 			}
-			out = append(out, t)
+			out = append(out, text)
 		}
 
 		return out, nil
@@ -123,8 +123,8 @@ func stopList(v any) ([]string, error) {
 func (q chatRequest) completion(outs []tinylm.Output, used tinylm.Counts, stops []string) map[string]any {
 	choices := make([]map[string]any, len(outs))
 	written := 0
-	for i, o := range outs {
-		steps, text, reason := q.cut(o, stops)
+	for i, output := range outs {
+		steps, text, reason := q.cut(output, stops)
 		written += len(steps)
 		choices[i] = map[string]any{
 			"index":         i,
@@ -153,9 +153,9 @@ func (q chatRequest) completion(outs []tinylm.Output, used tinylm.Counts, stops 
 }
 
 // cut cuts an answer by max_tokens and by stop. A token is one choice of the grammar.
-func (q chatRequest) cut(o tinylm.Output, stops []string) (steps []tinylm.StepProb, text, reason string) {
-	steps = o.Steps
-	text = o.Text
+func (q chatRequest) cut(output tinylm.Output, stops []string) (steps []tinylm.StepProb, text, reason string) {
+	steps = output.Steps
+	text = output.Text
 	reason = "stop"
 	if n := or(q.MaxTokens, 0); n > 0 && n < len(steps) {
 		steps = steps[:n]

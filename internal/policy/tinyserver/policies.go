@@ -59,16 +59,16 @@ func (s *Server) read(ctx context.Context, name string, e *entry) {
 	if err == nil && !there { // whoever asks tries again
 		err = serving.Refuse(http.StatusNotFound, "the store has no policy %s", name)
 	}
-	var m *tinylm.Model
+	var model *tinylm.Model
 	if err == nil {
-		m, err = tinylm.Decode(raw)
+		model, err = tinylm.Decode(raw)
 	}
 
 	s.mu.Lock() // loaded reads entries that are being loaded
 	defer s.mu.Unlock()
 
 	if e.err = err; err == nil {
-		e.pol = tinylm.NewPolicy(m)
+		e.pol = tinylm.NewPolicy(model)
 	}
 }
 
@@ -76,9 +76,9 @@ func (s *Server) read(ctx context.Context, name string, e *entry) {
 func (s *Server) evict(keep string) {
 	for len(s.policies) > maxPolicies {
 		oldest := ""
-		for k, e := range s.policies {
-			if k != keep && (oldest == "" || e.used.Before(s.policies[oldest].used)) {
-				oldest = k
+		for key, e := range s.policies {
+			if key != keep && (oldest == "" || e.used.Before(s.policies[oldest].used)) {
+				oldest = key
 			}
 		}
 		delete(s.policies, oldest)

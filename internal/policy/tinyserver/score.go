@@ -10,14 +10,14 @@ import (
 
 // score returns the log-probabilities of answers. A token is one choice of the grammar.
 func (s *Server) score(w http.ResponseWriter, r *http.Request) {
-	q, err := serving.ReadScoreRequest(r.Body)
+	scoreRequest, err := serving.ReadScoreRequest(r.Body)
 	if err != nil {
 		s.fail(w, r, http.StatusBadRequest, err)
 
 		return
 	}
 
-	pol, err := s.policy(r.Context(), q.Model)
+	pol, err := s.policy(r.Context(), scoreRequest.Model)
 	if err != nil {
 		s.fail(w, r, statusOf(err), err)
 
@@ -25,18 +25,18 @@ func (s *Server) score(w http.ResponseWriter, r *http.Request) {
 	}
 
 	s.metrics.Count(r.URL.Path, http.StatusOK)
-	serving.WriteScores(w, scores(pol.Model, q.User, q.Answers))
+	serving.WriteScores(w, scores(pol.Model, scoreRequest.User, scoreRequest.Answers))
 }
 
 // scores returns the scores of answers to a prompt. One that the grammar cannot express has the log-probability −∞.
-func scores(m *tinylm.Model, prompt string, answers []string) []serving.Score {
+func scores(model *tinylm.Model, prompt string, answers []string) []serving.Score {
 	p := tinylm.ParsePrompt(prompt)
 	out := make([]serving.Score, len(answers))
-	e := tinylm.Example{Prompt: p}
-	var at []int // the answer of each choice of e
+	example := tinylm.Example{Prompt: p}
+	var at []int // the answer of each choice of example
 	for i, a := range answers {
-		if c, err := p.Parse(a); err == nil {
-			e.Answers = append(e.Answers, c)
+		if choice, err := p.Parse(a); err == nil {
+			example.Answers = append(example.Answers, choice)
 			at = append(at, i)
 		} else {
 			out[i] = serving.NewScore(math.Inf(-1), 0)
@@ -46,8 +46,8 @@ func scores(m *tinylm.Model, prompt string, answers []string) []serving.Score {
 	if len(at) == 0 {
 		return out
 	}
-	for k, logprob := range m.LogProbs([]tinylm.Example{e}, 1)[0] {
-		out[at[k]] = serving.NewScore(logprob, e.Answers[k].Made())
+	for k, logprob := range model.LogProbs([]tinylm.Example{example}, 1)[0] {
+		out[at[k]] = serving.NewScore(logprob, example.Answers[k].Made())
 	}
 
 	return out

@@ -38,19 +38,19 @@ type Server struct {
 }
 
 // New returns a server of the policies of a bucket.
-func New(b store.Bucket) *Server {
-	s := &Server{bucket: b, mux: http.NewServeMux(), policies: map[string]*entry{}}
-	s.measure()
+func New(bucket store.Bucket) *Server {
+	server := &Server{bucket: bucket, mux: http.NewServeMux(), policies: map[string]*entry{}}
+	server.measure()
 
-	s.mux.HandleFunc("POST /v1/chat/completions", s.chat)
-	s.mux.HandleFunc("POST /v1"+serving.ScorePath, s.score)
-	s.mux.HandleFunc("GET /v1/models", s.models)
-	s.mux.HandleFunc("POST /v1/load_lora_adapter", s.load)
-	s.mux.HandleFunc("POST /v1/unload_lora_adapter", s.unload)
-	s.mux.HandleFunc("GET /health", serving.Healthy)
-	s.mux.Handle("GET /metrics", s.metrics.Handler())
+	server.mux.HandleFunc("POST /v1/chat/completions", server.chat)
+	server.mux.HandleFunc("POST /v1"+serving.ScorePath, server.score)
+	server.mux.HandleFunc("GET /v1/models", server.models)
+	server.mux.HandleFunc("POST /v1/load_lora_adapter", server.load)
+	server.mux.HandleFunc("POST /v1/unload_lora_adapter", server.unload)
+	server.mux.HandleFunc("GET /health", serving.Healthy)
+	server.mux.Handle("GET /metrics", server.metrics.Handler())
 
-	return s
+	return server
 }
 
 // measure sets up the server's metrics.
@@ -143,7 +143,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, err er
 }
 
 // answered counts an answered chat and, if CallLog is set, logs when it came, its seed and its model.
-func (s *Server) answered(r *http.Request, start time.Time, q chatRequest, used tinylm.Counts) {
+func (s *Server) answered(r *http.Request, start time.Time, request chatRequest, used tinylm.Counts) {
 	s.metrics.Count(r.URL.Path, http.StatusOK)
 	s.busy.Add(time.Since(start).Seconds())
 	s.prompt.Add(float64(used.Prompt))
@@ -156,5 +156,5 @@ func (s *Server) answered(r *http.Request, start time.Time, q chatRequest, used 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	_, _ = fmt.Fprintf(s.CallLog, "%d %d %s\n", start.UnixNano(), or(q.Seed, 0), q.Model)
+	_, _ = fmt.Fprintf(s.CallLog, "%d %d %s\n", start.UnixNano(), or(request.Seed, 0), request.Model)
 }

@@ -32,8 +32,8 @@ const marker = "zebra 71"
 // Check returns an invalid fault if a page can end the user's turn and begin the model's: if what the chat template
 // writes there gives the same tokens once it is broken and folded as text of pages is. A server that does not show its
 // tokens passes.
-func Check(ctx context.Context, t Tokenizer) error {
-	prompt, err := t.Prompt(ctx, marker)
+func Check(ctx context.Context, tokenizer Tokenizer) error {
+	prompt, err := tokenizer.Prompt(ctx, marker)
 	if errors.Is(err, ErrHidden) {
 		return nil
 	}
@@ -50,10 +50,10 @@ func Check(ctx context.Context, t Tokenizer) error {
 		return nil
 	}
 
-	genuine, err := t.Tokens(ctx, end)
+	genuine, err := tokenizer.Tokens(ctx, end)
 	if err == nil && len(genuine) > 0 {
 		var written []int
-		if written, err = t.Tokens(ctx, domain.BreakTokens(end)); err == nil && contains(written, genuine) {
+		if written, err = tokenizer.Tokens(ctx, domain.BreakTokens(end)); err == nil && contains(written, genuine) {
 			return fault.New(fault.Invalid, "a page can forge a turn of this model: its chat template ends the turn "+
 				"of the user with %q, which a page can write. Choose a model whose template marks turns with control "+
 				"tokens", end)

@@ -50,20 +50,20 @@ func Redacted(addr string) string {
 
 // redacted is Redacted for one address. An address that might hide a password in an unusual place is not shown at all.
 func redacted(addr string) string {
-	u, err := url.Parse(strings.TrimSpace(addr))
-	if err != nil || u.User == nil && strings.Contains(addr, "@") || strings.Contains(u.Path, "@") {
+	address, err := url.Parse(strings.TrimSpace(addr))
+	if err != nil || address.User == nil && strings.Contains(addr, "@") || strings.Contains(address.Path, "@") {
 		return "(an unreadable address)"
 	}
 
-	query := u.Query()
+	query := address.Query()
 	for name := range query {
 		if secretOption.MatchString(name) {
 			query.Set(name, "xxxxx")
-			u.RawQuery = query.Encode()
+			address.RawQuery = query.Encode()
 		}
 	}
 
-	return u.Redacted()
+	return address.Redacted()
 }
 
 // secretOption matches the names of options that may hold secrets.

@@ -64,7 +64,7 @@ const defaultName = "collabui"
 
 // FromEnv returns the endpoints of the environment. Absent ones are empty.
 func FromEnv() (Endpoints, error) {
-	e := Endpoints{
+	endpoints := Endpoints{
 		Temporal:  os.Getenv(EnvTemporal),
 		Namespace: cmp.Or(os.Getenv(EnvNamespace), defaultName),
 		UI:        os.Getenv(EnvUI),
@@ -78,26 +78,26 @@ func FromEnv() (Endpoints, error) {
 			Name: os.Getenv(EnvTLSName),
 		},
 	}
-	e.Store.Bucket = cmp.Or(os.Getenv(EnvBucket), defaultName)
+	endpoints.Store.Bucket = cmp.Or(os.Getenv(EnvBucket), defaultName)
 	address := strings.TrimSuffix(strings.TrimSpace(os.Getenv(EnvS3)), "/")
-	e.SetStore(address)
-	e.Store.Region = cmp.Or(os.Getenv(EnvRegion), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
-	e.Store.Style = store.Style(os.Getenv(EnvStyle))
+	endpoints.SetStore(address)
+	endpoints.Store.Region = cmp.Or(os.Getenv(EnvRegion), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
+	endpoints.Store.Style = store.Style(os.Getenv(EnvStyle))
 
 	err := checkStore(address)
 	if err != nil {
-		return e, err
+		return endpoints, err
 	}
-	if e.TemporalTLS.On, err = strconv.ParseBool(cmp.Or(os.Getenv(EnvTLS), "0")); err != nil {
-		return e, fault.New(fault.Invalid, "%s is %q; expected 1 or 0", EnvTLS, os.Getenv(EnvTLS))
+	if endpoints.TemporalTLS.On, err = strconv.ParseBool(cmp.Or(os.Getenv(EnvTLS), "0")); err != nil {
+		return endpoints, fault.New(fault.Invalid, "%s is %q; expected 1 or 0", EnvTLS, os.Getenv(EnvTLS))
 	}
-	for _, x := range e.secrets() {
+	for _, x := range endpoints.secrets() {
 		if *x.to, err = Secret(x.name); err != nil {
-			return e, err
+			return endpoints, err
 		}
 	}
 
-	return e, nil
+	return endpoints, nil
 }
 
 // secret is a field of Endpoints that Secret reads, with its variable.
@@ -187,9 +187,9 @@ func Secret(name string) (string, error) {
 	if path == "" {
 		return strings.TrimSpace(os.Getenv(name)), nil
 	}
-	b, err := read(name+file, path)
+	data, err := read(name+file, path)
 
-	return strings.TrimSpace(string(b)), err
+	return strings.TrimSpace(string(data)), err
 }
 
 // maxSecret bounds a file with a secret or certificates, in bytes.
@@ -203,13 +203,13 @@ func read(name, path string) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 
-	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1)) // it may be a pipe
-	if err == nil && len(b) > maxSecret {
+	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1)) // it may be a pipe
+	if err == nil && len(data) > maxSecret {
 		err = fmt.Errorf("%s has more than %d bytes, which is no secret", path, maxSecret)
 	}
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s: %w", name, err)
 	}
 
-	return b, nil
+	return data, nil
 }

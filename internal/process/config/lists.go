@@ -24,9 +24,9 @@ type ModelKey struct {
 func ModelKeys() (keys []ModelKey, list string) {
 	list = cmp.Or(os.Getenv(EnvModelKeys), "*_API_KEY")
 	for entry := range strings.SplitSeq(list, ",") {
-		var k ModelKey
-		k.pattern, k.Host, k.Bound = strings.Cut(strings.TrimSpace(entry), "=")
-		keys = append(keys, k)
+		var modelKey ModelKey
+		modelKey.pattern, modelKey.Host, modelKey.Bound = strings.Cut(strings.TrimSpace(entry), "=")
+		keys = append(keys, modelKey)
 	}
 
 	return keys, list

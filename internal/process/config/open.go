@@ -8,19 +8,19 @@ import (
 // OpenStore returns the object store. It makes no request. Keys that are in files may change at any time. One key
 // without the other, or a style that is none, is an invalid fault.
 func (e Endpoints) OpenStore() (*store.S3, error) {
-	c := e.Store
-	if (c.Access == "") != (c.Secret == "") {
+	config := e.Store
+	if (config.Access == "") != (config.Secret == "") {
 		return nil, fault.New(fault.Invalid, "of %s and %s only one is set: set both, or neither for the keys of "+
 			"AWS's programs", EnvAccess, EnvSecret)
 	}
-	if c.Access != "" {
-		access := Live(EnvAccess, c.Access)
-		secret := Live(EnvSecret, c.Secret)
-		token := Live(EnvToken, c.Token)
-		c.Keys = func() (string, string, string) { return access(), secret(), token() }
+	if config.Access != "" {
+		access := Live(EnvAccess, config.Access)
+		secret := Live(EnvSecret, config.Secret)
+		token := Live(EnvToken, config.Token)
+		config.Keys = func() (string, string, string) { return access(), secret(), token() }
 	}
 
-	return store.Open(c)
+	return store.Open(config)
 }
 
 // PolicyBearer returns a function that returns the key which is sent to policy servers: the first if there are several.

@@ -40,7 +40,7 @@ func (e Endpoints) OpenRedis() (redis.UniversalClient, error) {
 	if e.Redis == "" {
 		return nil, nil
 	}
-	a, err := parseRedis(e.Redis)
+	address, err := parseRedis(e.Redis)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "redis address %s: %w; expected %s", Redacted(e.Redis), err, redisForms)
 	}
@@ -51,10 +51,10 @@ func (e Endpoints) OpenRedis() (redis.UniversalClient, error) {
 			return x.user, x.password
 		}
 
-		return a.user, a.password
+		return address.user, address.password
 	}
 
-	return a.open(keys), nil
+	return address.open(keys), nil
 }
 
 // redisAddress is an address of Redis: of one server, of a cluster, or of the sentinels of a server.
@@ -67,89 +67,89 @@ type redisAddress struct {
 
 // open returns a client, which makes no request.
 func (a redisAddress) open(keys func() (user, password string)) redis.UniversalClient {
-	if o := a.cluster; o != nil {
-		o.DialTimeout = redisTimeout
-		o.ReadTimeout = redisTimeout
-		o.WriteTimeout = redisTimeout
-		o.MaxRetries = -1
-		o.DialerRetries = 1
-		o.CredentialsProvider = keys
+	if clusterOptions := a.cluster; clusterOptions != nil {
+		clusterOptions.DialTimeout = redisTimeout
+		clusterOptions.ReadTimeout = redisTimeout
+		clusterOptions.WriteTimeout = redisTimeout
+		clusterOptions.MaxRetries = -1
+		clusterOptions.DialerRetries = 1
+		clusterOptions.CredentialsProvider = keys
 
-		return redis.NewClusterClient(o)
+		return redis.NewClusterClient(clusterOptions)
 	}
-	if o := a.sentinels; o != nil {
-		o.DialTimeout = redisTimeout
-		o.ReadTimeout = redisTimeout
-		o.WriteTimeout = redisTimeout
-		o.MaxRetries = -1
-		o.DialerRetries = 1
-		o.CredentialsProvider = keys
+	if failoverOptions := a.sentinels; failoverOptions != nil {
+		failoverOptions.DialTimeout = redisTimeout
+		failoverOptions.ReadTimeout = redisTimeout
+		failoverOptions.WriteTimeout = redisTimeout
+		failoverOptions.MaxRetries = -1
+		failoverOptions.DialerRetries = 1
+		failoverOptions.CredentialsProvider = keys
 
-		return redis.NewFailoverClient(o)
+		return redis.NewFailoverClient(failoverOptions)
 	}
-	o := a.one
-	o.DialTimeout = redisTimeout
-	o.ReadTimeout = redisTimeout
-	o.WriteTimeout = redisTimeout
-	o.MaxRetries = -1
-	o.CredentialsProvider = keys
+	options := a.one
+	options.DialTimeout = redisTimeout
+	options.ReadTimeout = redisTimeout
+	options.WriteTimeout = redisTimeout
+	options.MaxRetries = -1
+	options.CredentialsProvider = keys
 
-	return redis.NewClient(o)
+	return redis.NewClient(options)
 }
 
 // parseRedis reads an address. Its errors hold no password: the library's errors name options, hosts and databases.
-func parseRedis(addr string) (a redisAddress, err error) {
-	u, err := url.Parse(addr)
-	if err != nil || u.Opaque != "" {
-		return a, errors.New("it is no redis:// URL with a host")
+func parseRedis(addr string) (address redisAddress, err error) {
+	parsed, err := url.Parse(addr)
+	if err != nil || parsed.Opaque != "" {
+		return address, errors.New("it is no redis:// URL with a host")
 	}
-	protocol, kind, _ := strings.Cut(u.Scheme, "+")
+	protocol, kind, _ := strings.Cut(parsed.Scheme, "+")
 	if !slices.Contains([]string{"redis", "rediss", "unix"}, protocol) {
-		return a, errors.New("it is no redis:// URL with a host")
+		return address, errors.New("it is no redis:// URL with a host")
 	}
-	if kind != "" && u.Host == "" {
-		return a, errors.New("it has no host")
+	if kind != "" && parsed.Host == "" {
+		return address, errors.New("it has no host")
 	}
-	u.Scheme = protocol
+	parsed.Scheme = protocol
 
 	switch kind {
 	case "":
-		if a.one, err = redis.ParseURL(addr); err == nil {
-			a.user = a.one.Username
-			a.password = a.one.Password
+		if address.one, err = redis.ParseURL(addr); err == nil {
+			address.user = address.one.Username
+			address.password = address.one.Password
 		}
 	case "cluster":
-		if a.cluster, err = redis.ParseClusterURL(u.String()); err == nil {
-			a.user = a.cluster.Username
-			a.password = a.cluster.Password
-			anyName(a.cluster.TLSConfig)
+		if address.cluster, err = redis.ParseClusterURL(parsed.String()); err == nil {
+			address.user = address.cluster.Username
+			address.password = address.cluster.Password
+			anyName(address.cluster.TLSConfig)
 		}
-		if strings.Trim(u.Path, "/") != "" {
-			return a, fmt.Errorf("a cluster has no database %q", u.Path)
+		if strings.Trim(parsed.Path, "/") != "" {
+			return address, fmt.Errorf("a cluster has no database %q", parsed.Path)
 		}
 	case "sentinel":
-		if a.sentinels, err = redis.ParseFailoverURL(u.String()); err == nil {
-			a.user = a.sentinels.Username
-			a.password = a.sentinels.Password
-			anyName(a.sentinels.TLSConfig)
-			if a.sentinels.MasterName == "" {
-				return a, errors.New("it must name the master that the sentinels watch, as master_name")
+		if address.sentinels, err = redis.ParseFailoverURL(parsed.String()); err == nil {
+			address.user = address.sentinels.Username
+			address.password = address.sentinels.Password
+			anyName(address.sentinels.TLSConfig)
+			if address.sentinels.MasterName == "" {
+				return address, errors.New("it must name the master that the sentinels watch, as master_name")
 			}
 		}
 	default:
-		return a, fmt.Errorf("%q is neither cluster nor sentinel", kind)
+		return address, fmt.Errorf("%q is neither cluster nor sentinel", kind)
 	}
 	if err != nil {
-		return a, fmt.Errorf("it cannot be used: %w", err)
+		return address, fmt.Errorf("it cannot be used: %w", err)
 	}
 
-	return a, nil
+	return address, nil
 }
 
 // anyName lets several hosts have names of their own in their certificates.
-func anyName(c *tls.Config) {
-	if c != nil {
-		c.ServerName = ""
+func anyName(config *tls.Config) {
+	if config != nil {
+		config.ServerName = ""
 	}
 }
 

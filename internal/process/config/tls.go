@@ -25,28 +25,28 @@ func (e Endpoints) TLS() (*tls.Config, error) {
 	if files == (TLS{}) && e.TemporalKey == "" {
 		return nil, nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: files.Name}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: files.Name}
 
 	if files.CA != "" {
 		pem, err := read(EnvTLSCA, files.CA)
 		if err != nil {
 			return nil, err
 		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
 			return nil, fault.New(fault.Invalid, "%s: %s holds no PEM certificate", EnvTLSCA, files.CA)
 		}
 	}
 
 	if files.Cert == "" && files.Key == "" {
-		return c, nil
+		return config, nil
 	}
 	pair, err := files.pair()
 	if err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
-	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if now, err := files.pair(); err == nil {
@@ -56,7 +56,7 @@ func (e Endpoints) TLS() (*tls.Config, error) {
 		return &pair, nil
 	}
 
-	return c, nil
+	return config, nil
 }
 
 // pair reads the client's certificate and its private key.

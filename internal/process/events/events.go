@@ -143,12 +143,12 @@ func (Progress) kind() string    { return "progress" }
 func (Message) kind() string     { return "message" }
 
 // Encode returns an event as one line of JSON.
-func Encode(e Event) ([]byte, error) {
-	body, err := json.Marshal(e)
+func Encode(event Event) ([]byte, error) {
+	body, err := json.Marshal(event)
 	if err != nil {
 		return nil, err
 	}
-	head := fmt.Sprintf(`{"event":%q`, e.kind())
+	head := fmt.Sprintf(`{"event":%q`, event.kind())
 	if string(body) == "{}" {
 		return []byte(head + "}"), nil
 	}

@@ -33,17 +33,17 @@ const (
 const presencePrefix = "collabui:worker:"
 
 // Present says that a worker is there. It drops what Redis does not take within half a second.
-func (s *Stream) Present(w Worker) {
+func (s *Stream) Present(worker Worker) {
 	if s == nil || s.client == nil {
 		return
 	}
-	raw, err := json.Marshal(w)
+	raw, err := json.Marshal(worker)
 	if err != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
-	_ = s.client.Set(ctx, presencePrefix+w.ID, raw, PresenceKept).Err()
+	_ = s.client.Set(ctx, presencePrefix+worker.ID, raw, PresenceKept).Err()
 }
 
 // Absent says that a worker has ended.
@@ -63,9 +63,9 @@ func (s *Stream) Workers(ctx context.Context) (out []Worker) {
 	}
 	for _, key := range s.present(ctx) {
 		raw, err := s.client.Get(ctx, key).Bytes()
-		var w Worker
-		if err == nil && json.Unmarshal(raw, &w) == nil {
-			out = append(out, w)
+		var worker Worker
+		if err == nil && json.Unmarshal(raw, &worker) == nil {
+			out = append(out, worker)
 		}
 	}
 	slices.SortFunc(out, func(a, b Worker) int { return cmp.Compare(a.ID, b.ID) })
@@ -76,8 +76,8 @@ func (s *Stream) Workers(ctx context.Context) (out []Worker) {
 // present returns the keys of the workers that are there. Each master of a cluster has some of them.
 func (s *Stream) present(ctx context.Context) (keys []string) {
 	var mu sync.Mutex
-	look := func(ctx context.Context, c *redis.Client) error {
-		found := c.Scan(ctx, 0, presencePrefix+"*", 100).Iterator()
+	look := func(ctx context.Context, client *redis.Client) error {
+		found := client.Scan(ctx, 0, presencePrefix+"*", 100).Iterator()
 		for found.Next(ctx) {
 			mu.Lock()
 			keys = append(keys, found.Val())

@@ -24,22 +24,22 @@ func Over(client redis.UniversalClient) *Stream { return &Stream{client} }
 func key(run string) string { return "collabui:progress:" + run }
 
 // Emit adds an event. It drops the event if Redis does not answer within half a second.
-func (s *Stream) Emit(run string, e Event) {
+func (s *Stream) Emit(run string, event Event) {
 	if s == nil || s.client == nil {
 		return
 	}
-	raw, err := Encode(e)
+	raw, err := Encode(event)
 	if err != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
-	_, _ = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.XAdd(ctx, &redis.XAddArgs{
+	_, _ = s.client.Pipelined(ctx, func(pipeliner redis.Pipeliner) error {
+		pipeliner.XAdd(ctx, &redis.XAddArgs{
 			Stream: key(run), MaxLen: maxEvents, Approx: true, Values: map[string]any{"event": raw},
 		})
 
-		return p.Expire(ctx, key(run), expiry).Err()
+		return pipeliner.Expire(ctx, key(run), expiry).Err()
 	})
 }
 
@@ -54,9 +54,9 @@ func (s *Stream) Read(ctx context.Context, run, after string) (events []json.Raw
 		return nil, after
 	}
 
-	for _, m := range res {
-		after = m.ID
-		if e, ok := m.Values["event"].(string); ok {
+	for _, xMessage := range res {
+		after = xMessage.ID
+		if e, ok := xMessage.Values["event"].(string); ok {
 			events = append(events, json.RawMessage(e))
 		}
 	}
@@ -70,11 +70,11 @@ func (s *Stream) Check(ctx context.Context) error {
 		return nil
 	}
 	tried := key("/" + rand.Text())
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.XAdd(ctx, &redis.XAddArgs{Stream: tried, Values: map[string]any{"event": "check"}})
-		p.XRange(ctx, tried, "-", "+")
+	_, err := s.client.Pipelined(ctx, func(pipeliner redis.Pipeliner) error {
+		pipeliner.XAdd(ctx, &redis.XAddArgs{Stream: tried, Values: map[string]any{"event": "check"}})
+		pipeliner.XRange(ctx, tried, "-", "+")
 
-		return p.Del(ctx, tried).Err()
+		return pipeliner.Del(ctx, tried).Err()
 	})
 
 	return err

@@ -38,28 +38,28 @@ func FromEnv() Options {
 	return Options{Level: os.Getenv(EnvLevel), Format: os.Getenv(EnvFormat)}
 }
 
-// New returns a logger that writes to w. An unknown level or format is an invalid fault.
-func New(w io.Writer, o Options) (*slog.Logger, error) {
+// New returns a logger that writes to out. An unknown level or format is an invalid fault.
+func New(out io.Writer, options Options) (*slog.Logger, error) {
 	var level slog.Level
-	if o.Level != "" {
-		if err := level.UnmarshalText([]byte(o.Level)); err != nil {
-			return nil, fault.New(fault.Invalid, "log level must be debug, info, warn or error, not %q", o.Level)
+	if options.Level != "" {
+		if err := level.UnmarshalText([]byte(options.Level)); err != nil {
+			return nil, fault.New(fault.Invalid, "log level must be debug, info, warn or error, not %q", options.Level)
 		}
 	}
 	handler := &slog.HandlerOptions{Level: level}
 
-	switch Format(o.Format) {
+	switch Format(options.Format) {
 	case "", Text:
-		return slog.New(slog.NewTextHandler(w, handler)), nil
+		return slog.New(slog.NewTextHandler(out, handler)), nil
 	case JSON:
-		return slog.New(slog.NewJSONHandler(w, handler)), nil
+		return slog.New(slog.NewJSONHandler(out, handler)), nil
 	}
 
-	return nil, fault.New(fault.Invalid, "log format must be %s or %s, not %q", Text, JSON, o.Format)
+	return nil, fault.New(fault.Invalid, "log format must be %s or %s, not %q", Text, JSON, options.Format)
 }
 
 // Temporal returns the logger as the Temporal SDK takes it.
-func Temporal(l *slog.Logger) log.Logger { return log.NewStructuredLogger(l) }
+func Temporal(logger *slog.Logger) log.Logger { return log.NewStructuredLogger(logger) }
 
 // Silent returns a logger for the Temporal clients of commands that print results: it discards everything.
 func Silent() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -55,28 +55,28 @@ func Load() (Webhook, error) {
 // New returns a webhook. The text is a Go template of a domain.Notice, in which json quotes a value; if it is empty,
 // the body is the notice as JSON.
 func New(address, text string) (Webhook, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
 		return Webhook{}, fault.New(fault.Invalid, "%s: expected a URL with http or https", EnvWebhook)
 	}
-	w := Webhook{url: address, host: u.Host}
+	webhook := Webhook{url: address, host: parsed.Host}
 	if text == "" {
-		return w, nil
+		return webhook, nil
 	}
-	quote := template.FuncMap{"json": func(v any) (string, error) {
-		raw, err := json.Marshal(v)
+	quote := template.FuncMap{"json": func(value any) (string, error) {
+		raw, err := json.Marshal(value)
 
 		return string(raw), err
 	}}
-	w.body, err = template.New(EnvTemplate).Funcs(quote).Parse(text)
+	webhook.body, err = template.New(EnvTemplate).Funcs(quote).Parse(text)
 	if err == nil {
-		err = w.body.Execute(io.Discard, domain.Notice{}) // the fields that it names are looked up here
+		err = webhook.body.Execute(io.Discard, domain.Notice{}) // the fields that it names are looked up here
 	}
 	if err != nil {
 		return Webhook{}, fault.New(fault.Invalid, "%s: expected a Go template of a notice: %w", EnvTemplate, err)
 	}
 
-	return w, nil
+	return webhook, nil
 }
 
 // Exists reports whether the webhook takes notices.
@@ -84,14 +84,14 @@ func (w Webhook) Exists() bool { return w.url != "" }
 
 // Post posts a notice, unless the template makes nothing of it. It may be repeated; the header webhook-id is the
 // notice's id. An error names the host of the webhook only.
-func (w Webhook) Post(ctx context.Context, n domain.Notice) error {
+func (w Webhook) Post(ctx context.Context, notice domain.Notice) error {
 	if !w.Exists() {
 		return nil
 	}
-	if len(n.Text) > maxText {
-		n.Text = strings.ToValidUTF8(n.Text[:maxText], "") + "…"
+	if len(notice.Text) > maxText {
+		notice.Text = strings.ToValidUTF8(notice.Text[:maxText], "") + "…"
 	}
-	body, err := w.render(n)
+	body, err := w.render(notice)
 	if err != nil || len(bytes.TrimSpace(body)) == 0 {
 		return err
 	}
@@ -102,7 +102,7 @@ func (w Webhook) Post(ctx context.Context, n domain.Notice) error {
 		return fault.New(fault.Invalid, "%s is no URL", EnvWebhook)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("webhook-id", n.ID)
+	req.Header.Set("webhook-id", notice.ID)
 
 	client := http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -126,13 +126,13 @@ func (w Webhook) Post(ctx context.Context, n domain.Notice) error {
 }
 
 // render returns the body of a request.
-func (w Webhook) render(n domain.Notice) ([]byte, error) {
+func (w Webhook) render(notice domain.Notice) ([]byte, error) {
 	if w.body == nil {
-		return json.Marshal(n)
+		return json.Marshal(notice)
 	}
 	var out bytes.Buffer
-	if err := w.body.Execute(&out, n); err != nil {
-		return nil, fault.New(fault.Invalid, "%s fails on notice %s: %w", EnvTemplate, n.ID, err)
+	if err := w.body.Execute(&out, notice); err != nil {
+		return nil, fault.New(fault.Invalid, "%s fails on notice %s: %w", EnvTemplate, notice.ID, err)
 	}
 
 	return out.Bytes(), nil

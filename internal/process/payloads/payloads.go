@@ -48,10 +48,10 @@ func New() (*Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := Fixed(text)
-	c.text = config.Live(EnvKeys, text)
+	codec, err := Fixed(text)
+	codec.text = config.Live(EnvKeys, text)
 
-	return c, err
+	return codec, err
 }
 
 // Fixed returns a codec with keys that do not change, in the form of EnvKeys.
@@ -71,8 +71,8 @@ func (c *Codec) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 		return in, err
 	}
 	out := make([]*commonpb.Payload, len(in))
-	for i, p := range in {
-		plain, err := proto.Marshal(p)
+	for i, payload := range in {
+		plain, err := proto.Marshal(payload)
 		if err != nil {
 			return nil, err
 		}
@@ -92,9 +92,9 @@ func (c *Codec) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 // invalid fault.
 func (c *Codec) Decode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	out := make([]*commonpb.Payload, len(in))
-	for i, p := range in {
-		if string(p.GetMetadata()[converter.MetadataEncoding]) != encoding {
-			out[i] = p
+	for i, payload := range in {
+		if string(payload.GetMetadata()[converter.MetadataEncoding]) != encoding {
+			out[i] = payload
 
 			continue
 		}
@@ -102,7 +102,7 @@ func (c *Codec) Decode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 		if err != nil {
 			return nil, err
 		}
-		if out[i], err = open(keys, p); err != nil {
+		if out[i], err = open(keys, payload); err != nil {
 			return nil, err
 		}
 	}
@@ -111,13 +111,13 @@ func (c *Codec) Decode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 }
 
 // open decrypts a payload.
-func open(keys []key, p *commonpb.Payload) (*commonpb.Payload, error) {
-	name := string(p.Metadata[keyField])
+func open(keys []key, payload *commonpb.Payload) (*commonpb.Payload, error) {
+	name := string(payload.Metadata[keyField])
 	for _, k := range keys {
 		if k.name != name {
 			continue
 		}
-		plain, err := k.aead.Open(nil, nil, p.Data, []byte(name))
+		plain, err := k.aead.Open(nil, nil, payload.Data, []byte(name))
 		out := &commonpb.Payload{}
 		if err == nil {
 			err = proto.Unmarshal(plain, out)
@@ -169,9 +169,9 @@ func (c *Codec) Converter() converter.DataConverter {
 
 // Use makes clients, and workers with them, encrypt what they send. Failures are encrypted only if there are keys:
 // otherwise their text stays where every tool looks for it.
-func (c *Codec) Use(o *client.Options) {
-	o.DataConverter = c.Converter()
-	o.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
-		DataConverter: o.DataConverter, EncodeCommonAttributes: c.On(),
+func (c *Codec) Use(options *client.Options) {
+	options.DataConverter = c.Converter()
+	options.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+		DataConverter: options.DataConverter, EncodeCommonAttributes: c.On(),
 	})
 }

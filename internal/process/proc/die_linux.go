@@ -3,4 +3,4 @@ package proc
 import "syscall"
 
 // dieWithParent has the kernel kill the process when the thread that forks it ends.
-func dieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
+func dieWithParent(sysProcAttr *syscall.SysProcAttr) { sysProcAttr.Pdeathsig = syscall.SIGKILL }

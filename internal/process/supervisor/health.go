@@ -60,12 +60,12 @@ func redisHealth(addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, healthLimit)
 		defer cancel()
-		c := redis.NewClient(&redis.Options{
+		client := redis.NewClient(&redis.Options{
 			Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true, DialTimeout: healthLimit, ReadTimeout: healthLimit,
 		})
-		defer func() { _ = c.Close() }()
+		defer func() { _ = client.Close() }()
 
-		return c.Ping(ctx).Err()
+		return client.Ping(ctx).Err()
 	}
 }
 
@@ -74,12 +74,12 @@ func temporalHealth(addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, healthLimit)
 		defer cancel()
-		c, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		clientConn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
 			return err
 		}
-		defer func() { _ = c.Close() }()
-		res, err := grpc_health_v1.NewHealthClient(c).Check(ctx, &grpc_health_v1.HealthCheckRequest{
+		defer func() { _ = clientConn.Close() }()
+		res, err := grpc_health_v1.NewHealthClient(clientConn).Check(ctx, &grpc_health_v1.HealthCheckRequest{
 			Service: "temporal.api.workflowservice.v1.WorkflowService",
 		})
 		if err == nil && res.Status != grpc_health_v1.HealthCheckResponse_SERVING {

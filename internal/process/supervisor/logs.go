@@ -49,19 +49,19 @@ const newest = 64 << 10
 
 // tail returns the last lines of a log, for error messages.
 func tail(path string) string {
-	f, err := os.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err == nil && info.Size() > newest {
-		_, _ = f.Seek(-newest, io.SeekEnd)
+	defer func() { _ = file.Close() }()
+	if info, err := file.Stat(); err == nil && info.Size() > newest {
+		_, _ = file.Seek(-newest, io.SeekEnd)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, newest))
-	if err != nil || len(b) == 0 {
+	data, err := io.ReadAll(io.LimitReader(file, newest))
+	if err != nil || len(data) == 0 {
 		return ""
 	}
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 
 	return "\n  " + strings.Join(lines[max(0, len(lines)-3):], "\n  ")
 }

@@ -32,11 +32,11 @@ func freePorts(n int) ([]int, error) {
 	var ports []int
 	for range 2000 {
 		port := firstPort + rand.IntN(lastPort-firstPort)
-		l, err := net.Listen("tcp", local(port))
+		listener, err := net.Listen("tcp", local(port))
 		if err != nil {
 			continue
 		}
-		defer func() { _ = l.Close() }() // held until all are drawn, so that none is drawn twice
+		defer func() { _ = listener.Close() }() // held until all are drawn, so that none is drawn twice
 		if ports = append(ports, port); len(ports) == n {
 			return ports, nil
 		}
@@ -57,11 +57,11 @@ func free(ports []int, limit time.Duration) bool {
 
 func allFree(ports []int) bool {
 	for _, port := range ports {
-		l, err := net.Listen("tcp", local(port))
+		listener, err := net.Listen("tcp", local(port))
 		if err != nil {
 			return false
 		}
-		_ = l.Close()
+		_ = listener.Close()
 	}
 
 	return true

@@ -29,11 +29,11 @@ func (s *Supervisor) secrets() (secrets, error) {
 		}
 		s.o.Log.Warn("other programs use ports of this data folder; choosing new ones", "ports", sec.Ports)
 	} else {
-		b := make([]byte, 32)
-		if _, err := rand.Read(b); err != nil {
+		data := make([]byte, 32)
+		if _, err := rand.Read(data); err != nil {
 			return sec, fault.As(fault.Fatal, err)
 		}
-		sec = secrets{Access: hex.EncodeToString(b[:8]), Secret: hex.EncodeToString(b[8:])}
+		sec = secrets{Access: hex.EncodeToString(data[:8]), Secret: hex.EncodeToString(data[8:])}
 	}
 	if sec.Ports, err = freePorts(numPorts); err != nil {
 		return sec, err

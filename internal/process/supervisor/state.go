@@ -84,14 +84,14 @@ func Read(data string) (State, bool) {
 
 // locked reports whether a process has locked a file for itself.
 func locked(path string) bool {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }()
+	defer func() { _ = file.Close() }()
 
 	// A shared lock, so that two clients do not take each other for a supervisor.
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+	return syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
 // update changes the state and writes it to services.json.
@@ -111,9 +111,9 @@ func (s *Supervisor) update(change func(*State)) {
 // problem records why a service is not running; empty means that it runs.
 func (s *Supervisor) problem(name Name, why string) {
 	s.update(func(st *State) {
-		x := st.Services[name]
-		x.Problem = why
-		st.Services[name] = x
+		service := st.Services[name]
+		service.Problem = why
+		st.Services[name] = service
 	})
 }
 
@@ -132,23 +132,23 @@ func (s *Supervisor) started(u unit, pid int) {
 }
 
 // writeFile replaces a file atomically. After a power loss there is the old file or the new one.
-func writeFile(path string, b []byte, mode os.FileMode) error {
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
 	err = failpoint.Do("write.state", func(torn bool) error {
 		if torn {
-			b = b[:len(b)/2]
+			data = data[:len(data)/2]
 		}
-		_, err := f.Write(b)
+		_, err := file.Write(data)
 
 		return err
 	})
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := os.Rename(file.Name(), path); err != nil {
 		return err
 	}
 	dir, err := os.Open(filepath.Dir(path))
@@ -170,28 +170,28 @@ func Endpoints(data string) (config.Endpoints, error) {
 	if err != nil {
 		return config.Endpoints{}, err
 	}
-	e, err := config.FromEnv()
+	endpoints, err := config.FromEnv()
 	if err != nil {
-		return e, err
+		return endpoints, err
 	}
 
-	e.Temporal, e.UI, e.View = st.Services[Temporal].Addr, st.UI, st.Services[Viewer].Addr
+	endpoints.Temporal, endpoints.UI, endpoints.View = st.Services[Temporal].Addr, st.UI, st.Services[Viewer].Addr
 	if !st.Services[Temporal].External {
-		e.TemporalKey = ""
-		e.TemporalTLS = config.TLS{}
+		endpoints.TemporalKey = ""
+		endpoints.TemporalTLS = config.TLS{}
 	}
 	if st.Services[S3].External {
-		e.SetStore(st.Services[S3].Addr)
+		endpoints.SetStore(st.Services[S3].Addr)
 	} else {
-		e.SetLocalStore(st.Services[S3].Addr, sec.Access, sec.Secret)
+		endpoints.SetLocalStore(st.Services[S3].Addr, sec.Access, sec.Secret)
 	}
-	e.Redis, e.Policy = st.Services[Redis].Addr, st.Services[Policy].Addr
+	endpoints.Redis, endpoints.Policy = st.Services[Redis].Addr, st.Services[Policy].Addr
 	if st.Services[Redis].External {
-		e.Redis = sec.Redis
+		endpoints.Redis = sec.Redis
 	}
 	if st.Services[Policy].External {
-		e.Policy = sec.Policy
+		endpoints.Policy = sec.Policy
 	}
 
-	return e, nil
+	return endpoints, nil
 }

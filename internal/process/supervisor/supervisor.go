@@ -36,26 +36,26 @@ type Supervisor struct {
 }
 
 // Start locks the folder and starts everything. It returns when all services are healthy.
-func Start(ctx context.Context, o Options) (*Supervisor, error) {
-	data, err := filepath.Abs(o.Data)
+func Start(ctx context.Context, options Options) (*Supervisor, error) {
+	data, err := filepath.Abs(options.Data)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "data folder %q: %w", o.Data, err)
+		return nil, fault.New(fault.Invalid, "data folder %q: %w", options.Data, err)
 	}
-	o.Data = data
+	options.Data = data
 	if err := MakeFolder(data); err != nil {
 		return nil, err
 	}
 	syscall.Umask(0o077) // for this process and all services that it starts
 
-	s := &Supervisor{o: o, state: State{
-		PID: os.Getpid(), Tabs: o.Tabs, Started: time.Now(), Services: map[Name]Service{},
+	supervisor := &Supervisor{o: options, state: State{
+		PID: os.Getpid(), Tabs: options.Tabs, Started: time.Now(), Services: map[Name]Service{},
 	}}
-	if err := s.own(); err != nil {
+	if err := supervisor.own(); err != nil {
 		return nil, err
 	}
 
-	err = s.start(ctx)
-	s.update(func(st *State) {
+	err = supervisor.start(ctx)
+	supervisor.update(func(st *State) {
 		st.Ready = err == nil
 		if err != nil {
 			st.Problem = err.Error()
@@ -65,7 +65,7 @@ func Start(ctx context.Context, o Options) (*Supervisor, error) {
 		return nil, err
 	}
 
-	return s, nil
+	return supervisor, nil
 }
 
 // MakeFolder makes a data folder that only its owner can read. In one that exists, it closes the parts that hold data.
@@ -103,14 +103,14 @@ func (s *Supervisor) own() error {
 // takeLock locks a file. It tries for a while, since clients hold a lock for an instant to see whether it is free.
 func (s *Supervisor) takeLock(path string, flag int) error {
 	const limit = 2 * time.Second
-	f, err := os.OpenFile(path, flag, 0o644)
+	file, err := os.OpenFile(path, flag, 0o644)
 	if err != nil {
 		return fault.New(fault.Invalid, "lock %s: %w", path, err)
 	}
-	s.locks = append(s.locks, f)
+	s.locks = append(s.locks, file)
 
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+		if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
 			return nil
 		}
 	}
@@ -162,16 +162,16 @@ func (s *Supervisor) Wait(ctx context.Context) {
 	}
 	_ = os.RemoveAll(s.temporary())
 	_ = os.Remove(statePath(s.o.Data))
-	for _, f := range s.locks {
-		_ = f.Close()
+	for _, file := range s.locks {
+		_ = file.Close()
 	}
 }
 
 func (s *Supervisor) anyAlive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, x := range s.state.Services {
-		if x.PID > 0 && syscall.Kill(x.PID, 0) == nil {
+	for _, service := range s.state.Services {
+		if service.PID > 0 && syscall.Kill(service.PID, 0) == nil {
 			return true
 		}
 	}

@@ -37,16 +37,16 @@ type unit struct {
 // plan returns the units that are started here: one per service without an external address, and the worker. It sets
 // s.ends, and records the external services.
 func (s *Supervisor) plan(sec secrets) ([]unit, error) {
-	x := s.o.External
+	endpoints := s.o.External
 	services, err := program("collabui-local")
-	if err != nil && (x.Temporal == "" || x.Store.Endpoint == "" || x.Redis == "") {
+	if err != nil && (endpoints.Temporal == "" || endpoints.Store.Endpoint == "" || endpoints.Redis == "") {
 		return nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}
-	s.ends = x
+	s.ends = endpoints
 	p := planning{Supervisor: s, secrets: sec, services: services, self: self}
 	p.temporal()
 	p.store()
@@ -122,14 +122,14 @@ func (p *planning) temporal() {
 }
 
 func (p *planning) store() {
-	x := p.o.External
+	endpoints := p.o.External
 	addr := p.at(portS3)
-	if x.Store.Endpoint == "" {
+	if endpoints.Store.Endpoint == "" {
 		p.ends.SetLocalStore(addr, p.secrets.Access, p.secrets.Secret)
 	}
-	p.add(x.StoreURL(), unit{
+	p.add(endpoints.StoreURL(), unit{
 		name: S3, addr: addr, path: p.services, health: s3Health(addr),
-		args: []string{"s3", "--dir", p.dir(), "--addr", addr, "--bucket", x.Store.Bucket, parentPipe},
+		args: []string{"s3", "--dir", p.dir(), "--addr", addr, "--bucket", endpoints.Store.Bucket, parentPipe},
 		env:  []string{config.EnvAccess + "=" + p.secrets.Access, config.EnvSecret + "=" + p.secrets.Secret},
 	})
 }

@@ -106,26 +106,26 @@ const (
 )
 
 func (m *Metrics) histogram(name, help string, labels ...string) *prometheus.HistogramVec {
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	histogramVec := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: "collabui", Name: name, Help: help, Buckets: seconds,
 	}, labels)
-	m.registry.MustRegister(h)
+	m.registry.MustRegister(histogramVec)
 
-	return h
+	return histogramVec
 }
 
 func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "collabui", Name: name, Help: help}, labels)
-	m.registry.MustRegister(c)
+	vec := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "collabui", Name: name, Help: help}, labels)
+	m.registry.MustRegister(vec)
 
-	return c
+	return vec
 }
 
-func gauge(m *Metrics, name, help string, labels ...string) *prometheus.GaugeVec {
-	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "collabui", Name: name, Help: help}, labels)
-	m.registry.MustRegister(g)
+func gauge(metrics *Metrics, name, help string, labels ...string) *prometheus.GaugeVec {
+	gaugeVec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "collabui", Name: name, Help: help}, labels)
+	metrics.registry.MustRegister(gaugeVec)
 
-	return g
+	return gaugeVec
 }
 
 // Handler answers GET /metrics.
@@ -134,7 +134,7 @@ func (m *Metrics) Handler() http.Handler {
 }
 
 // Register adds figures that are read when the metrics are asked for. It panics if a name is taken.
-func (m *Metrics) Register(c prometheus.Collector) { m.registry.MustRegister(c) }
+func (m *Metrics) Register(collector prometheus.Collector) { m.registry.MustRegister(collector) }
 
 // Temporal returns where Temporal's client and workers count. Their names begin with temporal_.
 func (m *Metrics) Temporal() (client.MetricsHandler, error) {
@@ -198,9 +198,9 @@ func (m *Metrics) Take(adapter string) (free func()) {
 }
 
 // Training counts how far an update is.
-func (m *Metrics) Training(job string, p domain.TrainPoint) {
-	if m != nil && p.Steps > 0 {
-		m.training.WithLabelValues(job).Set(float64(p.Step) / float64(p.Steps))
+func (m *Metrics) Training(job string, point domain.TrainPoint) {
+	if m != nil && point.Steps > 0 {
+		m.training.WithLabelValues(job).Set(float64(point.Step) / float64(point.Steps))
 	}
 }
 
@@ -212,11 +212,11 @@ func (m *Metrics) Trained(job string) {
 }
 
 // Call counts a call of a model that plays a role.
-func (m *Metrics) Call(role string, took time.Duration, u domain.Usage, cost float64) {
+func (m *Metrics) Call(role string, took time.Duration, usage domain.Usage, cost float64) {
 	m.models.WithLabelValues(role).Observe(took.Seconds())
-	m.tokens.WithLabelValues(role, "prompt").Add(float64(u.Prompt))
-	m.tokens.WithLabelValues(role, "cached").Add(float64(u.Cached))
-	m.tokens.WithLabelValues(role, "answer").Add(float64(u.Answer))
+	m.tokens.WithLabelValues(role, "prompt").Add(float64(usage.Prompt))
+	m.tokens.WithLabelValues(role, "cached").Add(float64(usage.Cached))
+	m.tokens.WithLabelValues(role, "answer").Add(float64(usage.Answer))
 	m.cost.WithLabelValues(role).Add(cost)
 }
 
@@ -224,8 +224,8 @@ func (m *Metrics) Call(role string, took time.Duration, u domain.Usage, cost flo
 func (m *Metrics) LimitFailed() { m.limits.Inc() }
 
 // Event counts what an event of a run says.
-func (m *Metrics) Event(run string, e events.Event) {
-	switch e := e.(type) {
+func (m *Metrics) Event(run string, event events.Event) {
+	switch e := event.(type) {
 	case events.Void:
 		m.episodes.WithLabelValues("void").Inc()
 	case events.Labels:

@@ -61,11 +61,11 @@ func Traced() ([]interceptor.ClientInterceptor, error) {
 
 // Flush sends the last spans of this process, within a few seconds.
 func Flush() {
-	p, _ := provider()
-	if p == nil {
+	tracerProvider, _ := provider()
+	if tracerProvider == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
 	defer cancel()
-	_ = p.ForceFlush(ctx) // traces are for people: nothing depends on them
+	_ = tracerProvider.ForceFlush(ctx) // traces are for people: nothing depends on them
 }

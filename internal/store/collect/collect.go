@@ -67,18 +67,18 @@ func (t *Tally) add(size int64) { t.Objects, t.Bytes = t.Objects+1, t.Bytes+size
 // corrupt fault if a manifest cannot be read (its references are then unknown), and a transient fault if a LIST of the
 // store is incomplete. After these faults nothing was removed.
 func Collect(
-	ctx context.Context, b store.Keeper, p Policy, dry bool, progress func(done, all int),
+	ctx context.Context, keeper store.Keeper, policy Policy, dry bool, progress func(done, all int),
 ) (Report, error) {
-	if p.Grace <= 0 {
+	if policy.Grace <= 0 {
 		return Report{}, fault.New(fault.Invalid, "the grace period must be longer than 0")
 	}
-	c := &collector{b: b, p: p, progress: progress}
+	c := &collector{b: keeper, p: policy, progress: progress}
 	if dry {
 		c.now = time.Now()
 
 		return c.report, c.collect(ctx)
 	}
-	err := hold.Do(ctx, b, p.Who, func(ctx context.Context, lock *hold.Lock) error {
+	err := hold.Do(ctx, keeper, policy.Who, func(ctx context.Context, lock *hold.Lock) error {
 		c.lock, c.now = lock, lock.Now()
 
 		return c.collect(ctx)
@@ -148,23 +148,23 @@ func (c *collector) look(ctx context.Context) error {
 	c.trashed = map[string][]store.Aged{}
 	c.runs = map[string]*run{}
 	c.report.Runs = []string{}
-	for _, o := range all {
-		if key, _, ok := store.TrashOf(o.Key); ok {
-			c.trashed[key] = append(c.trashed[key], o)
+	for _, aged := range all {
+		if key, _, ok := store.TrashOf(aged.Key); ok {
+			c.trashed[key] = append(c.trashed[key], aged)
 
 			continue
 		}
-		c.objects[o.Key] = o
-		c.order = append(c.order, o.Key)
+		c.objects[aged.Key] = aged
+		c.order = append(c.order, aged.Key)
 		c.report.Objects++
-		c.report.Bytes += o.Size
-		if name := runs.NameOf(o.Key); name != "" {
+		c.report.Bytes += aged.Size
+		if name := runs.NameOf(aged.Key); name != "" {
 			r := c.runs[name]
 			if r == nil {
 				r = &run{name: name}
 				c.runs[name] = r
 			}
-			r.keys = append(r.keys, o.Key)
+			r.keys = append(r.keys, aged.Key)
 		}
 	}
 
@@ -182,23 +182,23 @@ func own(key string) bool { return strings.HasPrefix(key, "gc/") || runs.IsMark(
 
 // abort removes the parts of uploads that were cut short.
 func (c *collector) abort(ctx context.Context) error {
-	b, ok := c.b.(store.Uploader)
+	uploader, ok := c.b.(store.Uploader)
 	if !ok {
 		return nil
 	}
-	uploads, err := b.Uploads(ctx)
+	uploads, err := uploader.Uploads(ctx)
 	if err != nil {
 		return err
 	}
-	for _, u := range uploads {
-		if !c.aged(u.Active) { // it may still be in progress
+	for _, upload := range uploads {
+		if !c.aged(upload.Active) { // it may still be in progress
 			continue
 		}
 		c.report.Uploads++
 		if c.lock == nil {
 			continue
 		}
-		if err := b.Abort(ctx, u); err != nil {
+		if err := uploader.Abort(ctx, upload); err != nil {
 			return err
 		}
 	}

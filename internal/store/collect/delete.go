@@ -17,27 +17,27 @@ import (
 // returns an invalid fault if the run still continues, as running reports, or if something else needs it, which the
 // error names. The error wraps store.ErrNotFound if there is no such run.
 func Delete(
-	ctx context.Context, b store.Keeper, name runs.Run, d runs.Decision, running func() (bool, error),
+	ctx context.Context, keeper store.Keeper, name runs.Run, d runs.Decision, running func() (bool, error),
 ) error {
-	if _, err := name.Find(ctx, b); err != nil {
+	if _, err := name.Find(ctx, keeper); err != nil {
 		return err
 	}
-	if err := needed(ctx, b, name, running); err != nil {
+	if err := needed(ctx, keeper, name, running); err != nil {
 		return err
 	}
-	if _, _, err := name.Deleted().Record(ctx, b, func() (runs.Decision, error) { return d, nil }); err != nil {
+	if _, _, err := name.Deleted().Record(ctx, keeper, func() (runs.Decision, error) { return d, nil }); err != nil {
 		return err
 	}
 	// A process that came to need the run meanwhile looks for the mark after that, so one of the two sees the other.
-	if err := needed(ctx, b, name, running); err != nil {
-		return errors.Join(err, b.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
+	if err := needed(ctx, keeper, name, running); err != nil {
+		return errors.Join(err, keeper.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
 	}
 
 	return nil
 }
 
 // needed returns an invalid fault that names what needs a run.
-func needed(ctx context.Context, b store.Bucket, name runs.Run, running func() (bool, error)) error {
+func needed(ctx context.Context, bucket store.Bucket, name runs.Run, running func() (bool, error)) error {
 	on, err := running()
 	if err != nil {
 		return err
@@ -46,13 +46,13 @@ func needed(ctx context.Context, b store.Bucket, name runs.Run, running func() (
 		return fault.New(fault.Invalid, "run %s goes on: stop it first with `collabui stop %s`", name,
 			fault.ShellQuote(string(name)))
 	}
-	if why, err := inLine(ctx, b, name); err != nil || why != "" {
+	if why, err := inLine(ctx, bucket, name); err != nil || why != "" {
 		return because(name, why, err)
 	}
-	if why, err := inFork(ctx, b, name); err != nil || why != "" {
+	if why, err := inFork(ctx, bucket, name); err != nil || why != "" {
 		return because(name, why, err)
 	}
-	why, err := inBase(ctx, b, name)
+	why, err := inBase(ctx, bucket, name)
 
 	return because(name, why, err)
 }
@@ -67,27 +67,27 @@ func because(name runs.Run, why string, err error) error {
 
 // inLine returns the line that accepts, or once accepted, a system of the run: the line could be rolled back to it. The
 // run records such lines of its own store. Only lines that were copied here are found by a LIST.
-func inLine(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
-	all, err := lines.Names(ctx, b)
+func inLine(ctx context.Context, bucket store.Bucket, name runs.Run) (string, error) {
+	all, err := lines.Names(ctx, bucket)
 	if err != nil {
 		return "", err
 	}
-	promotions, err := name.Promotions(ctx, b)
+	promotions, err := name.Promotions(ctx, bucket)
 	if err != nil {
 		return "", err
 	}
-	for _, p := range promotions {
-		all = append(all, p.Line)
+	for _, promotion := range promotions {
+		all = append(all, promotion.Line)
 	}
 	slices.Sort(all)
 	for _, line := range slices.Compact(all) {
-		history, err := lines.Line(line).History(ctx, b, 0)
+		history, err := lines.Line(line).History(ctx, bucket, 0)
 		if err != nil {
 			return "", err
 		}
-		for _, e := range history {
-			if e.Verb != lines.Reject && e.System.Run == string(name) {
-				return fmt.Sprintf("entry %d of line %s accepts %s", e.Number, line, e.System), nil
+		for _, entry := range history {
+			if entry.Verb != lines.Reject && entry.System.Run == string(name) {
+				return fmt.Sprintf("entry %d of line %s accepts %s", entry.Number, line, entry.System), nil
 			}
 		}
 	}
@@ -96,8 +96,8 @@ func inLine(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 }
 
 // inFork returns the fork of the run, if any, whose lineage leads through it. Forks that are still being made count.
-func inFork(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
-	all, err := b.Folders(ctx, runs.AllPrefix)
+func inFork(ctx context.Context, bucket store.Bucket, name runs.Run) (string, error) {
+	all, err := bucket.Folders(ctx, runs.AllPrefix)
 	if err != nil {
 		return "", err
 	}
@@ -106,11 +106,11 @@ func inFork(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 		if x == name {
 			continue
 		}
-		origin, _, err := x.Origin().Sure(ctx, b) // only forks have an origin
+		origin, _, err := x.Origin().Sure(ctx, bucket) // only forks have an origin
 		if err != nil {
 			return "", err
 		}
-		gone, err := x.Deleted().Exists(ctx, b)
+		gone, err := x.Deleted().Exists(ctx, bucket)
 		if err != nil {
 			return "", err
 		}
@@ -123,26 +123,26 @@ func inFork(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 }
 
 // inBase returns the run, if any, that began with a policy of this run.
-func inBase(ctx context.Context, b store.Bucket, name runs.Run) (string, error) {
-	names, err := runs.Names(ctx, b)
+func inBase(ctx context.Context, bucket store.Bucket, name runs.Run) (string, error) {
+	names, err := runs.Names(ctx, bucket)
 	if err != nil {
 		return "", err
 	}
 	var own []string
 	for _, other := range slices.DeleteFunc(names, func(n string) bool { return n == string(name) }) {
-		s, _, err := runs.Run(other).Spec().Sure(ctx, b) // a run that is being made has no specification
+		given, _, err := runs.Run(other).Spec().Sure(ctx, bucket) // a run that is being made has no specification
 		if err != nil {
 			return "", err
 		}
-		if s.FineTune.Base == "" {
+		if given.FineTune.Base == "" {
 			continue
 		}
 		if own == nil {
-			if own, err = made(ctx, b, name); err != nil {
+			if own, err = made(ctx, bucket, name); err != nil {
 				return "", err
 			}
 		}
-		if slices.Contains(own, strings.TrimSpace(s.FineTune.Base)) {
+		if slices.Contains(own, strings.TrimSpace(given.FineTune.Base)) {
 			return fmt.Sprintf("run %s began with a policy of it", other), nil
 		}
 	}
@@ -151,22 +151,22 @@ func inBase(ctx context.Context, b store.Bucket, name runs.Run) (string, error) 
 }
 
 // made returns the digests of the policies that a run has made.
-func made(ctx context.Context, b store.Bucket, name runs.Run) ([]string, error) {
-	base, based, err := name.Base().Sure(ctx, b)
+func made(ctx context.Context, bucket store.Bucket, name runs.Run) ([]string, error) {
+	base, based, err := name.Base().Sure(ctx, bucket)
 	if err != nil || !based {
 		return []string{}, err
 	}
 	out := []string{base.Policy.Digest}
-	committed, err := name.Committed(ctx, b)
+	committed, err := name.Committed(ctx, bucket)
 	if err != nil {
 		return nil, err
 	}
 	for n := 1; n <= committed; n++ {
-		e, _, err := name.Epoch(n).Must(ctx, b)
+		epoch, _, err := name.Epoch(n).Must(ctx, bucket)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, e.System.Digests()...)
+		out = append(out, epoch.System.Digests()...)
 	}
 
 	return out, nil

@@ -33,9 +33,9 @@ func (c *collector) empty(ctx context.Context) error {
 
 			continue
 		}
-		for _, o := range copies {
-			if c.before.At.Sub(o.Written) > c.p.Grace && c.aged(o.Written) {
-				gone = append(gone, o)
+		for _, aged := range copies {
+			if c.before.At.Sub(aged.Written) > c.p.Grace && c.aged(aged.Written) {
+				gone = append(gone, aged)
 			}
 		}
 	}
@@ -47,8 +47,8 @@ func (c *collector) empty(ctx context.Context) error {
 func (c *collector) free(ctx context.Context, gone []store.Aged) error {
 	if c.lock != nil && len(gone) > 0 {
 		written := make(map[string]time.Time, len(gone))
-		for _, o := range gone {
-			written[o.Key] = o.Written
+		for _, aged := range gone {
+			written[aged.Key] = aged.Written
 		}
 		fresh, err := c.b.Ages(ctx, store.TrashPrefix)
 		if err != nil {
@@ -81,18 +81,18 @@ func (c *collector) free(ctx context.Context, gone []store.Aged) error {
 
 // bringBack restores an object from the trash to its place. If a blob is there by now, it has the same bytes. If a
 // manifest is there, it stays.
-func bringBack(ctx context.Context, b store.Keeper, key, from string) error {
+func bringBack(ctx context.Context, keeper store.Keeper, key, from string) error {
 	if store.IsBlob(key) {
-		err := b.Copy(ctx, from, key)
+		err := keeper.Copy(ctx, from, key)
 		if errors.Is(err, store.ErrNotFound) {
 			err = fault.New(fault.Transient, "%s: %v, although a LIST of the store shows it: begin again", from, err)
 		}
 
 		return err
 	}
-	raw, err := b.Get(ctx, from)
+	raw, err := keeper.Get(ctx, from)
 	if err == nil {
-		_, err = b.PutOnce(ctx, key, raw)
+		_, err = keeper.PutOnce(ctx, key, raw)
 	}
 
 	return err

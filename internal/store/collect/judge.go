@@ -79,7 +79,7 @@ func (c *collector) still(ctx context.Context, r *run) (bool, error) {
 	}
 	all, err := c.b.Ages(ctx, x.Prefix())
 
-	return !slices.ContainsFunc(all, func(o store.Aged) bool { return !c.aged(o.Written) }), err
+	return !slices.ContainsFunc(all, func(aged store.Aged) bool { return !c.aged(aged.Written) }), err
 }
 
 // spare keeps dead runs of which a fork is being made: the fork still copies from them.
@@ -135,12 +135,12 @@ func (c *collector) endOf(key string) string {
 	if r == nil {
 		return ""
 	}
-	if m := checkpoint.FindStringSubmatch(key); m != nil && c.old(key) {
-		if m[2] == "finetune" {
-			return m[1] + "base.json"
+	if parts := checkpoint.FindStringSubmatch(key); parts != nil && c.old(key) {
+		if parts[2] == "finetune" {
+			return parts[1] + "base.json"
 		}
 
-		return m[1] + m[2] + "/epoch.json"
+		return parts[1] + parts[2] + "/epoch.json"
 	}
 	x := runs.Run(r.name)
 	if c.p.Calls > 0 && strings.HasPrefix(key, x.CallsPrefix()) && c.now.Sub(c.objects[key].Written) > c.p.Calls {

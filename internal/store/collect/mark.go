@@ -66,10 +66,10 @@ func (c *collector) walk(
 	for len(next) > 0 {
 		var mu sync.Mutex
 		var found []string
-		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(parallel)
+		group, gctx := errgroup.WithContext(ctx)
+		group.SetLimit(parallel)
 		for _, key := range next {
-			g.Go(func() error {
+			group.Go(func() error {
 				refs, log, err := c.refs(gctx, key)
 				mu.Lock()
 				defer mu.Unlock()
@@ -87,7 +87,7 @@ func (c *collector) walk(
 				return err
 			})
 		}
-		if err := g.Wait(); err != nil {
+		if err := group.Wait(); err != nil {
 			return err
 		}
 		next = found
@@ -112,10 +112,10 @@ func (c *collector) refs(ctx context.Context, key string) (refs []string, log st
 		return nil, "", fault.New(fault.Corrupt, "%s: %w: nothing was removed; see `collabui fsck`", key, err)
 	}
 	if strings.HasSuffix(key, "/update.json") {
-		var u runs.Update
+		var update runs.Update
 		body, err := store.Unseal(key, raw)
-		if err == nil && json.Unmarshal(body, &u) == nil && u.Report != nil && u.Report.Log != nil {
-			log = u.Report.Log.Key
+		if err == nil && json.Unmarshal(body, &update) == nil && update.Report != nil && update.Report.Log != nil {
+			log = update.Report.Log.Key
 		}
 	}
 	c.learn(key, refs, log)
@@ -126,16 +126,16 @@ func (c *collector) refs(ctx context.Context, key string) (refs []string, log st
 // read returns the bytes of an object in its place or in the trash, and nothing if the object is too large to refer to
 // others. For an object that the LIST does not show, it returns what there is: fsck reports what is missing.
 func (c *collector) read(ctx context.Context, key string) ([]byte, error) {
-	o, listed := c.objects[key]
+	aged, listed := c.objects[key]
 	at := key
 	if copies := c.trashed[key]; !listed && len(copies) > 0 {
-		o = copies[len(copies)-1]
-		at = o.Key
+		aged = copies[len(copies)-1]
+		at = aged.Key
 	}
-	if store.IsBlob(key) && o.Size > maxArtifact {
+	if store.IsBlob(key) && aged.Size > maxArtifact {
 		return nil, nil
 	}
-	if store.IsBlob(key) && o.Key == "" { // its size is unknown
+	if store.IsBlob(key) && aged.Key == "" { // its size is unknown
 		return c.beginning(ctx, key)
 	}
 	raw, err := c.b.Get(ctx, at)
@@ -152,8 +152,8 @@ func (c *collector) read(ctx context.Context, key string) ([]byte, error) {
 
 // beginning returns the bytes of a blob that the LIST does not show, if it is small.
 func (c *collector) beginning(ctx context.Context, key string) (raw []byte, err error) {
-	err = store.StreamBlob(ctx, c.b, strings.TrimPrefix(key, store.BlobPrefix), func(r io.Reader) error {
-		raw, err = io.ReadAll(io.LimitReader(r, maxArtifact+1))
+	err = store.StreamBlob(ctx, c.b, strings.TrimPrefix(key, store.BlobPrefix), func(reader io.Reader) error {
+		raw, err = io.ReadAll(io.LimitReader(reader, maxArtifact+1))
 
 		return err
 	})
@@ -174,8 +174,8 @@ func (c *collector) retention(ctx context.Context, r *run) error {
 		return err
 	}
 	for _, key := range r.keys {
-		if m := epochOf.FindStringSubmatch(key); m != nil && strings.HasSuffix(key, "/epoch.json") {
-			n, _ := strconv.Atoi(m[1])
+		if parts := epochOf.FindStringSubmatch(key); parts != nil && strings.HasSuffix(key, "/epoch.json") {
+			n, _ := strconv.Atoi(parts[1])
 			r.committed = max(r.committed, n)
 		}
 	}
@@ -197,12 +197,12 @@ func (c *collector) retention(ctx context.Context, r *run) error {
 
 // passesOver reports whether retention permits removing a blob that a manifest refers to: a policy of an old epoch.
 func (c *collector) passesOver(by, ref string) bool {
-	m := epochOf.FindStringSubmatch(by)
-	if m == nil || !store.IsBlob(ref) || !policies.MatchString(by) {
+	parts := epochOf.FindStringSubmatch(by)
+	if parts == nil || !store.IsBlob(ref) || !policies.MatchString(by) {
 		return false
 	}
 	r := c.runs[runs.NameOf(by)]
-	n, _ := strconv.Atoi(m[1])
+	n, _ := strconv.Atoi(parts[1])
 
 	return r != nil && r.keep != nil && n > 0 && !r.keep[n]
 }

@@ -54,13 +54,13 @@ func (c *collector) compare(ctx context.Context) error {
 		return err
 	}
 	var mu sync.Mutex
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
 	look := func(key string, absent func()) {
 		if _, listed := c.objects[key]; listed {
 			return
 		}
-		g.Go(func() error {
+		group.Go(func() error {
 			there, err := c.leftOut(gctx, key)
 			if err == nil && !there {
 				mu.Lock()
@@ -77,7 +77,7 @@ func (c *collector) compare(ctx context.Context) error {
 	for _, key := range expected {
 		look(key, func() { c.after.Missed = append(c.after.Missed, key) })
 	}
-	err = g.Wait()
+	err = group.Wait()
 	slices.Sort(c.after.Missed)
 
 	return err
@@ -137,9 +137,9 @@ func (c *collector) record(ctx context.Context) error {
 // pack compresses keys.
 func pack(keys []string) ([]byte, error) {
 	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	_, err := io.WriteString(w, strings.Join(keys, "\n"))
-	err = errors.Join(err, w.Close())
+	writer := gzip.NewWriter(&out)
+	_, err := io.WriteString(writer, strings.Join(keys, "\n"))
+	err = errors.Join(err, writer.Close())
 
 	return out.Bytes(), fault.As(fault.Fatal, err)
 }
@@ -149,11 +149,11 @@ func unpack(packed []byte) ([]string, error) {
 	if len(packed) == 0 {
 		return nil, nil
 	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, fault.As(fault.Corrupt, err)
 	}
-	raw, err := io.ReadAll(r)
+	raw, err := io.ReadAll(reader)
 	if err != nil {
 		return nil, fault.As(fault.Corrupt, err)
 	}

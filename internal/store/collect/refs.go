@@ -48,22 +48,22 @@ func (c *collector) recalled(key string) (referring, bool) {
 	if r == nil {
 		return referring{}, false
 	}
-	o, listed := c.objects[key]
+	aged, listed := c.objects[key]
 	known, ok := r.known[key]
 
-	return known, ok && listed && known.Size == o.Size
+	return known, ok && listed && known.Size == aged.Size
 }
 
 // learn notes what a manifest of a run that has ended refers to.
 func (c *collector) learn(key string, refs []string, log string) {
 	r := c.runs[runs.NameOf(key)]
-	o, listed := c.objects[key]
+	aged, listed := c.objects[key]
 	if r == nil || r.found == nil || !listed {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r.found[key] = referring{Size: o.Size, Refs: refs, Log: log}
+	r.found[key] = referring{Size: aged.Size, Refs: refs, Log: log}
 }
 
 // remember writes what the manifests of runs that have ended refer to, and removes objects that are not needed again.

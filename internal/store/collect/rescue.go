@@ -23,8 +23,8 @@ type rescue struct {
 	out     Recovery
 }
 
-func newRescue(b store.Keeper) *rescue {
-	return &rescue{b: b, seen: map[string]bool{}, missing: map[string]bool{}}
+func newRescue(keeper store.Keeper) *rescue {
+	return &rescue{b: keeper, seen: map[string]bool{}, missing: map[string]bool{}}
 }
 
 func (r *rescue) done() Recovery {
@@ -58,7 +58,7 @@ func (r *rescue) all(ctx context.Context, from map[string]source) error {
 // there reports whether an object is in its place, and returns its size.
 func (r *rescue) there(ctx context.Context, key string) (bool, int64, error) {
 	found, err := r.b.List(ctx, key)
-	i := slices.IndexFunc(found, func(o store.Ref) bool { return o.Key == key })
+	i := slices.IndexFunc(found, func(ref store.Ref) bool { return ref.Key == key })
 	if err != nil || i < 0 {
 		return false, 0, err
 	}
@@ -72,9 +72,9 @@ func (r *rescue) take(ctx context.Context, key string, from source) error {
 	var err error
 	if from.trash != "" {
 		err = bringBack(ctx, r.b, key, from.trash)
-	} else if b, ok := r.b.(store.Versioned); ok {
+	} else if versioned, ok := r.b.(store.Versioned); ok {
 		tally = &r.out.Versions
-		err = b.Revive(ctx, from.version)
+		err = versioned.Revive(ctx, from.version)
 	}
 	if err != nil {
 		return err
@@ -181,14 +181,14 @@ func (r *rescue) search(ctx context.Context, key string) (source, bool, error) {
 
 		return source{trash: newest.Key, size: newest.Size}, true, nil
 	}
-	b, ok := r.b.(store.Versioned)
+	versioned, ok := r.b.(store.Versioned)
 	if !ok {
 		return source{}, false, nil
 	}
-	versions, err := b.Versions(ctx, key)
-	for _, v := range versions {
-		if v.Key == key && !v.Removed {
-			return source{version: v, size: v.Size}, true, err
+	versions, err := versioned.Versions(ctx, key)
+	for _, version := range versions {
+		if version.Key == key && !version.Removed {
+			return source{version: version, size: version.Size}, true, err
 		}
 	}
 

@@ -80,13 +80,13 @@ const batch = 64
 
 // move moves objects to the trash: each batch is copied, and then deleted in a turn of the lock if still returns true.
 func (c *collector) move(
-	ctx context.Context, keys []string, still func(context.Context) (bool, error), t *Tally,
+	ctx context.Context, keys []string, still func(context.Context) (bool, error), tally *Tally,
 ) error {
 	for part := range slices.Chunk(keys, batch) {
 		if c.lock == nil {
 			for _, key := range part {
-				if o, listed := c.objects[key]; listed {
-					t.add(o.Size)
+				if aged, listed := c.objects[key]; listed {
+					tally.add(aged.Size)
 				}
 			}
 
@@ -108,7 +108,7 @@ func (c *collector) move(
 			return err
 		}
 		for _, key := range copied {
-			t.add(c.objects[key].Size)
+			tally.add(c.objects[key].Size)
 		}
 	}
 
@@ -149,13 +149,13 @@ func (c *collector) delete(ctx context.Context, keys []string) error {
 
 // each calls do for each of some keys, concurrently.
 func each(ctx context.Context, keys []string, do func(ctx context.Context, key string) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
 	for _, key := range keys {
-		g.Go(func() error { return do(ctx, key) })
+		group.Go(func() error { return do(ctx, key) })
 	}
 
-	return g.Wait()
+	return group.Wait()
 }
 
 // summarise records the cost of the calls that are removed.
@@ -194,16 +194,16 @@ func (c *collector) unmarked() (out []string) {
 
 // retire records, before blobs are removed, which of them records continue to name.
 func (c *collector) retire(ctx context.Context) error {
-	x := runs.Retirement{Who: c.p.Who, Why: c.p.String(), At: c.now.UTC()}
+	retirement := runs.Retirement{Who: c.p.Who, Why: c.p.String(), At: c.now.UTC()}
 	for _, key := range c.unmarked() {
 		if c.named[key] {
-			x.Blobs = append(x.Blobs, strings.TrimPrefix(key, store.BlobPrefix))
+			retirement.Blobs = append(retirement.Blobs, strings.TrimPrefix(key, store.BlobPrefix))
 		}
 	}
-	if c.lock == nil || len(x.Blobs) == 0 {
+	if c.lock == nil || len(retirement.Blobs) == 0 {
 		return nil
 	}
-	_, _, err := runs.RetirementAt(c.now).Record(ctx, c.b, func() (runs.Retirement, error) { return x, nil })
+	_, _, err := runs.RetirementAt(c.now).Record(ctx, c.b, func() (runs.Retirement, error) { return retirement, nil })
 
 	return err
 }

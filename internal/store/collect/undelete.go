@@ -33,9 +33,9 @@ func Undelete(ctx context.Context, b store.Keeper, name runs.Run, d runs.Decisio
 
 // Recover takes back the objects that an existing run lacks or, without a name, the objects with these keys, and
 // everything that they refer to. It may be repeated.
-func Recover(ctx context.Context, b store.Keeper, who string, name runs.Run, keys []string) (Recovery, error) {
-	r := newRescue(b)
-	err := hold.Do(ctx, b, who, func(ctx context.Context, _ *hold.Lock) error {
+func Recover(ctx context.Context, keeper store.Keeper, who string, name runs.Run, keys []string) (Recovery, error) {
+	r := newRescue(keeper)
+	err := hold.Do(ctx, keeper, who, func(ctx context.Context, _ *hold.Lock) error {
 		if name != "" {
 			removed, err := r.removed(ctx, name, true)
 			if err != nil {
@@ -44,7 +44,7 @@ func Recover(ctx context.Context, b store.Keeper, who string, name runs.Run, key
 			if err := r.all(ctx, removed); err != nil {
 				return err
 			}
-			if keys, err = store.Keys(ctx, b, name.Prefix()); err != nil {
+			if keys, err = store.Keys(ctx, keeper, name.Prefix()); err != nil {
 				return err
 			}
 		}
@@ -56,7 +56,7 @@ func Recover(ctx context.Context, b store.Keeper, who string, name runs.Run, key
 }
 
 // undelete takes a run back. The mark stays until the run is whole, so that no process uses the run or takes its name.
-func (r *rescue) undelete(ctx context.Context, name runs.Run, d runs.Decision) error {
+func (r *rescue) undelete(ctx context.Context, name runs.Run, decision runs.Decision) error {
 	spec := name.Spec().Key
 	marked := name.Deleted()
 	there, err := name.Spec().Exists(ctx, r.b)
@@ -81,7 +81,7 @@ func (r *rescue) undelete(ctx context.Context, name runs.Run, d runs.Decision) e
 	}
 	delete(removed, spec)
 
-	if _, _, mine, err := marked.Write(ctx, r.b, d); err != nil {
+	if _, _, mine, err := marked.Write(ctx, r.b, decision); err != nil {
 		return err
 	} else if mine { // a run that began meanwhile looks for the mark after writing its specification
 		there, err = name.Spec().Exists(ctx, r.b)
@@ -127,8 +127,8 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 	}
 	specs := []int{}
 	ends := []int{} // collections that removed specifications, and marks last
-	for _, o := range copies {
-		switch key, n, _ := store.TrashOf(o.Key); key {
+	for _, ref := range copies {
+		switch key, n, _ := store.TrashOf(ref.Key); key {
 		case name.Spec().Key:
 			specs = append(specs, n)
 		case name.Deleted().Key:
@@ -156,8 +156,8 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 			out[key] = source{trash: o.Key, size: o.Size}
 		}
 	}
-	if b, ok := r.b.(store.Versioned); ok {
-		versions, err := b.Versions(ctx, name.Prefix())
+	if versioned, ok := r.b.(store.Versioned); ok {
+		versions, err := versioned.Versions(ctx, name.Prefix())
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func (r *rescue) trashed(ctx context.Context, name runs.Run) ([]store.Ref, error
 		}
 		copies = append(copies, shown...)
 	}
-	slices.SortFunc(copies, func(a, b store.Ref) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(copies, func(ref, b store.Ref) int { return strings.Compare(ref.Key, b.Key) })
 
 	return slices.Compact(copies), nil
 }
@@ -186,14 +186,14 @@ func (r *rescue) trashed(ctx context.Context, name runs.Run) ([]store.Ref, error
 func addVersions(out map[string]source, name runs.Run, versions []store.Version, exists bool) {
 	var before time.Time // when the specification of the earlier run was removed
 	began := exists      // whether the specification of the run was seen
-	for _, v := range versions {
-		if v.Key != name.Spec().Key {
+	for _, version := range versions {
+		if version.Key != name.Spec().Key {
 			continue
 		}
-		if v.Removed && began && v.Written.After(before) {
-			before = v.Written
+		if version.Removed && began && version.Written.After(before) {
+			before = version.Written
 		}
-		began = began || !v.Removed
+		began = began || !version.Removed
 	}
 	seen := map[string]bool{}
 	for i, v := range versions {

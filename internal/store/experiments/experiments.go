@@ -51,24 +51,24 @@ type Updates struct {
 
 // ReadUpdates counts the updates of a run's committed epochs. If an epoch kept its old system, its updates do not
 // count.
-func ReadUpdates(ctx context.Context, b store.Bucket, run runs.Run) (Updates, error) {
+func ReadUpdates(ctx context.Context, bucket store.Bucket, run runs.Run) (Updates, error) {
 	var out Updates
-	committed, err := run.Committed(ctx, b)
+	committed, err := run.Committed(ctx, bucket)
 	if err != nil {
 		return out, err
 	}
 	for n := 1; n <= committed; n++ {
-		e, _, err := run.Epoch(n).Must(ctx, b)
+		epoch, _, err := run.Epoch(n).Must(ctx, bucket)
 		if err != nil {
 			return out, err
 		}
-		for _, ref := range e.Updates {
-			u, _, err := store.Must[runs.Update](ctx, b, ref.Key)
+		for _, ref := range epoch.Updates {
+			update, _, err := store.Must[runs.Update](ctx, bucket, ref.Key)
 			if err != nil {
 				return out, err
 			}
 			out.All++
-			if u.Kept == "" && e.Kept == "" {
+			if update.Kept == "" && epoch.Kept == "" {
 				out.Counted++
 			}
 		}
@@ -91,33 +91,35 @@ func (x Experiment) Result(n int) runs.Object[Result] {
 }
 
 // Keys returns the keys of the objects of all experiments.
-func Keys(ctx context.Context, b store.Bucket) ([]string, error) { return store.Keys(ctx, b, prefix) }
+func Keys(ctx context.Context, bucket store.Bucket) ([]string, error) {
+	return store.Keys(ctx, bucket, prefix)
+}
 
 // Versions returns all versions of a declaration, in order.
-func (x Experiment) Versions(ctx context.Context, b store.Bucket) ([]Version, error) {
-	return runs.Log[Version](x.Version).After(ctx, b, 0, 0)
+func (x Experiment) Versions(ctx context.Context, bucket store.Bucket) ([]Version, error) {
+	return runs.Log[Version](x.Version).After(ctx, bucket, 0, 0)
 }
 
 // Declare records a declaration, unless the newest version is the same. It returns an invalid fault if it has other
 // arms, another specification or fewer episodes than the version before: what was played would not be what is declared.
-func Declare(ctx context.Context, b store.Bucket, x design.Experiment, who string, at time.Time) (Version, error) {
+func Declare(ctx context.Context, bucket store.Bucket, x design.Experiment, who string, at time.Time) (Version, error) {
 	name := Experiment(x.Name)
-	all, err := name.Versions(ctx, b)
+	all, err := name.Versions(ctx, bucket)
 	if err != nil {
 		return Version{}, err
 	}
-	v := Version{Number: len(all) + 1, Experiment: x, Digest: runs.Digest(x), Who: who, At: at}
+	version := Version{Number: len(all) + 1, Experiment: x, Digest: runs.Digest(x), Who: who, At: at}
 	if len(all) > 0 {
 		last := all[len(all)-1]
-		if last.Digest == v.Digest {
+		if last.Digest == version.Digest {
 			return last, nil
 		}
 		if err := extends(last.Experiment, x); err != nil {
-			return v, err
+			return version, err
 		}
 	}
-	got, _, err := name.Version(v.Number).Record(ctx, b, func() (Version, error) { return v, nil })
-	if err == nil && got.Digest != v.Digest {
+	got, _, err := name.Version(version.Number).Record(ctx, bucket, func() (Version, error) { return version, nil })
+	if err == nil && got.Digest != version.Digest {
 		err = fault.New(fault.Invalid, "experiment %s: %s declared another version at the same time: try again",
 			x.Name, got.Who)
 	}
@@ -126,22 +128,22 @@ func Declare(ctx context.Context, b store.Bucket, x design.Experiment, who strin
 }
 
 // extends returns an error unless everything played for one declaration is part of what is played for the next.
-func extends(old, x design.Experiment) error {
+func extends(old, experiment design.Experiment) error {
 	for _, a := range old.Arms {
-		i := slices.IndexFunc(x.Arms, func(b design.Arm) bool { return b.Name == a.Name })
-		if i >= 0 && (runs.Digest(x.Arms[i].Set) != runs.Digest(a.Set) || x.Arms[i].From != a.From) {
+		i := slices.IndexFunc(experiment.Arms, func(arm design.Arm) bool { return arm.Name == a.Name })
+		if i >= 0 && (runs.Digest(experiment.Arms[i].Set) != runs.Digest(a.Set) || experiment.Arms[i].From != a.From) {
 			return fault.New(fault.Invalid, "experiment %s: arm %s has other values than when it was declared: "+
-				"give the arm, or the experiment, another name", x.Name, a.Name)
+				"give the arm, or the experiment, another name", experiment.Name, a.Name)
 		}
 	}
-	if runs.Digest(old.Spec) != runs.Digest(x.Spec) || old.Arms[0].Name != x.Arms[0].Name {
+	if runs.Digest(old.Spec) != runs.Digest(experiment.Spec) || old.Arms[0].Name != experiment.Arms[0].Name {
 		return fault.New(fault.Invalid, "experiment %s: its specification or its first arm has changed since it was "+
-			"declared: give the experiment another name", x.Name)
+			"declared: give the experiment another name", experiment.Name)
 	}
-	for split, n := range x.Episodes {
+	for split, n := range experiment.Episodes {
 		if m := old.Episodes[split]; m > 0 && m != n {
 			return fault.New(fault.Invalid, "experiment %s: %d episodes of %s were declared, not %d: give the "+
-				"experiment another name", x.Name, m, split, n)
+				"experiment another name", experiment.Name, m, split, n)
 		}
 	}
 

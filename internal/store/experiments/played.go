@@ -24,32 +24,32 @@ type Played struct {
 }
 
 // ReadPlayed reads the outcome of a system with a seed, from 1. The system must have played all episodes.
-func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, p design.Play, seed int) (Played, error) {
-	run := runs.Run(x.Run(p.Arm, seed))
-	id := rules.EvalID(rules.ExperimentFolder, p.Kind.String(), p.Split)
+func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, play design.Play, seed int) (Played, error) {
+	run := runs.Run(x.Run(play.Arm, seed))
+	id := rules.EvalID(rules.ExperimentFolder, play.Kind.String(), play.Split)
 	result, _, err := run.Result(id).Must(ctx, b)
 	if err != nil {
 		return Played{}, err
 	}
 
-	out := Played{Episodes: make([]design.Episode, x.Episodes[p.Split]), Result: result}
+	out := Played{Episodes: make([]design.Episode, x.Episodes[play.Split]), Result: result}
 	readings := make([]runs.Reading, len(out.Episodes))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallelReads)
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallelReads)
 	for i := range out.Episodes {
-		g.Go(func() error {
-			e, _, err := run.EvalEpisode(id, i+1).Must(gctx, b)
-			out.Episodes[i] = episodeOf(e)
-			for _, s := range e.Steps {
-				readings[i] = readings[i].Plus(s.Reading())
+		group.Go(func() error {
+			evalEpisode, _, err := run.EvalEpisode(id, i+1).Must(gctx, b)
+			out.Episodes[i] = episodeOf(evalEpisode)
+			for _, evalStep := range evalEpisode.Steps {
+				readings[i] = readings[i].Plus(evalStep.Reading())
 			}
 
 			return err
 		})
 	}
-	err = g.Wait()
-	for _, r := range readings {
-		out.Reading = out.Reading.Plus(r)
+	err = group.Wait()
+	for _, reading := range readings {
+		out.Reading = out.Reading.Plus(reading)
 	}
 
 	return out, err
@@ -60,11 +60,11 @@ func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, p desi
 var Columns = []string{"system", "seed", "episode", "template", "success", "missing", "false_complete"}
 
 // Lines returns the lines of a table of episodes for one system and seed.
-func Lines(p design.Play, seed int, episodes []design.Episode) [][]string {
+func Lines(play design.Play, seed int, episodes []design.Episode) [][]string {
 	var out [][]string
 	for i, e := range episodes {
 		out = append(out, []string{
-			p.String(), strconv.Itoa(seed), strconv.Itoa(i + 1), e.Template,
+			play.String(), strconv.Itoa(seed), strconv.Itoa(i + 1), e.Template,
 			strconv.FormatFloat(e.Success, 'g', -1, 64), strconv.FormatBool(e.Missing), strconv.FormatBool(e.False),
 		})
 	}
@@ -73,12 +73,12 @@ func Lines(p design.Play, seed int, episodes []design.Episode) [][]string {
 }
 
 // episodeOf returns the fields of an episode that contrasts need.
-func episodeOf(e runs.EvalEpisode) design.Episode {
-	out := design.Episode{Template: e.Task.Template, Missing: e.Outcome.Void != ""}
-	out.False = !e.Outcome.Success && !e.Outcome.Truncated
-	if m, ok := e.Outcome.Metrics[envadapters.StepSR]; ok && m.N > 0 {
-		out.Success = m.Sum / float64(m.N)
-	} else if e.Outcome.Success {
+func episodeOf(evalEpisode runs.EvalEpisode) design.Episode {
+	out := design.Episode{Template: evalEpisode.Task.Template, Missing: evalEpisode.Outcome.Void != ""}
+	out.False = !evalEpisode.Outcome.Success && !evalEpisode.Outcome.Truncated
+	if metric, ok := evalEpisode.Outcome.Metrics[envadapters.StepSR]; ok && metric.N > 0 {
+		out.Success = metric.Sum / float64(metric.N)
+	} else if evalEpisode.Outcome.Success {
 		out.Success = 1
 	}
 

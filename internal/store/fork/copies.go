@@ -17,20 +17,20 @@ import (
 // depend on the number of epochs. Objects that an epoch's commit names exist; all others are read to find out. No LIST
 // decides anything. Steps are not copied: episodes refer to the steps of the original. Checkpoints of training that has
 // ended and recorded calls are not copied either.
-func (f *Fork) listCopies(ctx context.Context, b store.Bucket) error {
+func (f *Fork) listCopies(ctx context.Context, bucket store.Bucket) error {
 	from := runs.Run(f.Origin.Run)
 	f.take(from.Base().Key, from.Made(0).Key)
-	if err := takeIf(ctx, b, f, from.Accepted(0)); err != nil {
+	if err := takeIf(ctx, bucket, f, from.Accepted(0)); err != nil {
 		return err
 	}
 	for _, system := range []string{rules.NameBaseGreedy, rules.NameBaseWarm, rules.BaseName(f.spec.Agents)} {
 		id := rules.EvalID(rules.EpochFolder(0), system, domain.SplitVal)
-		if err := takeIf(ctx, b, f, from.Result(id)); err != nil {
+		if err := takeIf(ctx, bucket, f, from.Result(id)); err != nil {
 			return err
 		}
 	}
 	if f.From > spec.StepPlan || f.slots > 0 {
-		if err := f.listEpoch(ctx, b, f.Whole+1); err != nil {
+		if err := f.listEpoch(ctx, bucket, f.Whole+1); err != nil {
 			return err
 		}
 	}
@@ -47,10 +47,10 @@ func (f *Fork) take(keys ...string) {
 }
 
 // takeIf adds an object if it exists.
-func takeIf[T any](ctx context.Context, b store.Bucket, f *Fork, o runs.Object[T]) error {
-	_, there, err := o.Sure(ctx, b)
+func takeIf[T any](ctx context.Context, bucket store.Bucket, fork *Fork, o runs.Object[T]) error {
+	_, there, err := o.Sure(ctx, bucket)
 	if there {
-		f.take(o.Key)
+		fork.take(o.Key)
 	}
 
 	return err
@@ -67,9 +67,9 @@ func (f *Fork) takeOf(epoch int, keys ...string) {
 }
 
 // listEpoch adds what stays valid of a committed epoch.
-func (f *Fork) listEpoch(ctx context.Context, b store.Bucket, epoch int) error {
+func (f *Fork) listEpoch(ctx context.Context, bucket store.Bucket, epoch int) error {
 	from := runs.Run(f.Origin.Run)
-	e, _, err := from.Epoch(epoch).Must(ctx, b)
+	e, _, err := from.Epoch(epoch).Must(ctx, bucket)
 	if err != nil {
 		return err
 	}
@@ -84,39 +84,39 @@ func (f *Fork) listEpoch(ctx context.Context, b store.Bucket, epoch int) error {
 		}
 	}
 	if f.From > spec.StepPairs && f.slots == 0 {
-		if err := takeIf(ctx, b, f, from.Accepted(epoch)); err != nil {
+		if err := takeIf(ctx, bucket, f, from.Accepted(epoch)); err != nil {
 			return err
 		}
 	}
 	if f.From > spec.StepUpdate {
-		if err := f.listUpdates(ctx, b, e); err != nil {
+		if err := f.listUpdates(ctx, bucket, e); err != nil {
 			return err
 		}
 	}
 	if f.From > spec.StepEvaluation && e.Val != nil {
-		return f.listVal(ctx, b, e)
+		return f.listVal(ctx, bucket, e)
 	}
 
 	return nil
 }
 
 // listUpdates adds the updates of an epoch, and the objects that they were made from.
-func (f *Fork) listUpdates(ctx context.Context, b store.Bucket, e runs.Epoch) error {
+func (f *Fork) listUpdates(ctx context.Context, bucket store.Bucket, epoch runs.Epoch) error {
 	from := runs.Run(f.Origin.Run)
-	for agent := range e.Updates {
-		f.take(from.Update(e.Number, agent).Key)
-		if err := takeIf(ctx, b, f, from.Dataset(e.Number, agent)); err != nil {
+	for agent := range epoch.Updates {
+		f.take(from.Update(epoch.Number, agent).Key)
+		if err := takeIf(ctx, bucket, f, from.Dataset(epoch.Number, agent)); err != nil {
 			return err
 		}
-		if err := takeIf(ctx, b, f, from.Imitation(e.Number, agent)); err != nil {
+		if err := takeIf(ctx, bucket, f, from.Imitation(epoch.Number, agent)); err != nil {
 			return err
 		}
-		rows, err := from.RowsOut(ctx, b, e.Number, agent)
+		rows, err := from.RowsOut(ctx, bucket, epoch.Number, agent)
 		if err != nil {
 			return err
 		}
 		for i := range rows {
-			f.take(from.RowOut(e.Number, agent, i+1).Key)
+			f.take(from.RowOut(epoch.Number, agent, i+1).Key)
 		}
 	}
 
@@ -124,12 +124,12 @@ func (f *Fork) listUpdates(ctx context.Context, b store.Bucket, e runs.Epoch) er
 }
 
 // listVal adds the evaluation on val by which an epoch was judged.
-func (f *Fork) listVal(ctx context.Context, b store.Bucket, e runs.Epoch) error {
+func (f *Fork) listVal(ctx context.Context, bucket store.Bucket, epoch runs.Epoch) error {
 	from := runs.Run(f.Origin.Run)
-	id := rules.EvalID(rules.EpochFolder(e.Number), rules.TrainedName(f.spec.Agents), domain.SplitVal)
+	id := rules.EvalID(rules.EpochFolder(epoch.Number), rules.TrainedName(f.spec.Agents), domain.SplitVal)
 	f.take(from.Result(id).Key)
-	for n := 1; n <= e.Val.Episodes+e.Val.Missing; n++ {
-		if err := takeIf(ctx, b, f, from.EvalEpisode(id, n)); err != nil {
+	for n := 1; n <= epoch.Val.Episodes+epoch.Val.Missing; n++ {
+		if err := takeIf(ctx, bucket, f, from.EvalEpisode(id, n)); err != nil {
 			return err
 		}
 	}

@@ -53,96 +53,96 @@ type Fork struct {
 
 // Plan finds what a fork shares with its original. It writes nothing. It returns an invalid fault if the run has not
 // committed the epoch, if a value is impossible, or if another run has the name.
-func Plan(ctx context.Context, b store.Bucket, r Request, src spec.Source, c spec.Catalog) (*Fork, error) {
-	f := &Fork{name: r.Name}
-	if _, err := r.Run.Find(ctx, b); err != nil {
-		return f, err
+func Plan(ctx context.Context, bucket store.Bucket, r Request, src spec.Source, catalog spec.Catalog) (*Fork, error) {
+	fork := &Fork{name: r.Name}
+	if _, err := r.Run.Find(ctx, bucket); err != nil {
+		return fork, err
 	}
-	committed, err := r.Run.Committed(ctx, b)
+	committed, err := r.Run.Committed(ctx, bucket)
 	if err != nil {
-		return f, err
+		return fork, err
 	}
-	_, base, err := r.Run.Base().Sure(ctx, b)
+	_, base, err := r.Run.Base().Sure(ctx, bucket)
 	if err != nil {
-		return f, err
+		return fork, err
 	}
 	if !base {
-		return f, fault.New(fault.Invalid, "run %s cannot be forked yet: its stage 1 has not ended", r.Run)
+		return fork, fault.New(fault.Invalid, "run %s cannot be forked yet: its stage 1 has not ended", r.Run)
 	}
 	if r.Epoch < 0 || r.Epoch > committed {
-		return f, fault.New(fault.Invalid, "run %s cannot be forked after epoch %d: it has committed %d epochs",
+		return fork, fault.New(fault.Invalid, "run %s cannot be forked after epoch %d: it has committed %d epochs",
 			r.Run, r.Epoch, committed)
 	}
-	if f.spec, err = inherited(ctx, b, r.Run, r.Epoch); err != nil {
-		return f, err
+	if fork.spec, err = inherited(ctx, bucket, r.Run, r.Epoch); err != nil {
+		return fork, err
 	}
-	f.spec.Name = string(r.Name)
-	f.Origin = runs.Origin{Run: string(r.Run), Epoch: r.Epoch, Who: r.Who, Why: r.Why, At: r.At}
-	values, err := f.spec.Change(r.Typed, src, c)
+	fork.spec.Name = string(r.Name)
+	fork.Origin = runs.Origin{Run: string(r.Run), Epoch: r.Epoch, Who: r.Who, Why: r.Why, At: r.At}
+	values, err := fork.spec.Change(r.Typed, src, catalog)
 	if err != nil {
-		return f, err
+		return fork, err
 	}
 	if len(values) > 0 || len(r.Cells) > 0 {
-		f.Origin.Values = values
-		f.Origin.Cells = r.Cells
-		f.changes = []runs.Change{{
+		fork.Origin.Values = values
+		fork.Origin.Cells = r.Cells
+		fork.changes = []runs.Change{{
 			Who: r.Who, Why: r.Why, At: r.At, Verb: runs.VerbFork, Values: values, Cells: r.Cells,
 		}}
 	}
-	if err := f.spec.Validate(c); err != nil {
-		return f, err
+	if err := fork.spec.Validate(catalog); err != nil {
+		return fork, err
 	}
-	if err := f.free(ctx, b); err != nil {
-		return f, err
+	if err := fork.free(ctx, bucket); err != nil {
+		return fork, err
 	}
-	if err := f.compare(ctx, b, committed); err != nil {
-		return f, err
+	if err := fork.compare(ctx, bucket, committed); err != nil {
+		return fork, err
 	}
-	if err := f.relabel(ctx, b, committed); err != nil {
-		return f, err
+	if err := fork.relabel(ctx, bucket, committed); err != nil {
+		return fork, err
 	}
 
-	return f, f.list(ctx, b)
+	return fork, fork.list(ctx, bucket)
 }
 
 // inherited returns the specification of a run with the changes that count in the epoch after the last shared one.
-func inherited(ctx context.Context, b store.Bucket, run runs.Run, epoch int) (spec.Spec, error) {
-	shared, err := run.Shared(ctx, b)
+func inherited(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int) (spec.Spec, error) {
+	shared, err := run.Shared(ctx, bucket)
 	if err != nil {
 		return spec.Spec{}, err
 	}
 	if owner, ok := shared.Owner(epoch + 1); ok {
 		run = owner
 	}
-	s, _, err := run.Spec().Must(ctx, b)
+	specification, _, err := run.Spec().Must(ctx, bucket)
 	if err != nil {
-		return s, err
+		return specification, err
 	}
 	for _, o := range []runs.Object[runs.Made]{run.Made(epoch + 1), run.Final()} {
-		m, begun, err := o.Sure(ctx, b)
+		made, begun, err := o.Sure(ctx, bucket)
 		if err != nil {
-			return s, err
+			return specification, err
 		}
 		if begun {
-			all, err := run.Changes(ctx, b, 0, m.Changes)
+			all, err := run.Changes(ctx, bucket, 0, made.Changes)
 			if err != nil {
-				return s, err
+				return specification, err
 			}
 
-			return runs.After(s, all, min(m.Changes, len(all)))
+			return runs.After(specification, all, min(made.Changes, len(all)))
 		}
 	}
-	all, err := run.Changes(ctx, b, 0, 0)
+	all, err := run.Changes(ctx, bucket, 0, 0)
 	if err != nil {
-		return s, err
+		return specification, err
 	}
 
-	return runs.After(s, all, len(all))
+	return runs.After(specification, all, len(all))
 }
 
 // free returns an error if another run has the name. A fork that was begun with the same request continues.
-func (f *Fork) free(ctx context.Context, b store.Bucket) error {
-	begun, there, err := f.name.Origin().Sure(ctx, b)
+func (f *Fork) free(ctx context.Context, bucket store.Bucket) error {
+	begun, there, err := f.name.Origin().Sure(ctx, bucket)
 	if err != nil {
 		return err
 	}
@@ -163,10 +163,10 @@ func (f *Fork) free(ctx context.Context, b store.Bucket) error {
 		return fault.New(fault.Invalid, "%s is another fork, of %s after epoch %d: choose another name with --name",
 			f.name, begun.Run, begun.Epoch)
 	}
-	if err := f.name.Alive(ctx, b); err != nil {
+	if err := f.name.Alive(ctx, bucket); err != nil {
 		return err
 	}
-	_, taken, err := f.name.Spec().Sure(ctx, b)
+	_, taken, err := f.name.Spec().Sure(ctx, bucket)
 	if err == nil && taken {
 		err = fault.New(fault.Invalid, "there is a run %s already: choose another name with --name", f.name)
 	}
@@ -181,31 +181,31 @@ const parallel = 16
 // it shares. It may be repeated, and continues where it was cut short. It changes nothing of a fork that exists, even
 // if the original has continued since. It may take longer than the grace period of collections: see hold.Write.
 // progress is called with the number of copied objects.
-func (f *Fork) Make(ctx context.Context, b store.Bucket, progress func(n int)) error {
-	if _, there, err := f.name.Spec().Sure(ctx, b); err != nil || there {
+func (f *Fork) Make(ctx context.Context, bucket store.Bucket, progress func(n int)) error {
+	if _, there, err := f.name.Spec().Sure(ctx, bucket); err != nil || there {
 		return err
 	}
 	own := []string{string(f.name)}
 
-	return hold.Write(ctx, b, "a fork", own, func(ctx context.Context, settle hold.Settle) error {
-		if err := f.write(ctx, b, progress); err != nil {
+	return hold.Write(ctx, bucket, "a fork", own, func(ctx context.Context, settle hold.Settle) error {
+		if err := f.write(ctx, bucket, progress); err != nil {
 			return err
 		}
 		if err := settle(ctx); err != nil {
 			return err
 		}
 		// A collection may have removed what was written while this process was slow, so it is written again.
-		if err := f.write(ctx, b, func(int) {}); err != nil {
+		if err := f.write(ctx, bucket, func(int) {}); err != nil {
 			return err
 		}
-		_, _, err := f.name.Forked().Record(ctx, b, func() (runs.Forked, error) {
+		_, _, err := f.name.Forked().Record(ctx, bucket, func() (runs.Forked, error) {
 			return runs.Forked{Spec: f.spec, Shared: &f.shared}, nil
 		})
 		if err != nil {
 			return err
 		}
 
-		return f.write(ctx, b, func(int) {})
+		return f.write(ctx, bucket, func(int) {})
 	})
 }
 
@@ -238,12 +238,12 @@ func (f *Fork) write(ctx context.Context, b store.Bucket, progress func(n int)) 
 }
 
 // lives returns an error if someone deleted the original, whose name another run may have taken meanwhile.
-func (f *Fork) lives(ctx context.Context, b store.Bucket) error {
+func (f *Fork) lives(ctx context.Context, bucket store.Bucket) error {
 	from := runs.Run(f.Origin.Run)
-	if err := from.Alive(ctx, b); err != nil {
+	if err := from.Alive(ctx, bucket); err != nil {
 		return err
 	}
-	commit, err := commitOf(ctx, b, from, f.Whole)
+	commit, err := commitOf(ctx, bucket, from, f.Whole)
 	if err == nil && !commit.Same(f.shared.Commit) {
 		err = fault.New(fault.Invalid, "run %s was deleted, and its name is another run's now: there is nothing that "+
 			"%s could share", from, f.name)
@@ -253,32 +253,32 @@ func (f *Fork) lives(ctx context.Context, b store.Bucket) error {
 }
 
 // commitOf returns a reference to the commit of an epoch of a run, or to the run's base policy if the epoch is 0.
-func commitOf(ctx context.Context, b store.Bucket, run runs.Run, epoch int) (ref store.Ref, err error) {
+func commitOf(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int) (ref store.Ref, err error) {
 	if epoch > 0 {
-		_, ref, err = run.Epoch(epoch).Must(ctx, b)
+		_, ref, err = run.Epoch(epoch).Must(ctx, bucket)
 	} else {
-		_, ref, err = run.Base().Must(ctx, b)
+		_, ref, err = run.Base().Must(ctx, bucket)
 	}
 
 	return ref, err
 }
 
 // copy copies objects of the original.
-func (f *Fork) copy(ctx context.Context, b store.Bucket, progress func(n int)) error {
+func (f *Fork) copy(ctx context.Context, bucket store.Bucket, progress func(n int)) error {
 	from := runs.Run(f.Origin.Run)
 	for begun := 0; begun < len(f.keys); begun += parallel {
-		g, gctx := errgroup.WithContext(ctx)
+		group, gctx := errgroup.WithContext(ctx)
 		for _, key := range f.keys[begun:min(begun+parallel, len(f.keys))] {
-			g.Go(func() error {
-				raw, err := runs.Raw(gctx, b, from.Prefix()+key)
+			group.Go(func() error {
+				raw, err := runs.Raw(gctx, bucket, from.Prefix()+key)
 				if err == nil {
-					_, err = b.PutOnce(gctx, f.name.Prefix()+key, raw)
+					_, err = bucket.PutOnce(gctx, f.name.Prefix()+key, raw)
 				}
 
 				return err
 			})
 		}
-		if err := g.Wait(); err != nil {
+		if err := group.Wait(); err != nil {
 			return err
 		}
 		progress(min(begun+parallel, len(f.keys)))
@@ -288,15 +288,15 @@ func (f *Fork) copy(ctx context.Context, b store.Bucket, progress func(n int)) e
 }
 
 // begin records, for an epoch that is copied in part, that the changes of the fork count in it.
-func (f *Fork) begin(ctx context.Context, b store.Bucket) error {
+func (f *Fork) begin(ctx context.Context, bucket store.Bucket) error {
 	if f.From <= spec.StepPlan && f.slots == 0 {
 		return nil
 	}
-	_, _, err := f.name.Made(f.Whole+1).Record(ctx, b, func() (runs.Made, error) {
-		m, _, err := runs.Run(f.Origin.Run).Made(f.Whole+1).Must(ctx, b)
-		m.Changes = len(f.changes)
+	_, _, err := f.name.Made(f.Whole+1).Record(ctx, bucket, func() (runs.Made, error) {
+		made, _, err := runs.Run(f.Origin.Run).Made(f.Whole+1).Must(ctx, bucket)
+		made.Changes = len(f.changes)
 
-		return m, err
+		return made, err
 	})
 
 	return err

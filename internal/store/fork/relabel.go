@@ -13,7 +13,7 @@ import (
 
 // relabel finds the labels that the fork has in place of the original's. The pairs of the relabelled slots are made
 // again, and the agents are trained again; the episodes and all other labels and pairs stay valid.
-func (f *Fork) relabel(ctx context.Context, b store.Bucket, committed int) error {
+func (f *Fork) relabel(ctx context.Context, bucket store.Bucket, committed int) error {
 	if len(f.Origin.Cells) == 0 {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (f *Fork) relabel(ctx context.Context, b store.Bucket, committed int) error
 	f.From = spec.StepUpdate
 	f.labels = map[int]runs.Credits{}
 	for _, c := range f.Origin.Cells {
-		if err := f.relabelCell(ctx, b, epoch, c); err != nil {
+		if err := f.relabelCell(ctx, bucket, epoch, c); err != nil {
 			return err
 		}
 	}
@@ -39,57 +39,57 @@ func (f *Fork) relabel(ctx context.Context, b store.Bucket, committed int) error
 }
 
 // relabelCell changes one label.
-func (f *Fork) relabelCell(ctx context.Context, b store.Bucket, epoch int, c runs.Relabel) error {
+func (f *Fork) relabelCell(ctx context.Context, bucket store.Bucket, epoch int, relabel runs.Relabel) error {
 	from := runs.Run(f.Origin.Run)
-	credits, known := f.labels[c.Slot]
+	credits, known := f.labels[relabel.Slot]
 	if !known {
 		var labelled bool
 		var err error
-		if credits, labelled, err = from.Credits(epoch, c.Slot).Sure(ctx, b); err != nil {
+		if credits, labelled, err = from.Credits(epoch, relabel.Slot).Sure(ctx, bucket); err != nil {
 			return err
 		}
 		if !labelled {
 			return fault.New(fault.Invalid, "slot %d of epoch %d has no labels: it failed, or does not exist",
-				c.Slot, epoch)
+				relabel.Slot, epoch)
 		}
 	}
-	e, _, err := from.Episode(ctx, b, epoch, c.Slot)
+	episode, _, err := from.Episode(ctx, bucket, epoch, relabel.Slot)
 	if err != nil {
 		return err
 	}
-	steps, err := e.ReadSteps(ctx, b)
+	steps, err := episode.ReadSteps(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(steps, func(s runs.Step) bool { return s.Number == c.Step })
+	i := slices.IndexFunc(steps, func(step runs.Step) bool { return step.Number == relabel.Step })
 	if i < 0 || i >= len(credits.Steps) {
 		return fault.New(fault.Invalid, "slot %d of epoch %d has %d steps, and no step %d",
-			c.Slot, epoch, len(steps), c.Step)
+			relabel.Slot, epoch, len(steps), relabel.Step)
 	}
 	cell := slices.IndexFunc(steps[i].Decision.Cells, func(x domain.Cell) bool {
-		return x.Agent == c.Agent && x.Round == c.Round
+		return x.Agent == relabel.Agent && x.Round == relabel.Round
 	})
 	if cell < 0 || cell >= len(credits.Steps[i].Labels) {
 		return fault.New(fault.Invalid, "step %d of slot %d has no cell of agent %d in round %d",
-			c.Step, c.Slot, c.Agent, c.Round)
+			relabel.Step, relabel.Slot, relabel.Agent, relabel.Round)
 	}
-	if credits.Steps[i].Labels[cell] == c.Label {
+	if credits.Steps[i].Labels[cell] == relabel.Label {
 		return fault.New(fault.Invalid, "step %d of slot %d, agent %d, round %d: the label is %d already, "+
-			"so nothing would change", c.Step, c.Slot, c.Agent, c.Round, c.Label)
+			"so nothing would change", relabel.Step, relabel.Slot, relabel.Agent, relabel.Round, relabel.Label)
 	}
 
 	credits.Steps = slices.Clone(credits.Steps)
 	credits.Steps[i].Labels = slices.Clone(credits.Steps[i].Labels)
-	credits.Steps[i].Labels[cell] = c.Label
-	f.labels[c.Slot] = credits
+	credits.Steps[i].Labels[cell] = relabel.Label
+	f.labels[relabel.Slot] = credits
 
 	return nil
 }
 
 // label writes the labels that are not copied.
-func (f *Fork) label(ctx context.Context, b store.Bucket) error {
+func (f *Fork) label(ctx context.Context, bucket store.Bucket) error {
 	for slot, credits := range f.labels {
-		_, _, err := f.name.Credits(f.Origin.Epoch+1, slot).Record(ctx, b, func() (runs.Credits, error) {
+		_, _, err := f.name.Credits(f.Origin.Epoch+1, slot).Record(ctx, bucket, func() (runs.Credits, error) {
 			return credits, nil
 		})
 		if err != nil {

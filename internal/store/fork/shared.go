@@ -17,7 +17,7 @@ import (
 
 // compare determines how far the original's epochs stay valid: what depends on a changed key, and all after it, does
 // not.
-func (f *Fork) compare(ctx context.Context, b store.Bucket, committed int) error {
+func (f *Fork) compare(ctx context.Context, bucket store.Bucket, committed int) error {
 	mine, err := runs.After(f.spec, f.changes, len(f.changes))
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (f *Fork) compare(ctx context.Context, b store.Bucket, committed int) error
 	f.Tests = true
 	from := runs.Run(f.Origin.Run)
 	for epoch := f.Origin.Epoch + 1; epoch <= min(committed, mine.Epochs); epoch++ {
-		theirs, err := from.At(ctx, b, epoch)
+		theirs, err := from.At(ctx, bucket, epoch)
 		if err != nil {
 			return err
 		}
@@ -45,12 +45,12 @@ func (f *Fork) compare(ctx context.Context, b store.Bucket, committed int) error
 		f.From = 0
 	}
 
-	atEnd, err := f.atEnd(ctx, b)
+	atEnd, err := f.atEnd(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	for _, key := range differing(atEnd, mine) {
-		if e, ok := mine.EffectOf(key); ok && (e.Plays || e.First == spec.StepTest) {
+		if effect, ok := mine.EffectOf(key); ok && (effect.Plays || effect.First == spec.StepTest) {
 			f.Tests = false
 		}
 	}
@@ -59,22 +59,22 @@ func (f *Fork) compare(ctx context.Context, b store.Bucket, committed int) error
 }
 
 // atEnd returns the specification by which the original was evaluated at its end.
-func (f *Fork) atEnd(ctx context.Context, b store.Bucket) (spec.Spec, error) {
+func (f *Fork) atEnd(ctx context.Context, bucket store.Bucket) (spec.Spec, error) {
 	from := runs.Run(f.Origin.Run)
-	s, err := from.Find(ctx, b)
+	specification, err := from.Find(ctx, bucket)
 	if err != nil {
-		return s, err
+		return specification, err
 	}
-	m, _, err := from.Final().Sure(ctx, b) // nil if it has not ended
+	made, _, err := from.Final().Sure(ctx, bucket) // nil if it has not ended
 	if err != nil {
-		return s, err
+		return specification, err
 	}
-	all, err := from.Changes(ctx, b, 0, m.Changes)
+	all, err := from.Changes(ctx, bucket, 0, made.Changes)
 	if err != nil {
-		return s, err
+		return specification, err
 	}
 
-	return runs.After(s, all, m.Changes)
+	return runs.After(specification, all, made.Changes)
 }
 
 // onlySlots records that an epoch's plan differs only in its number of slots: the episodes of slots that both plans
@@ -88,14 +88,14 @@ func (f *Fork) onlySlots(mine, theirs spec.Spec, changed []string) {
 }
 
 // first returns the first step that depends on one of some keys.
-func first(s spec.Spec, keys []string) spec.Step {
+func first(specification spec.Spec, keys []string) spec.Step {
 	step := spec.StepNone
 	for _, key := range keys {
-		e, ok := s.EffectOf(key)
+		effect, ok := specification.EffectOf(key)
 		if !ok {
-			e.First = spec.StepPlan
+			effect.First = spec.StepPlan
 		}
-		step = min(step, e.First)
+		step = min(step, effect.First)
 	}
 
 	return step
@@ -116,12 +116,12 @@ func differing(a, b spec.Spec) []string {
 }
 
 // diff appends the paths at which two JSON values differ.
-func diff(path string, a, b json.RawMessage, out *[]string) {
-	if bytes.Equal(a, b) {
+func diff(path string, rawMessage, message json.RawMessage, out *[]string) {
+	if bytes.Equal(rawMessage, message) {
 		return
 	}
 	var x, y map[string]json.RawMessage
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil || x == nil || y == nil {
+	if json.Unmarshal(rawMessage, &x) != nil || json.Unmarshal(message, &y) != nil || x == nil || y == nil {
 		*out = append(*out, path)
 
 		return
@@ -137,21 +137,21 @@ func diff(path string, a, b json.RawMessage, out *[]string) {
 }
 
 // list finds what the fork shares, and the objects of the original that are copied.
-func (f *Fork) list(ctx context.Context, b store.Bucket) error {
+func (f *Fork) list(ctx context.Context, bucket store.Bucket) error {
 	from := runs.Run(f.Origin.Run)
-	theirs, err := from.Shared(ctx, b)
+	theirs, err := from.Shared(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	f.shared.Parts = theirs.Of(from, f.Whole, f.Tests)
-	if f.shared.Commit, err = commitOf(ctx, b, from, f.Whole); err != nil {
+	if f.shared.Commit, err = commitOf(ctx, bucket, from, f.Whole); err != nil {
 		return err
 	}
-	if err := f.remember(ctx, b, theirs); err != nil {
+	if err := f.remember(ctx, bucket, theirs); err != nil {
 		return err
 	}
 	if f.From > spec.StepPlan || f.slots > 0 {
-		by, err := from.By(ctx, b)
+		by, err := from.By(ctx, bucket)
 		if err != nil {
 			return err
 		}
@@ -161,25 +161,25 @@ func (f *Fork) list(ctx context.Context, b store.Bucket) error {
 		}
 	}
 
-	return f.listCopies(ctx, b)
+	return f.listCopies(ctx, bucket)
 }
 
 // remember collects what the shared epochs reached on val. For epochs that the original shares, it has a record.
-func (f *Fork) remember(ctx context.Context, b store.Bucket, theirs *runs.Shared) error {
+func (f *Fork) remember(ctx context.Context, bucket store.Bucket, theirs *runs.Shared) error {
 	from := runs.Run(f.Origin.Run)
 	if theirs != nil {
-		past, _, err := from.Past().Must(ctx, b)
+		past, _, err := from.Past().Must(ctx, bucket)
 		if err != nil {
 			return err
 		}
-		f.past = slices.DeleteFunc(past, func(p runs.PastEpoch) bool { return p.Epoch > f.Whole })
+		f.past = slices.DeleteFunc(past, func(pastEpoch runs.PastEpoch) bool { return pastEpoch.Epoch > f.Whole })
 	}
 	for epoch := theirs.Last() + 1; epoch <= f.Whole; epoch++ {
-		e, _, err := from.Epoch(epoch).Must(ctx, b)
+		e, _, err := from.Epoch(epoch).Must(ctx, bucket)
 		if err != nil {
 			return err
 		}
-		then, err := from.At(ctx, b, epoch)
+		then, err := from.At(ctx, bucket, epoch)
 		if err != nil {
 			return err
 		}

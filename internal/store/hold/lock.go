@@ -53,20 +53,20 @@ type Lock struct {
 
 // Do takes the lock, calls fn, and releases the lock. It returns an invalid fault if another process has the lock. If
 // the lock is lost, the context of fn ends and Do returns a transient fault.
-func Do(ctx context.Context, b store.Keeper, who string, fn func(context.Context, *Lock) error) error {
-	l := &Lock{b: b, own: entry{Owner: rand.Text(), Who: who}, writes: make(chan struct{}, 1)}
-	if err := l.take(ctx); err != nil {
+func Do(ctx context.Context, keeper store.Keeper, who string, fn func(context.Context, *Lock) error) error {
+	lock := &Lock{b: keeper, own: entry{Owner: rand.Text(), Who: who}, writes: make(chan struct{}, 1)}
+	if err := lock.take(ctx); err != nil {
 		return err
 	}
 	within, lost := context.WithCancelCause(ctx)
 	var keep sync.WaitGroup
-	keep.Go(func() { l.keep(within, lost) })
+	keep.Go(func() { lock.keep(within, lost) })
 
-	err := fn(within, l)
+	err := fn(within, lock)
 	cause := context.Cause(within)
 	lost(nil)
 	keep.Wait()
-	l.release(context.WithoutCancel(ctx))
+	lock.release(context.WithoutCancel(ctx))
 	if err != nil && cause != nil {
 		err = cause
 	}
@@ -151,13 +151,13 @@ func notShown(err error) error {
 }
 
 // serverNow returns the time of the server, from an object that it writes and removes.
-func serverNow(ctx context.Context, b store.Keeper) (time.Time, error) {
+func serverNow(ctx context.Context, keeper store.Keeper) (time.Time, error) {
 	key := "gc/clock/" + rand.Text() + ".json"
-	defer func() { _ = b.Delete(context.WithoutCancel(ctx), key) }()
-	if _, _, _, err := store.WriteOnce(ctx, b, key, struct{}{}); err != nil {
+	defer func() { _ = keeper.Delete(context.WithoutCancel(ctx), key) }()
+	if _, _, _, err := store.WriteOnce(ctx, keeper, key, struct{}{}); err != nil {
 		return time.Time{}, err
 	}
-	now, err := b.Written(ctx, key)
+	now, err := keeper.Written(ctx, key)
 
 	return now, notShown(err)
 }
@@ -246,7 +246,9 @@ func (l *Lock) Turn(ctx context.Context, remove func(context.Context) error) err
 
 // since is like time.Since, by the monotonic clock or by the calendar, whichever is longer: the monotonic clock may
 // stop while a machine is suspended.
-func since(t time.Time) time.Duration { return max(time.Since(t), time.Now().Round(0).Sub(t.Round(0))) }
+func since(at time.Time) time.Duration {
+	return max(time.Since(at), time.Now().Round(0).Sub(at.Round(0)))
+}
 
 // release frees the lock once nothing else uses it here. If that fails, other processes wait until it is stale.
 func (l *Lock) release(ctx context.Context) {

@@ -23,10 +23,10 @@ type Settle func(ctx context.Context) error
 // given. The marks of a process that has died expire, because they count as young objects of a run like any others.
 // Only a store.Keeper ever loses objects, so other buckets get no marks.
 func Write(
-	ctx context.Context, b store.Bucket, what string, names []string,
+	ctx context.Context, bucket store.Bucket, what string, names []string,
 	fn func(ctx context.Context, settle Settle) error,
 ) error {
-	keeper, ok := b.(store.Keeper)
+	keeper, ok := bucket.(store.Keeper)
 	if !ok || len(names) == 0 {
 		return fn(ctx, func(context.Context) error { return nil })
 	}

@@ -11,24 +11,24 @@ import (
 // than the one last taken, which is now at first. If anything fails, it is tried again at the next reading. told is
 // called after each successful take, and once for each error.
 func (l Line) Follow(
-	ctx context.Context, b store.Bucket, now System, every time.Duration,
+	ctx context.Context, bucket store.Bucket, now System, every time.Duration,
 	take func(context.Context, Entry) error, told func(Entry, error),
 ) {
 	said := ""
 	for {
-		e, err := l.Current(ctx, b)
-		if err != nil || e.System.String() != now.String() {
+		entry, err := l.Current(ctx, bucket)
+		if err != nil || entry.System.String() != now.String() {
 			if err == nil {
-				err = take(ctx, e)
+				err = take(ctx, entry)
 			}
 			switch {
 			case err == nil:
-				now = e.System
+				now = entry.System
 				said = ""
-				told(e, nil)
+				told(entry, nil)
 			case ctx.Err() == nil && err.Error() != said:
 				said = err.Error()
-				told(e, err)
+				told(entry, err)
 			}
 		}
 		select {

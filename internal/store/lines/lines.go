@@ -71,7 +71,9 @@ type Basis struct {
 }
 
 // Same reports whether two decisions have the same basis.
-func (b Basis) Same(o Basis) bool { return b.Accepted == o.Accepted && b.Inventory.Same(o.Inventory) }
+func (b Basis) Same(basis Basis) bool {
+	return b.Accepted == basis.Accepted && b.Inventory.Same(basis.Inventory)
+}
 
 // prefix is the folder of all lines.
 const prefix = "lines/"
@@ -82,75 +84,77 @@ func (l Line) Entry(n int) runs.Object[Entry] {
 }
 
 // Keys returns the keys of the entries of all lines.
-func Keys(ctx context.Context, b store.Bucket) ([]string, error) { return store.Keys(ctx, b, prefix) }
+func Keys(ctx context.Context, bucket store.Bucket) ([]string, error) {
+	return store.Keys(ctx, bucket, prefix)
+}
 
 // Names returns the names of all lines, in lexical order.
-func Names(ctx context.Context, b store.Bucket) ([]string, error) {
-	return b.Folders(ctx, prefix)
+func Names(ctx context.Context, bucket store.Bucket) ([]string, error) {
+	return bucket.Folders(ctx, prefix)
 }
 
 // History returns the entries of the line after the first n, in order.
-func (l Line) History(ctx context.Context, b store.Bucket, n int) ([]Entry, error) {
-	return runs.Log[Entry](l.Entry).After(ctx, b, n, 0)
+func (l Line) History(ctx context.Context, bucket store.Bucket, n int) ([]Entry, error) {
+	return runs.Log[Entry](l.Entry).After(ctx, bucket, n, 0)
 }
 
 // Current returns the newest entry that accepts a system. The error wraps store.ErrNotFound if no entry does.
-func (l Line) Current(ctx context.Context, b store.Bucket) (Entry, error) {
-	e, _, accepts, err := l.Standing(ctx, b)
+func (l Line) Current(ctx context.Context, bucket store.Bucket) (Entry, error) {
+	entry, _, accepts, err := l.Standing(ctx, bucket)
 	if err == nil && !accepts {
 		err = none(l)
 	}
 
-	return e, err
+	return entry, err
 }
 
 // Standing returns the newest entry that accepts a system and, in order, the entries after it, which reject systems. It
 // reports false if the line accepts no system.
-func (l Line) Standing(ctx context.Context, b store.Bucket) (now Entry, later []Entry, accepts bool, err error) {
-	last, err := runs.Log[Entry](l.Entry).End(ctx, b, 0)
+func (l Line) Standing(ctx context.Context, bucket store.Bucket) (now Entry, later []Entry, accepts bool, err error) {
+	last, err := runs.Log[Entry](l.Entry).End(ctx, bucket, 0)
 	if err != nil {
 		return now, nil, false, err
 	}
 	for n := last; n > 0; n-- {
-		e, _, err := l.Entry(n).Must(ctx, b)
+		entry, _, err := l.Entry(n).Must(ctx, bucket)
 		if err != nil {
 			return now, nil, false, err
 		}
-		if e.Verb != Reject {
+		if entry.Verb != Reject {
 			slices.Reverse(later)
 
-			return e, later, true, nil
+			return entry, later, true, nil
 		}
-		later = append(later, e)
+		later = append(later, entry)
 	}
 
 	return now, nil, false, nil
 }
 
 // none returns the error of a line that accepts no system.
-func none(l Line) error { return fmt.Errorf("line %q: %w", string(l), store.ErrNotFound) }
+func none(line Line) error { return fmt.Errorf("line %q: %w", string(line), store.ErrNotFound) }
 
 // Append records the entry that follows the given number of entries. It returns an invalid fault if someone else has
 // written that entry meanwhile: the line has changed since the decision. It may be repeated with the same entry.
-func (l Line) Append(ctx context.Context, b store.Bucket, after int, e Entry) (Entry, error) {
+func (l Line) Append(ctx context.Context, bucket store.Bucket, after int, entry Entry) (Entry, error) {
 	if !spec.IsName(string(l)) {
-		return e, fault.New(fault.Invalid,
+		return entry, fault.New(fault.Invalid,
 			"expected a name of 1 to 40 lower-case letters, digits and dashes, not %q", l)
 	}
-	e.Number = after + 1
+	entry.Number = after + 1
 	if after > 0 {
-		if _, _, err := l.Entry(after).Must(ctx, b); err != nil {
-			return e, err
+		if _, _, err := l.Entry(after).Must(ctx, bucket); err != nil {
+			return entry, err
 		}
 	}
-	if e.Verb != Reject {
-		p := runs.Promotion{Line: string(l), Entry: e.Number}
-		if err := runs.Run(e.System.Run).Promote(ctx, b, p); err != nil {
-			return e, err
+	if entry.Verb != Reject {
+		promotion := runs.Promotion{Line: string(l), Entry: entry.Number}
+		if err := runs.Run(entry.System.Run).Promote(ctx, bucket, promotion); err != nil {
+			return entry, err
 		}
 	}
-	got, _, err := l.Entry(e.Number).Record(ctx, b, func() (Entry, error) { return e, nil })
-	if err == nil && runs.Digest(got) != runs.Digest(e) {
+	got, _, err := l.Entry(entry.Number).Record(ctx, bucket, func() (Entry, error) { return entry, nil })
+	if err == nil && runs.Digest(got) != runs.Digest(entry) {
 		err = fault.New(fault.Invalid,
 			"%s has changed line %s meanwhile: %s of %s, because %s; look at it and decide again",
 			got.Who, l, got.Verb, got.System, got.Why)
@@ -161,17 +165,17 @@ func (l Line) Append(ctx context.Context, b store.Bucket, after int, e Entry) (E
 
 // Back returns the entry that makes the line return to an accepted system: the system of entry number to or, if to is
 // 0, of the one before the current entry. It returns an invalid fault if there is no such system.
-func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after int, err error) {
-	all, err := l.History(ctx, b, 0)
+func (l Line) Back(ctx context.Context, bucket store.Bucket, to int) (entry Entry, after int, err error) {
+	all, err := l.History(ctx, bucket, 0)
 	if err != nil {
-		return e, 0, err
+		return entry, 0, err
 	}
-	now, _, accepts, err := l.Standing(ctx, b)
+	now, _, accepts, err := l.Standing(ctx, bucket)
 	if err != nil {
-		return e, 0, err
+		return entry, 0, err
 	}
 	if !accepts {
-		return e, 0, none(l)
+		return entry, 0, none(l)
 	}
 	for _, old := range slices.Backward(all) {
 		accepted := old.Verb != Reject
@@ -183,34 +187,34 @@ func (l Line) Back(ctx context.Context, b store.Bucket, to int) (e Entry, after 
 		}
 	}
 
-	return e, 0, fault.New(fault.Invalid,
+	return entry, 0, fault.New(fault.Invalid,
 		"line %s has no such accepted system to go back to: see `collabui line show %s`",
 		l, fault.ShellQuote(string(l)))
 }
 
 // Find returns a system of a run in the form that a line accepts: the system of an epoch or, if epoch is −1, the best
 // on val of a run that has ended and otherwise the newest. It returns an invalid fault if the run has no such epoch.
-func Find(ctx context.Context, b store.Bucket, run string, epoch int) (System, error) {
+func Find(ctx context.Context, bucket store.Bucket, run string, epoch int) (System, error) {
 	x := System{Run: run, Epoch: epoch}
 	r := runs.Run(run)
-	s, err := r.Current(ctx, b)
+	specification, err := r.Current(ctx, bucket)
 	if err != nil {
 		return x, err
 	}
 	if epoch < 0 {
-		if x.Epoch, err = r.Chosen(ctx, b); err != nil {
+		if x.Epoch, err = r.Chosen(ctx, bucket); err != nil {
 			return x, err
 		}
 	}
 
 	committed := false
 	if x.Epoch == 0 {
-		if _, committed, err = r.Base().Sure(ctx, b); committed {
-			_, x.Commit, err = r.Base().Must(ctx, b)
+		if _, committed, err = r.Base().Sure(ctx, bucket); committed {
+			_, x.Commit, err = r.Base().Must(ctx, bucket)
 		}
 	} else {
-		if _, committed, err = r.Epoch(x.Epoch).Sure(ctx, b); committed {
-			_, x.Commit, err = r.Epoch(x.Epoch).Must(ctx, b)
+		if _, committed, err = r.Epoch(x.Epoch).Sure(ctx, bucket); committed {
+			_, x.Commit, err = r.Epoch(x.Epoch).Must(ctx, bucket)
 		}
 	}
 	if err != nil {
@@ -219,26 +223,26 @@ func Find(ctx context.Context, b store.Bucket, run string, epoch int) (System, e
 	if !committed {
 		return x, fault.New(fault.Invalid, "run %s has not committed epoch %d", run, x.Epoch)
 	}
-	system, err := r.Standing(ctx, b, x.Epoch, s.Agents)
+	system, err := r.Standing(ctx, bucket, x.Epoch, specification.Agents)
 	x.Policies = system.Policies
 
 	return x, err
 }
 
 // Measured adds to an entry what its run measured about the system at its end, if anything.
-func (e *Entry) Measured(ctx context.Context, b store.Bucket) error {
-	s, err := runs.Run(e.System.Run).Current(ctx, b)
+func (e *Entry) Measured(ctx context.Context, bucket store.Bucket) error {
+	specification, err := runs.Run(e.System.Run).Current(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	end, ended, err := runs.Run(e.System.Run).End().Sure(ctx, b)
+	end, ended, err := runs.Run(e.System.Run).End().Sure(ctx, bucket)
 	if err != nil || !ended || end.Best != e.System.Epoch {
 		return err
 	}
-	_, ref, err := runs.Run(e.System.Run).End().Must(ctx, b)
-	for _, r := range end.Results {
-		if r.System == rules.ValName(s, e.System.Epoch) {
-			e.Results = append(e.Results, r)
+	_, ref, err := runs.Run(e.System.Run).End().Must(ctx, bucket)
+	for _, result := range end.Results {
+		if result.System == rules.ValName(specification, e.System.Epoch) {
+			e.Results = append(e.Results, result)
 		}
 	}
 	e.Evidence = &ref

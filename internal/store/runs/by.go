@@ -14,18 +14,18 @@ type By struct {
 
 // By returns the identity that the run's records contain. It is derived from the records of when the run began and of
 // when it was forked. The run must have begun.
-func (r Run) By(ctx context.Context, b store.Bucket) (By, error) {
-	s, err := r.Shared(ctx, b)
+func (r Run) By(ctx context.Context, bucket store.Bucket) (By, error) {
+	shared, err := r.Shared(ctx, bucket)
 	if err != nil {
 		return By{}, err
 	}
-	_, began, err := r.Made(0).Must(ctx, b)
+	_, began, err := r.Made(0).Must(ctx, bucket)
 	if err != nil {
 		return By{}, err
 	}
 	var forked store.Ref
-	if s != nil {
-		if _, forked, err = r.Origin().Must(ctx, b); err != nil {
+	if shared != nil {
+		if _, forked, err = r.Origin().Must(ctx, bucket); err != nil {
 			return By{}, err
 		}
 	}
@@ -36,25 +36,25 @@ func (r Run) By(ctx context.Context, b store.Bucket) (By, error) {
 // Identify reads the specification of a run, and returns an identity that no other run of its name has: the digests of
 // the specification, of the record of when the run began, and of a fork's origin. It returns no identity before the run
 // has begun, because an earlier run of the name may have had the same specification.
-func (r Run) Identify(ctx context.Context, b store.Bucket) (Forked, string, error) {
-	s, ref, err := r.Forked().Must(ctx, b)
+func (r Run) Identify(ctx context.Context, bucket store.Bucket) (Forked, string, error) {
+	forked, ref, err := r.Forked().Must(ctx, bucket)
 	if err != nil {
-		return s, "", err
+		return forked, "", err
 	}
-	begun, began, err := r.Made(0).May(ctx, b)
+	begun, began, err := r.Made(0).May(ctx, bucket)
 	if err != nil {
-		return s, "", err
+		return forked, "", err
 	}
 	identity := ref.SHA256 + Digest(begun)
-	if s.Shared == nil {
+	if forked.Shared == nil {
 		if !began {
 			identity = ""
 		}
 
-		return s, identity, nil
+		return forked, identity, nil
 	}
 	// A fork has its original's record of the beginning.
-	origin, _, err := r.Origin().Must(ctx, b)
+	origin, _, err := r.Origin().Must(ctx, bucket)
 
-	return s, identity + Digest(origin), err
+	return forked, identity + Digest(origin), err
 }

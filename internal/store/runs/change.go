@@ -64,8 +64,8 @@ const (
 
 // Changes returns the changes of the run after the first n, in order. The result includes at least the changes that the
 // caller knows about: see Log.After.
-func (r Run) Changes(ctx context.Context, b store.Bucket, n, known int) ([]Change, error) {
-	return Log[Change](r.Change).After(ctx, b, n, known)
+func (r Run) Changes(ctx context.Context, bucket store.Bucket, n, known int) ([]Change, error) {
+	return Log[Change](r.Change).After(ctx, bucket, n, known)
 }
 
 // lookBack is how much older than a change the others must be for Append to stop looking for the same one: clocks of
@@ -74,23 +74,23 @@ const lookBack = time.Hour
 
 // Append records a change after the run's existing changes, and returns its number. It may be repeated with the same
 // change, which is recorded once.
-func (r Run) Append(ctx context.Context, b store.Bucket, c Change) (int, error) {
-	last, err := store.Last(ctx, b, 0, func(n int) string { return r.Change(n).Key })
+func (r Run) Append(ctx context.Context, bucket store.Bucket, change Change) (int, error) {
+	last, err := store.Last(ctx, bucket, 0, func(n int) string { return r.Change(n).Key })
 	if err != nil {
 		return 0, err
 	}
 	for n := last; n > 0; n-- {
-		old, _, err := r.Change(n).Must(ctx, b)
-		if err != nil || same(old, c) {
+		old, _, err := r.Change(n).Must(ctx, bucket)
+		if err != nil || same(old, change) {
 			return n, err
 		}
-		if old.At.Before(c.At.Add(-lookBack)) {
+		if old.At.Before(change.At.Add(-lookBack)) {
 			break
 		}
 	}
 	for n := last + 1; ; n++ {
-		got, _, err := r.Change(n).Record(ctx, b, func() (Change, error) { return c, nil })
-		if err != nil || same(got, c) {
+		got, _, err := r.Change(n).Record(ctx, bucket, func() (Change, error) { return change, nil })
+		if err != nil || same(got, change) {
 			return n, err
 		}
 	}
@@ -101,56 +101,56 @@ const maxNote, maxLink = 4000, 400
 
 // Note records a person's note about a run, even one that has ended. Link is a page of the viewer, or "". It returns an
 // invalid fault if there is no text, or too much. It may be repeated with the same change.
-func (r Run) Note(ctx context.Context, b store.Bucket, c Change) error {
-	if _, err := r.Find(ctx, b); err != nil {
+func (r Run) Note(ctx context.Context, bucket store.Bucket, change Change) error {
+	if _, err := r.Find(ctx, bucket); err != nil {
 		return err
 	}
-	bad := strings.ContainsFunc(c.Link, func(x rune) bool { return !unicode.IsPrint(x) })
+	bad := strings.ContainsFunc(change.Link, func(x rune) bool { return !unicode.IsPrint(x) })
 	switch {
-	case strings.TrimSpace(c.Why) == "" || len(c.Why) > maxNote:
-		return fault.New(fault.Invalid, "a note has 1 to %d bytes, not %d", maxNote, len(c.Why))
-	case c.Link != "" && !strings.HasPrefix(c.Link, "#/"), len(c.Link) > maxLink, bad:
+	case strings.TrimSpace(change.Why) == "" || len(change.Why) > maxNote:
+		return fault.New(fault.Invalid, "a note has 1 to %d bytes, not %d", maxNote, len(change.Why))
+	case change.Link != "" && !strings.HasPrefix(change.Link, "#/"), len(change.Link) > maxLink, bad:
 		return fault.New(fault.Invalid, "the link of a note is what follows the host in the address of a page of the "+
-			"viewer, such as #/episode/%s/1/3, not %q", r, c.Link)
+			"viewer, such as #/episode/%s/1/3, not %q", r, change.Link)
 	}
-	c.Verb = VerbNote
-	_, err := r.Append(ctx, b, c)
+	change.Verb = VerbNote
+	_, err := r.Append(ctx, bucket, change)
 
 	return err
 }
 
 // same reports whether two changes are one: a person does one thing at a time.
-func same(a, b Change) bool {
-	at := a.At.Equal(b.At)
-	a.At, b.At = time.Time{}, time.Time{}
+func same(change, b Change) bool {
+	at := change.At.Equal(b.At)
+	change.At, b.At = time.Time{}, time.Time{}
 
-	return at && reflect.DeepEqual(a, b)
+	return at && reflect.DeepEqual(change, b)
 }
 
 // Set records new values of keys, as a person typed them in YAML, and returns the change as recorded, with its number.
 // It returns an invalid fault if the values are impossible or come too late. It may be repeated with the same time.
 func (r Run) Set(
-	ctx context.Context, b store.Bucket, c Change, typed map[string]string, src spec.Source, catalog spec.Catalog,
+	ctx context.Context, bucket store.Bucket, c Change, typed map[string]string, src spec.Source, catalog spec.Catalog,
 ) (Change, int, error) {
-	s, err := r.Current(ctx, b)
+	specification, err := r.Current(ctx, bucket)
 	if err != nil {
 		return c, 0, err
 	}
-	if c.Values, err = s.Change(typed, src, catalog); err != nil {
+	if c.Values, err = specification.Change(typed, src, catalog); err != nil {
 		return c, 0, err
 	}
-	if err := r.late(ctx, b, s, c.Values); err != nil {
+	if err := r.late(ctx, bucket, specification, c.Values); err != nil {
 		return c, 0, err
 	}
 	c.Verb = VerbSet
-	n, err := r.Append(ctx, b, c)
+	n, err := r.Append(ctx, bucket, c)
 
 	return c, n, err
 }
 
 // late returns an error for values on which nothing would depend any more.
-func (r Run) late(ctx context.Context, b store.Bucket, s spec.Spec, v spec.Values) error {
-	_, ended, err := r.End().Sure(ctx, b)
+func (r Run) late(ctx context.Context, bucket store.Bucket, specification spec.Spec, values spec.Values) error {
+	_, ended, err := r.End().Sure(ctx, bucket)
 	if err != nil {
 		return err
 	}
@@ -158,12 +158,12 @@ func (r Run) late(ctx context.Context, b store.Bucket, s spec.Spec, v spec.Value
 		return fault.New(fault.Invalid, "run %s has ended: fork it with `collabui fork %s` to continue with other "+
 			"values", r, fault.ShellQuote(string(r)))
 	}
-	_, last, err := r.Final().Sure(ctx, b)
+	_, last, err := r.Final().Sure(ctx, bucket)
 	if err != nil || !last {
 		return err
 	}
-	for _, key := range v.Keys() {
-		if !s.Immediate(key) {
+	for _, key := range values.Keys() {
+		if !specification.Immediate(key) {
 			return fault.New(fault.Invalid, "%s: run %s is in its last evaluation, for which this comes too late; "+
 				"fork it with `collabui fork %s` when it has ended", key, r, fault.ShellQuote(string(r)))
 		}
@@ -173,83 +173,83 @@ func (r Run) late(ctx context.Context, b store.Bucket, s spec.Spec, v spec.Value
 }
 
 // After returns a specification after the first n changes. Of later changes, it includes what takes effect immediately.
-func After(s spec.Spec, changes []Change, n int) (spec.Spec, error) {
-	for i, c := range changes {
-		v := c.Values
+func After(specification spec.Spec, changes []Change, n int) (spec.Spec, error) {
+	for i, change := range changes {
+		values := change.Values
 		if i >= n {
-			v = spec.Values{}
-			for key, value := range c.Values {
-				if s.Immediate(key) {
-					v[key] = value
+			values = spec.Values{}
+			for key, value := range change.Values {
+				if specification.Immediate(key) {
+					values[key] = value
 				}
 			}
 		}
 		var err error
-		if s, err = s.With(v); err != nil {
-			return s, err
+		if specification, err = specification.With(values); err != nil {
+			return specification, err
 		}
 	}
 
-	return s, nil
+	return specification, nil
 }
 
 // Current returns the specification of the run with all its changes.
-func (r Run) Current(ctx context.Context, b store.Bucket) (spec.Spec, error) {
-	s, err := r.Find(ctx, b)
+func (r Run) Current(ctx context.Context, bucket store.Bucket) (spec.Spec, error) {
+	specification, err := r.Find(ctx, bucket)
 	if err != nil {
-		return s, err
+		return specification, err
 	}
-	all, err := r.Changes(ctx, b, 0, 0)
+	all, err := r.Changes(ctx, bucket, 0, 0)
 	if err != nil {
-		return s, err
+		return specification, err
 	}
 
-	return After(s, all, len(all))
+	return After(specification, all, len(all))
 }
 
 // At returns the specification of the run as it is in an epoch: with the changes that count there. Epoch 0 is the time
 // before the first epoch, and an epoch that has not begun is like the newest.
-func (r Run) At(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, error) {
-	x, err := r.Shared(ctx, b)
+func (r Run) At(ctx context.Context, bucket store.Bucket, epoch int) (spec.Spec, error) {
+	shared, err := r.Shared(ctx, bucket)
 	if err != nil {
 		return spec.Spec{}, r.named(err)
 	}
-	if owner, ok := x.Owner(epoch); ok {
-		s, err := owner.at(ctx, b, epoch)
-		s.Name = string(r)
+	if owner, ok := shared.Owner(epoch); ok {
+		specification, err := owner.at(ctx, bucket, epoch)
+		specification.Name = string(r)
 
-		return s, err
+		return specification, err
 	}
-	if err := r.Alive(ctx, b); err != nil {
+	if err := r.Alive(ctx, bucket); err != nil {
 		return spec.Spec{}, err
 	}
 
-	return r.at(ctx, b, epoch)
+	return r.at(ctx, bucket, epoch)
 }
 
 // at is At for an epoch that the run does not share. It also reads deleted runs, because forks keep them.
-func (r Run) at(ctx context.Context, b store.Bucket, epoch int) (spec.Spec, error) {
-	s, _, err := r.Spec().Must(ctx, b)
+func (r Run) at(ctx context.Context, bucket store.Bucket, epoch int) (spec.Spec, error) {
+	specification, _, err := r.Spec().Must(ctx, bucket)
 	if err != nil {
-		return s, err
+		return specification, err
 	}
 	counts := 0
 	begun := true
 	if epoch > 0 {
-		made, there, err := r.Made(epoch).Sure(ctx, b)
+		made, there, err := r.Made(epoch).Sure(ctx, bucket)
 		if err != nil {
-			return s, err
+			return specification, err
 		}
 		counts = made.Changes
 		begun = there
 	}
-	all, err := r.Changes(ctx, b, 0, counts)
+	all, err := r.Changes(ctx, bucket, 0, counts)
 	if err != nil {
-		return s, err
+		return specification, err
 	}
 	if !begun {
 		counts = len(all)
 	}
 
-	return After(s, all, counts)
+	return After(specification, all, counts)
 }

@@ -19,7 +19,9 @@ type Claim struct {
 }
 
 // Same reports whether both claims are for one namespace and one store.
-func (c Claim) Same(o Claim) bool { return c.Namespace == o.Namespace && c.Store == o.Store }
+func (c Claim) Same(claim Claim) bool {
+	return c.Namespace == claim.Namespace && c.Store == claim.Store
+}
 
 // claimsFolder is the folder of claims, below the run.
 const claimsFolder = "claims"
@@ -29,24 +31,24 @@ func (r Run) Claim(n int) Object[Claim] { return object[Claim](r, claimsFolder+"
 
 // Claimed returns the newest claim and its number. The result is at least known, which exists or is 0. Number 0 means
 // that the store shows no claim.
-func (r Run) Claimed(ctx context.Context, b store.Bucket, known int) (Claim, int, error) {
-	n, err := store.Last(ctx, b, known, func(n int) string { return r.Claim(n).Key })
+func (r Run) Claimed(ctx context.Context, bucket store.Bucket, known int) (Claim, int, error) {
+	n, err := store.Last(ctx, bucket, known, func(n int) string { return r.Claim(n).Key })
 	if err != nil || n == 0 {
 		return Claim{}, n, err
 	}
-	c, _, err := r.Claim(n).Must(ctx, b)
+	claim, _, err := r.Claim(n).Must(ctx, bucket)
 
-	return c, n, err
+	return claim, n, err
 }
 
 // Take makes a claim the newest one of the run, unless the newest is already the same, and returns the previous claim,
 // or an empty one. If two are taken at once, one of them is the newest. It may be repeated.
-func (r Run) Take(ctx context.Context, b store.Bucket, c Claim) (before Claim, err error) {
-	before, n, err := r.Claimed(ctx, b, 0)
-	for err == nil && (n == 0 || !before.Same(c)) {
+func (r Run) Take(ctx context.Context, bucket store.Bucket, claim Claim) (before Claim, err error) {
+	before, n, err := r.Claimed(ctx, bucket, 0)
+	for err == nil && (n == 0 || !before.Same(claim)) {
 		var got Claim
 		n++
-		if got, _, _, err = r.Claim(n).Write(ctx, b, c); err != nil || got.Same(c) {
+		if got, _, _, err = r.Claim(n).Write(ctx, bucket, claim); err != nil || got.Same(claim) {
 			return before, err
 		}
 		before = got // another claim, older than this one

@@ -9,12 +9,12 @@ import (
 )
 
 // Digest returns the hex SHA-256 of a value's JSON.
-func Digest(v any) string {
-	b, err := json.Marshal(v)
+func Digest(value any) string {
+	data, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // plain values can always be encoded
 	}
-	h := sha256.Sum256(b)
+	h := sha256.Sum256(data)
 
 	return hex.EncodeToString(h[:])
 }
@@ -30,13 +30,13 @@ type stepDigest struct {
 // StepsDigest returns the digest of an episode.
 func StepsDigest(steps []Step) string {
 	var all []stepDigest
-	for _, s := range steps {
-		d := stepDigest{Observation: s.ObservationDigest, Executed: s.Decision.Executed}
-		for _, c := range s.Decision.Cells {
-			d.Prompts = append(d.Prompts, Digest(c.Prompt))
-			d.Texts = append(d.Texts, c.Text)
+	for _, step := range steps {
+		digest := stepDigest{Observation: step.ObservationDigest, Executed: step.Decision.Executed}
+		for _, cell := range step.Decision.Cells {
+			digest.Prompts = append(digest.Prompts, Digest(cell.Prompt))
+			digest.Texts = append(digest.Texts, cell.Text)
 		}
-		all = append(all, d)
+		all = append(all, digest)
 	}
 
 	return Digest(all)

@@ -30,13 +30,13 @@ type EpochParts struct {
 
 // NewEpochParts returns parts without pairs. Close must be called.
 func NewEpochParts() (*EpochParts, error) {
-	f, err := os.CreateTemp("", "epoch-*")
+	file, err := os.CreateTemp("", "epoch-*")
 	if err != nil {
 		return nil, fault.As(fault.Transient, err)
 	}
-	_ = os.Remove(f.Name()) // the file lives until it is closed
+	_ = os.Remove(file.Name()) // the file lives until it is closed
 
-	return &EpochParts{pairs: list{w: bufio.NewWriterSize(f, 1<<16)}, file: f}, nil
+	return &EpochParts{pairs: list{w: bufio.NewWriterSize(file, 1<<16)}, file: file}, nil
 }
 
 // AddPairs adds the pairs of the next slot, or nil for a failed slot.
@@ -57,28 +57,28 @@ func (p *EpochParts) Digest() (string, error) {
 		return "", fault.As(fault.Transient, err)
 	}
 
-	h := sha256.New()
-	field := func(name string, v any) {
-		raw, of := json.Marshal(v)
+	digest := sha256.New()
+	field := func(name string, value any) {
+		raw, of := json.Marshal(value)
 		err = errors.Join(err, of)
-		_, _ = io.WriteString(h, name) // a hash accepts everything
-		_, _ = h.Write(raw)
+		_, _ = io.WriteString(digest, name) // a hash accepts everything
+		_, _ = digest.Write(raw)
 	}
 	field(`{"Parent":`, p.Parent)
 	field(`,"Topology":`, p.Topology)
 	field(`,"Slots":`, p.Slots)
 	field(`,"Episodes":`, p.Episodes)
 	field(`,"Labels":`, p.Labels)
-	_, _ = io.WriteString(h, `,"Pairs":`)
-	_, of := io.Copy(h, p.file)
+	_, _ = io.WriteString(digest, `,"Pairs":`)
+	_, of := io.Copy(digest, p.file)
 	err = errors.Join(err, of)
 	field(`,"Tensors":`, p.Tensors)
 	if p.Kept != "" {
 		field(`,"Kept":`, p.Kept)
 	}
-	_, _ = io.WriteString(h, "}")
+	_, _ = io.WriteString(digest, "}")
 
-	return hex.EncodeToString(h.Sum(nil)), fault.As(fault.Transient, err)
+	return hex.EncodeToString(digest.Sum(nil)), fault.As(fault.Transient, err)
 }
 
 // Close frees the pairs. It may be repeated.

@@ -41,17 +41,17 @@ type EvalCell struct {
 
 // NewEvalStep returns the record of a decision about a screen.
 func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep {
-	s := EvalStep{Screen: Digest([]any{goal, o}), Observation: &o, AllRounds: d.AllRound, LastRound: d.LastOnly}
+	evalStep := EvalStep{Screen: Digest([]any{goal, o}), Observation: &o, AllRounds: d.AllRound, LastRound: d.LastOnly}
 	for _, c := range d.Cells {
 		if c.Prompt == "" {
 			continue // skipped: the vote was certain
 		}
-		s.Cells = append(s.Cells, EvalCell{
+		evalStep.Cells = append(evalStep.Cells, EvalCell{
 			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
 		})
 	}
 
-	return s
+	return evalStep
 }
 
 // Reading counts what reading messages did to answers: how often an agent's answer in a round was right or wrong, and
@@ -64,10 +64,10 @@ type Reading struct {
 }
 
 // Plus returns the sum of both.
-func (r Reading) Plus(o Reading) Reading {
+func (r Reading) Plus(reading Reading) Reading {
 	return Reading{
-		RightRight: r.RightRight + o.RightRight, RightWrong: r.RightWrong + o.RightWrong,
-		WrongRight: r.WrongRight + o.WrongRight, WrongWrong: r.WrongWrong + o.WrongWrong,
+		RightRight: r.RightRight + reading.RightRight, RightWrong: r.RightWrong + reading.RightWrong,
+		WrongRight: r.WrongRight + reading.WrongRight, WrongWrong: r.WrongWrong + reading.WrongWrong,
 	}
 }
 
@@ -78,14 +78,14 @@ func (s EvalStep) Reading() Reading {
 		return out
 	}
 	before := map[int]EvalCell{} // by agent
-	for _, c := range s.Cells {
-		b, ok := before[c.Agent]
-		before[c.Agent] = c
-		if !ok || c.Round != b.Round+1 {
+	for _, evalCell := range s.Cells {
+		cell, ok := before[evalCell.Agent]
+		before[evalCell.Agent] = evalCell
+		if !ok || evalCell.Round != cell.Round+1 {
 			continue
 		}
-		was := slices.Contains(s.Right, b.Canonical)
-		is := slices.Contains(s.Right, c.Canonical)
+		was := slices.Contains(s.Right, cell.Canonical)
+		is := slices.Contains(s.Right, evalCell.Canonical)
 		switch {
 		case was && is:
 			out.RightRight++
@@ -109,7 +109,9 @@ type Cost struct {
 }
 
 // Plus returns the sum of both.
-func (c Cost) Plus(d Cost) Cost { return Cost{Calls: c.Calls + d.Calls, Usage: c.Usage.Plus(d.Usage)} }
+func (c Cost) Plus(cost Cost) Cost {
+	return Cost{Calls: c.Calls + cost.Calls, Usage: c.Usage.Plus(cost.Usage)}
+}
 
 // PerSuccess returns the tokens, of prompts and answers, per success. It reports false without successes or without a
 // recorded cost.
@@ -124,9 +126,9 @@ func (c Cost) PerSuccess(successes int) (float64, bool) {
 // Cost returns what the decisions of the episode cost.
 func (e EvalEpisode) Cost() Cost {
 	var sum Cost
-	for _, s := range e.Steps {
-		for _, c := range s.Cells {
-			sum = sum.Plus(Cost{Calls: max(1, c.Calls), Usage: c.Usage})
+	for _, evalStep := range e.Steps {
+		for _, evalCell := range evalStep.Cells {
+			sum = sum.Plus(Cost{Calls: max(1, evalCell.Calls), Usage: evalCell.Usage})
 		}
 	}
 
@@ -140,12 +142,12 @@ func (e EvalEpisode) Said(step, agent, round int) string {
 		return ""
 	}
 	text := ""
-	for _, c := range e.Steps[min(step, len(e.Steps))-1].Cells {
-		if text == "" || c.Agent <= agent && c.Round <= round {
-			text = c.Text
+	for _, evalCell := range e.Steps[min(step, len(e.Steps))-1].Cells {
+		if text == "" || evalCell.Agent <= agent && evalCell.Round <= round {
+			text = evalCell.Text
 		}
-		if c.Agent == agent && c.Round == round {
-			return c.Text
+		if evalCell.Agent == agent && evalCell.Round == round {
+			return evalCell.Text
 		}
 	}
 

@@ -57,13 +57,13 @@ type Where struct {
 
 // NewResult returns the result of n episodes with k successes.
 func NewResult(system, split string, k, n, missing int, decoding string) Result {
-	r := Result{System: system, Split: split, Episodes: n, Successes: k, Missing: missing, Decoding: decoding}
+	result := Result{System: system, Split: split, Episodes: n, Successes: k, Missing: missing, Decoding: decoding}
 	if n > 0 {
-		r.Rate = float64(k) / float64(n)
-		r.Low, r.High = stats.Wilson(k, n)
+		result.Rate = float64(k) / float64(n)
+		result.Low, result.High = stats.Wilson(k, n)
 	}
 
-	return r
+	return result
 }
 
 // Figure is a metric over recorded tasks. Micro is the mean over steps, macro the mean over tasks of each task's mean.
@@ -80,36 +80,36 @@ type Figure struct {
 // NewRecorded returns the result over recorded tasks. Its successes are tasks that are right in every step; its rate is
 // the micro average of the metric that rate names. Void tasks are missing.
 func NewRecorded(system, split, rate, decoding string, tasks []domain.Outcome) Result {
-	r := Result{System: system, Split: split, Decoding: decoding, Where: Where{Metrics: map[string]Figure{}}}
+	result := Result{System: system, Split: split, Decoding: decoding, Where: Where{Metrics: map[string]Figure{}}}
 	by := map[string][]domain.Metric{}
-	for _, t := range tasks {
-		if t.Void != "" {
-			r.Missing++
+	for _, outcome := range tasks {
+		if outcome.Void != "" {
+			result.Missing++
 
 			continue
 		}
-		r.Episodes++
-		if t.Success {
-			r.Successes++
+		result.Episodes++
+		if outcome.Success {
+			result.Successes++
 		}
-		for name, m := range t.Metrics {
-			by[name] = append(by[name], m)
+		for name, metric := range outcome.Metrics {
+			by[name] = append(by[name], metric)
 		}
 	}
 
 	for name, tasks := range by {
-		r.Metrics[name] = figure(tasks)
+		result.Metrics[name] = figure(tasks)
 	}
-	main := r.Metrics[rate]
-	r.Rate = main.Micro
-	r.Low = main.Low
-	r.High = main.High
+	main := result.Metrics[rate]
+	result.Rate = main.Micro
+	result.Low = main.Low
+	result.High = main.High
 
-	return r
+	return result
 }
 
 func figure(tasks []domain.Metric) Figure {
-	tasks = slices.DeleteFunc(slices.Clone(tasks), func(m domain.Metric) bool { return m.N == 0 })
+	tasks = slices.DeleteFunc(slices.Clone(tasks), func(metric domain.Metric) bool { return metric.N == 0 })
 	f := Figure{Tasks: len(tasks)}
 	if len(tasks) == 0 {
 		return f

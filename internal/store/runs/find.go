@@ -19,17 +19,17 @@ func IsSpec(key string) bool {
 
 // Names returns the names of all runs in the store that were not deleted, in lexical order. It reads two objects of
 // each run and lists no run's objects.
-func Names(ctx context.Context, b store.Bucket) (names []string, err error) {
-	all, err := b.Folders(ctx, AllPrefix)
+func Names(ctx context.Context, bucket store.Bucket) (names []string, err error) {
+	all, err := bucket.Folders(ctx, AllPrefix)
 	if err != nil {
 		return nil, err
 	}
 	there := func(ctx context.Context, i int) (bool, error) {
-		_, whole, err := Run(all[i]).Spec().Sure(ctx, b)
+		_, whole, err := Run(all[i]).Spec().Sure(ctx, bucket)
 		if err != nil || !whole {
 			return false, err
 		}
-		deleted, err := Run(all[i]).Deleted().Exists(ctx, b)
+		deleted, err := Run(all[i]).Deleted().Exists(ctx, bucket)
 
 		return !deleted, err
 	}
@@ -57,48 +57,48 @@ func NameOf(key string) string {
 
 // Find returns the specification of a run. The error names the run, and wraps store.ErrNotFound if there is no such run
 // or it was deleted.
-func (r Run) Find(ctx context.Context, b store.Bucket) (spec.Spec, error) {
-	s, there, err := r.Spec().Sure(ctx, b)
+func (r Run) Find(ctx context.Context, bucket store.Bucket) (spec.Spec, error) {
+	specification, there, err := r.Spec().Sure(ctx, bucket)
 	if err == nil && !there {
 		err = store.ErrNotFound
 	}
 	if err != nil {
-		return s, r.named(err)
+		return specification, r.named(err)
 	}
 
-	return s, r.Alive(ctx, b)
+	return specification, r.Alive(ctx, bucket)
 }
 
 // named adds the name of the run to an error.
 func (r Run) named(err error) error { return fmt.Errorf("run %q: %w", string(r), err) }
 
 // Alive returns an error that wraps store.ErrNotFound if the run was deleted.
-func (r Run) Alive(ctx context.Context, b store.Bucket) error {
-	d, deleted, err := r.Deleted().Sure(ctx, b)
+func (r Run) Alive(ctx context.Context, bucket store.Bucket) error {
+	decision, deleted, err := r.Deleted().Sure(ctx, bucket)
 	if deleted {
-		return fmt.Errorf("%w: %w", r.Gone(d), store.ErrNotFound)
+		return fmt.Errorf("%w: %w", r.Gone(decision), store.ErrNotFound)
 	}
 
 	return err
 }
 
 // Gone returns an invalid fault that names the person who deleted the run.
-func (r Run) Gone(d Decision) error {
+func (r Run) Gone(decision Decision) error {
 	return fault.New(fault.Invalid, "run %q was deleted by %s (%s); its name is free again after `collabui gc`",
-		string(r), d.Who, d.Why)
+		string(r), decision.Who, decision.Why)
 }
 
 // Levels is the number of levels that stage 1 can have.
 const Levels = 3
 
 // Levels returns the data sets of stage 1 that exist, by increasing level.
-func (r Run) Levels(ctx context.Context, b store.Bucket) ([]LevelSet, error) {
-	if _, err := r.Find(ctx, b); err != nil {
+func (r Run) Levels(ctx context.Context, bucket store.Bucket) ([]LevelSet, error) {
+	if _, err := r.Find(ctx, bucket); err != nil {
 		return nil, err
 	}
 	var sets []LevelSet
 	for level := 1; level <= Levels; level++ {
-		set, written, err := r.Level(level).May(ctx, b)
+		set, written, err := r.Level(level).May(ctx, bucket)
 		if err != nil {
 			return nil, err
 		}

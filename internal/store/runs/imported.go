@@ -19,9 +19,9 @@ type Imported struct {
 const ImportsPrefix = "imports/"
 
 // Import records that a person imported a blob. It may be repeated: the first import counts.
-func Import(ctx context.Context, b store.Bucket, x Imported) error {
-	o := Object[Imported]{ImportsPrefix + x.Blob.SHA256 + ".json"}
-	_, _, err := o.Record(ctx, b, func() (Imported, error) { return x, nil })
+func Import(ctx context.Context, bucket store.Bucket, imported Imported) error {
+	o := Object[Imported]{ImportsPrefix + imported.Blob.SHA256 + ".json"}
+	_, _, err := o.Record(ctx, bucket, func() (Imported, error) { return imported, nil })
 
 	return err
 }

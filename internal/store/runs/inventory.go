@@ -26,41 +26,41 @@ func (i Inventory) Digest() string {
 }
 
 // PutBlob writes the inventory as a blob.
-func (i Inventory) PutBlob(ctx context.Context, b store.Bucket) (store.Ref, error) {
+func (i Inventory) PutBlob(ctx context.Context, bucket store.Bucket) (store.Ref, error) {
 	raw, err := json.Marshal(i)
 	if err != nil {
 		return store.Ref{}, fault.As(fault.Fatal, err)
 	}
 
-	return store.PutBlob(ctx, b, raw)
+	return store.PutBlob(ctx, bucket, raw)
 }
 
 // Inventory returns what the environment offered when an epoch began; epoch 0 is stage 1.
-func (r Run) Inventory(ctx context.Context, b store.Bucket, epoch int) (Inventory, error) {
-	var i Inventory
-	m, _, err := r.Made(epoch).Must(ctx, b)
+func (r Run) Inventory(ctx context.Context, bucket store.Bucket, epoch int) (Inventory, error) {
+	var inventory Inventory
+	made, _, err := r.Made(epoch).Must(ctx, bucket)
 	if err != nil {
-		return i, err
+		return inventory, err
 	}
-	if m.Inventory == nil {
-		return i, fault.New(fault.Corrupt, "%s names no inventory: begin the run anew", r.Made(epoch).Key)
+	if made.Inventory == nil {
+		return inventory, fault.New(fault.Corrupt, "%s names no inventory: begin the run anew", r.Made(epoch).Key)
 	}
 
-	return ReadInventory(ctx, b, *m.Inventory)
+	return ReadInventory(ctx, bucket, *made.Inventory)
 }
 
 // ReadInventory reads an inventory from its blob.
-func ReadInventory(ctx context.Context, b store.Bucket, ref store.Ref) (Inventory, error) {
-	var i Inventory
-	raw, err := store.GetBlob(ctx, b, ref.SHA256)
+func ReadInventory(ctx context.Context, bucket store.Bucket, ref store.Ref) (Inventory, error) {
+	var inventory Inventory
+	raw, err := store.GetBlob(ctx, bucket, ref.SHA256)
 	if err != nil {
-		return i, err
+		return inventory, err
 	}
-	if err := json.Unmarshal(raw, &i); err != nil {
-		return i, fault.New(fault.Corrupt, "%s: %w", ref.Key, err)
+	if err := json.Unmarshal(raw, &inventory); err != nil {
+		return inventory, fault.New(fault.Corrupt, "%s: %w", ref.Key, err)
 	}
 
-	return i, nil
+	return inventory, nil
 }
 
 // Same returns the names of a split that both inventories have, and the names that only the newer one has.

@@ -21,10 +21,10 @@ type Object[T any] struct{ Key string }
 
 // Must returns what the object holds, and a reference to its bytes. The object was written before: see store.Must. An
 // object that a fork shares is read in the run that has it, and the reference names that place.
-func (o Object[T]) Must(ctx context.Context, b store.Bucket) (v T, ref store.Ref, err error) {
+func (o Object[T]) Must(ctx context.Context, bucket store.Bucket) (v T, ref store.Ref, err error) {
 	var read error
-	there, err := find(ctx, b, o.Key, func(key string) (bool, error) {
-		v, ref, read = store.Must[T](ctx, b, key)
+	there, err := find(ctx, bucket, o.Key, func(key string) (bool, error) {
+		v, ref, read = store.Must[T](ctx, bucket, key)
 		if errors.Is(read, store.ErrAbsent) {
 			return false, nil
 		}
@@ -40,9 +40,9 @@ func (o Object[T]) Must(ctx context.Context, b store.Bucket) (v T, ref store.Ref
 
 // May returns what the object holds, and whether the store shows it. It is for callers that reach the same outcome if
 // the store is late: see store.May.
-func (o Object[T]) May(ctx context.Context, b store.Bucket) (v T, there bool, err error) {
-	there, err = find(ctx, b, o.Key, func(key string) (there bool, err error) {
-		v, there, err = store.May[T](ctx, b, key)
+func (o Object[T]) May(ctx context.Context, bucket store.Bucket) (v T, there bool, err error) {
+	there, err = find(ctx, bucket, o.Key, func(key string) (there bool, err error) {
+		v, there, err = store.May[T](ctx, bucket, key)
 
 		return there, err
 	})
@@ -52,9 +52,9 @@ func (o Object[T]) May(ctx context.Context, b store.Bucket) (v T, there bool, er
 
 // Sure returns what the object holds, and whether it exists. It is for callers that base a decision on absence: see
 // store.Sure.
-func (o Object[T]) Sure(ctx context.Context, b store.Bucket) (v T, there bool, err error) {
-	there, err = find(ctx, b, o.Key, func(key string) (there bool, err error) {
-		v, there, err = store.Sure[T](ctx, b, key)
+func (o Object[T]) Sure(ctx context.Context, bucket store.Bucket) (v T, there bool, err error) {
+	there, err = find(ctx, bucket, o.Key, func(key string) (there bool, err error) {
+		v, there, err = store.Sure[T](ctx, bucket, key)
 
 		return there, err
 	})
@@ -64,19 +64,19 @@ func (o Object[T]) Sure(ctx context.Context, b store.Bucket) (v T, there bool, e
 
 // Record writes what make returns unless the object exists, and returns what it holds. It may run twice, concurrently
 // or in part: see store.RecordOnce. It does not look for objects that a fork shares: a fork records only its own.
-func (o Object[T]) Record(ctx context.Context, b store.Bucket, make func() (T, error)) (T, store.Ref, error) {
-	return store.RecordOnce(ctx, b, o.Key, make)
+func (o Object[T]) Record(ctx context.Context, bucket store.Bucket, make func() (T, error)) (T, store.Ref, error) {
+	return store.RecordOnce(ctx, bucket, o.Key, make)
 }
 
 // Write writes v unless the object exists, and returns what it holds and whether this call wrote it. It may run twice,
 // concurrently or in part: see store.WriteOnce.
-func (o Object[T]) Write(ctx context.Context, b store.Bucket, v T) (T, store.Ref, bool, error) {
-	return store.WriteOnce(ctx, b, o.Key, v)
+func (o Object[T]) Write(ctx context.Context, bucket store.Bucket, v T) (T, store.Ref, bool, error) {
+	return store.WriteOnce(ctx, bucket, o.Key, v)
 }
 
 // Exists is May for callers that do not need the object's value.
-func (o Object[T]) Exists(ctx context.Context, b store.Bucket) (bool, error) {
-	_, err := Raw(ctx, b, o.Key)
+func (o Object[T]) Exists(ctx context.Context, bucket store.Bucket) (bool, error) {
+	_, err := Raw(ctx, bucket, o.Key)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
@@ -90,8 +90,8 @@ func (r Run) Prefix() string { return AllPrefix + string(r) + "/" }
 // AllPrefix is the folder of everything that belongs to runs, except blobs.
 const AllPrefix = "runs/"
 
-func object[T any](r Run, format string, args ...any) Object[T] {
-	return Object[T]{r.Prefix() + fmt.Sprintf(format, args...) + ".json"}
+func object[T any](run Run, format string, args ...any) Object[T] {
+	return Object[T]{run.Prefix() + fmt.Sprintf(format, args...) + ".json"}
 }
 
 // Spec is the resolved specification.

@@ -48,24 +48,24 @@ func NeedsNoReference(key string) bool {
 }
 
 // Attempts returns the ends of all attempts at a slot: episodes and void attempts.
-func (r Run) Attempts(ctx context.Context, b store.Bucket, epoch, slot int) ([]Episode, error) {
-	at, err := r.In(ctx, b, epoch)
+func (r Run) Attempts(ctx context.Context, bucket store.Bucket, epoch, slot int) ([]Episode, error) {
+	at, err := r.In(ctx, bucket, epoch)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := b.Folders(ctx, at.EpisodePrefix(epoch, slot))
+	folders, err := bucket.Folders(ctx, at.EpisodePrefix(epoch, slot))
 	if err != nil {
 		return nil, err
 	}
 
 	var ends []Episode
 	for _, attempt := range folders {
-		e, ended, err := store.May[Episode](ctx, b, at.EpisodePrefix(epoch, slot)+attempt+"/episode.json")
+		episode, ended, err := store.May[Episode](ctx, bucket, at.EpisodePrefix(epoch, slot)+attempt+"/episode.json")
 		if err != nil {
 			return nil, err
 		}
 		if ended {
-			ends = append(ends, e)
+			ends = append(ends, episode)
 		}
 	}
 

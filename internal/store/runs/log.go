@@ -11,18 +11,18 @@ import (
 type Log[T any] func(n int) Object[T]
 
 // Next returns the object after number n, or false at the end. It is a May: later calls find what is not shown yet.
-func (l Log[T]) Next(ctx context.Context, b store.Bucket, n int) (T, bool, error) {
-	return l(n+1).May(ctx, b)
+func (l Log[T]) Next(ctx context.Context, bucket store.Bucket, n int) (T, bool, error) {
+	return l(n+1).May(ctx, bucket)
 }
 
 // After returns the objects after number n, in order. It finds the end by Sure, and does not stop before the number
 // known: the caller knows that the log is at least that long, or passes 0.
-func (l Log[T]) After(ctx context.Context, b store.Bucket, n, known int) ([]T, error) {
+func (l Log[T]) After(ctx context.Context, bucket store.Bucket, n, known int) ([]T, error) {
 	var out []T
 	for {
 		n++
 		if n <= known {
-			v, _, err := l(n).Must(ctx, b)
+			v, _, err := l(n).Must(ctx, bucket)
 			if err != nil {
 				return out, err
 			}
@@ -30,7 +30,7 @@ func (l Log[T]) After(ctx context.Context, b store.Bucket, n, known int) ([]T, e
 
 			continue
 		}
-		v, there, err := l(n).Sure(ctx, b)
+		v, there, err := l(n).Sure(ctx, bucket)
 		if err != nil || !there {
 			return out, err
 		}
@@ -40,12 +40,12 @@ func (l Log[T]) After(ctx context.Context, b store.Bucket, n, known int) ([]T, e
 
 // End returns the number of the last object from number n on, which exists or is 0. It reads few objects of a long log,
 // and confirms the end by Sure.
-func (l Log[T]) End(ctx context.Context, b store.Bucket, n int) (int, error) {
-	last, err := store.Last(ctx, b, n, func(n int) string { return l(n).Key })
+func (l Log[T]) End(ctx context.Context, bucket store.Bucket, n int) (int, error) {
+	last, err := store.Last(ctx, bucket, n, func(n int) string { return l(n).Key })
 	if err != nil {
 		return last, err
 	}
-	more, err := l.After(ctx, b, last, 0) // an object that was not shown may hide others
+	more, err := l.After(ctx, bucket, last, 0) // an object that was not shown may hide others
 
 	return last + len(more), err
 }

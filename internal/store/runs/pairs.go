@@ -14,51 +14,51 @@ import (
 )
 
 // PairsOf returns the pairs of a slot that has ended. A failed slot has no pairs.
-func (r Run) PairsOf(ctx context.Context, b store.Bucket, epoch, slot int) ([]domain.Pair, error) {
-	p, _, err := r.PairsIfAny(ctx, b, epoch, slot)
+func (r Run) PairsOf(ctx context.Context, bucket store.Bucket, epoch, slot int) ([]domain.Pair, error) {
+	pairs, _, err := r.PairsIfAny(ctx, bucket, epoch, slot)
 	var same texts
-	for i := range p.Pairs {
-		same.share(&p.Pairs[i])
+	for i := range pairs.Pairs {
+		same.share(&pairs.Pairs[i])
 	}
 
-	return p.Pairs, err
+	return pairs.Pairs, err
 }
 
 // PairsIfAny returns what was recorded with the pairs of a slot that has ended, unless the slot failed.
-func (r Run) PairsIfAny(ctx context.Context, b store.Bucket, epoch, slot int) (Pairs, bool, error) {
-	p, there, err := r.Pairs(epoch, slot).May(ctx, b)
+func (r Run) PairsIfAny(ctx context.Context, bucket store.Bucket, epoch, slot int) (Pairs, bool, error) {
+	pairs, there, err := r.Pairs(epoch, slot).May(ctx, bucket)
 	if err != nil || there {
-		return p, there, err
+		return pairs, there, err
 	}
-	e, _, err := r.Episode(ctx, b, epoch, slot)
-	if err != nil || e.Failed != "" {
-		return p, false, err
+	episode, _, err := r.Episode(ctx, bucket, epoch, slot)
+	if err != nil || episode.Failed != "" {
+		return pairs, false, err
 	}
-	p, _, err = r.Pairs(epoch, slot).Must(ctx, b)
+	pairs, _, err = r.Pairs(epoch, slot).Must(ctx, bucket)
 
-	return p, err == nil, err
+	return pairs, err == nil, err
 }
 
 // texts keeps each of the newest prompts only once: pairs of one cell share the same prompt of several kilobytes.
 type texts [16]string
 
-func (t *texts) share(p *domain.Pair) {
+func (t *texts) share(pair *domain.Pair) {
 	for _, known := range t {
-		if known == p.Prompt {
-			p.Prompt = known
+		if known == pair.Prompt {
+			pair.Prompt = known
 
 			return
 		}
 	}
 	copy(t[1:], t[:len(t)-1])
-	t[0] = p.Prompt
+	t[0] = pair.Prompt
 }
 
 // ReadPairs returns the rows of a data set from its body.
-func ReadPairs(ctx context.Context, b store.Bucket, body store.Ref) ([]domain.Pair, error) {
+func ReadPairs(ctx context.Context, bucket store.Bucket, body store.Ref) ([]domain.Pair, error) {
 	var rows []domain.Pair
-	err := EachPair(ctx, b, body, func(p domain.Pair) error {
-		rows = append(rows, p)
+	err := EachPair(ctx, bucket, body, func(pair domain.Pair) error {
+		rows = append(rows, pair)
 
 		return nil
 	})
@@ -68,10 +68,10 @@ func ReadPairs(ctx context.Context, b store.Bucket, body store.Ref) ([]domain.Pa
 
 // EachPair calls use with every row of a data set, in order, and holds only a few in memory. The rows count only if
 // EachPair returns no error. A body that is not a list of pairs is a corrupt fault.
-func EachPair(ctx context.Context, b store.Bucket, body store.Ref, use func(domain.Pair) error) error {
-	return store.StreamBlob(ctx, b, body.SHA256, func(r io.Reader) error {
-		d := json.NewDecoder(bufio.NewReaderSize(r, 1<<16))
-		first, err := d.Token()
+func EachPair(ctx context.Context, bucket store.Bucket, body store.Ref, use func(domain.Pair) error) error {
+	return store.StreamBlob(ctx, bucket, body.SHA256, func(reader io.Reader) error {
+		decoder := json.NewDecoder(bufio.NewReaderSize(reader, 1<<16))
+		first, err := decoder.Token()
 		if err != nil || first == nil { // null: no rows
 			return fault.As(fault.Corrupt, err)
 		}
@@ -80,48 +80,48 @@ func EachPair(ctx context.Context, b store.Bucket, body store.Ref, use func(doma
 		}
 
 		var same texts
-		for d.More() {
-			var p domain.Pair
-			if err := d.Decode(&p); err != nil {
+		for decoder.More() {
+			var pair domain.Pair
+			if err := decoder.Decode(&pair); err != nil {
 				return fault.As(fault.Corrupt, err)
 			}
-			same.share(&p)
-			if err := use(p); err != nil {
+			same.share(&pair)
+			if err := use(pair); err != nil {
 				return err
 			}
 		}
-		_, err = d.Token()
+		_, err = decoder.Token()
 
 		return fault.As(fault.Corrupt, err)
 	})
 }
 
 // PutPairs writes the rows of a data set as a blob.
-func PutPairs(ctx context.Context, b store.Bucket, rows []domain.Pair) (store.Ref, error) {
-	f, err := os.CreateTemp("", "pairs-*")
+func PutPairs(ctx context.Context, bucket store.Bucket, rows []domain.Pair) (store.Ref, error) {
+	file, err := os.CreateTemp("", "pairs-*")
 	if err != nil {
 		return store.Ref{}, fault.As(fault.Transient, err)
 	}
-	defer func() { _ = os.Remove(f.Name()) }()
+	defer func() { _ = os.Remove(file.Name()) }()
 
-	err = writePairs(f, rows)
-	if err = errors.Join(err, f.Close()); err != nil {
+	err = writePairs(file, rows)
+	if err = errors.Join(err, file.Close()); err != nil {
 		return store.Ref{}, fault.As(fault.Transient, err)
 	}
 
-	return store.PutBlobFile(ctx, b, f.Name())
+	return store.PutBlobFile(ctx, bucket, file.Name())
 }
 
 // writePairs writes the JSON of rows one by one, because an epoch may have hundreds of megabytes.
 func writePairs(to io.Writer, rows []domain.Pair) error {
-	w := bufio.NewWriterSize(to, 1<<16)
-	l := list{w: w}
+	writer := bufio.NewWriterSize(to, 1<<16)
+	l := list{w: writer}
 	for i := range rows {
 		l.add(rows[i])
 	}
 	l.end(rows == nil)
 
-	return errors.Join(l.err, w.Flush())
+	return errors.Join(l.err, writer.Flush())
 }
 
 // list writes a JSON list value by value, with the bytes that json.Marshal would write for the whole.
@@ -131,8 +131,8 @@ type list struct {
 	err error // the first error
 }
 
-func (l *list) add(v any) {
-	raw, err := json.Marshal(v)
+func (l *list) add(value any) {
+	raw, err := json.Marshal(value)
 	separator := byte(',')
 	if l.n == 0 {
 		separator = '['

@@ -24,16 +24,16 @@ func (r Run) Promotion(n int) Object[Promotion] {
 }
 
 // Promotions returns all promotions of the run, in order.
-func (r Run) Promotions(ctx context.Context, b store.Bucket) ([]Promotion, error) {
-	return Log[Promotion](r.Promotion).After(ctx, b, 0, 0)
+func (r Run) Promotions(ctx context.Context, bucket store.Bucket) ([]Promotion, error) {
+	return Log[Promotion](r.Promotion).After(ctx, bucket, 0, 0)
 }
 
 // Promote records a promotion, once. It may be repeated.
-func (r Run) Promote(ctx context.Context, b store.Bucket, p Promotion) error {
-	all, err := r.Promotions(ctx, b)
-	for n := len(all) + 1; err == nil && !slices.Contains(all, p); n++ {
+func (r Run) Promote(ctx context.Context, bucket store.Bucket, promotion Promotion) error {
+	all, err := r.Promotions(ctx, bucket)
+	for n := len(all) + 1; err == nil && !slices.Contains(all, promotion); n++ {
 		var got Promotion
-		got, _, _, err = r.Promotion(n).Write(ctx, b, p)
+		got, _, _, err = r.Promotion(n).Write(ctx, bucket, promotion)
 		all = append(all, got)
 	}
 

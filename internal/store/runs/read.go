@@ -12,115 +12,115 @@ import (
 
 // Committed returns the number of committed epochs, including the epochs that the run shares. They are committed in
 // order, without gaps.
-func (r Run) Committed(ctx context.Context, b store.Bucket) (int, error) {
-	s, err := r.Shared(ctx, b)
+func (r Run) Committed(ctx context.Context, bucket store.Bucket) (int, error) {
+	shared, err := r.Shared(ctx, bucket)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return 0, err
 	}
 
-	return Log[Epoch](r.Epoch).End(ctx, b, s.Last())
+	return Log[Epoch](r.Epoch).End(ctx, bucket, shared.Last())
 }
 
 // Chosen returns the epoch whose system represents the run: the best on val if the run has ended, otherwise the newest
 // committed one. 0 is the base policy.
-func (r Run) Chosen(ctx context.Context, b store.Bucket) (int, error) {
-	end, ended, err := r.End().Sure(ctx, b)
+func (r Run) Chosen(ctx context.Context, bucket store.Bucket) (int, error) {
+	end, ended, err := r.End().Sure(ctx, bucket)
 	if err != nil || ended {
 		return end.Best, err
 	}
 
-	return r.Committed(ctx, b)
+	return r.Committed(ctx, bucket)
 }
 
 // System returns the system that an epoch made, from the updates of its n agents: it can be read before the epoch is
 // committed. Epoch 0 made the base policy n times.
-func (r Run) System(ctx context.Context, b store.Bucket, epoch, n int) (System, error) {
-	s := System{Version: epoch}
+func (r Run) System(ctx context.Context, bucket store.Bucket, epoch, n int) (System, error) {
+	system := System{Version: epoch}
 	if epoch == 0 {
-		base, _, err := r.Base().Must(ctx, b)
-		s.Policies = slices.Repeat([]Policy{base.Policy}, n)
+		base, _, err := r.Base().Must(ctx, bucket)
+		system.Policies = slices.Repeat([]Policy{base.Policy}, n)
 
-		return s, err
+		return system, err
 	}
 
 	for agent := range n {
-		u, _, err := r.Update(epoch, agent).Must(ctx, b)
+		update, _, err := r.Update(epoch, agent).Must(ctx, bucket)
 		if err != nil {
-			return s, err
+			return system, err
 		}
-		s.Policies = append(s.Policies, u.Policy)
+		system.Policies = append(system.Policies, update.Policy)
 	}
 
-	return s, nil
+	return system, nil
 }
 
 // Standing returns the system with which the agents continue after a committed epoch: the system that the epoch made,
 // unless a drop on val kept the previous one.
-func (r Run) Standing(ctx context.Context, b store.Bucket, epoch, n int) (System, error) {
+func (r Run) Standing(ctx context.Context, bucket store.Bucket, epoch, n int) (System, error) {
 	if epoch == 0 {
-		return r.System(ctx, b, 0, n)
+		return r.System(ctx, bucket, 0, n)
 	}
-	e, _, err := r.Epoch(epoch).Must(ctx, b)
+	e, _, err := r.Epoch(epoch).Must(ctx, bucket)
 
 	return e.System, err
 }
 
 // Episode returns the episode of a slot that has ended, and a reference to it. It is the first attempt that is not void
 // and that no person ordered to be played again.
-func (r Run) Episode(ctx context.Context, b store.Bucket, epoch, slot int) (Episode, store.Ref, error) {
+func (r Run) Episode(ctx context.Context, bucket store.Bucket, epoch, slot int) (Episode, store.Ref, error) {
 	for attempt := 1; ; attempt++ {
-		e, ref, err := r.Attempt(epoch, slot, attempt).Must(ctx, b)
+		episode, ref, err := r.Attempt(epoch, slot, attempt).Must(ctx, bucket)
 		if err != nil {
-			return e, ref, err
+			return episode, ref, err
 		}
-		if last, err := r.ends(ctx, b, epoch, slot, e); err != nil || last {
-			return e, ref, err
+		if last, err := r.ends(ctx, bucket, epoch, slot, episode); err != nil || last {
+			return episode, ref, err
 		}
 	}
 }
 
 // MayEpisode is Episode for a slot that may not have ended.
-func (r Run) MayEpisode(ctx context.Context, b store.Bucket, epoch, slot int) (Episode, bool, error) {
+func (r Run) MayEpisode(ctx context.Context, bucket store.Bucket, epoch, slot int) (Episode, bool, error) {
 	for attempt := 1; ; attempt++ {
-		e, there, err := r.Attempt(epoch, slot, attempt).May(ctx, b)
+		episode, there, err := r.Attempt(epoch, slot, attempt).May(ctx, bucket)
 		if err != nil || !there {
 			return Episode{}, false, err
 		}
-		if last, err := r.ends(ctx, b, epoch, slot, e); err != nil || last {
-			return e, err == nil, err
+		if last, err := r.ends(ctx, bucket, epoch, slot, episode); err != nil || last {
+			return episode, err == nil, err
 		}
 	}
 }
 
 // ends reports whether a slot ended with an attempt.
-func (r Run) ends(ctx context.Context, b store.Bucket, epoch, slot int, e Episode) (bool, error) {
-	if e.Failed == "" {
-		return e.Void == "", nil
+func (r Run) ends(ctx context.Context, bucket store.Bucket, epoch, slot int, episode Episode) (bool, error) {
+	if episode.Failed == "" {
+		return episode.Void == "", nil
 	}
-	again, err := r.Again(ctx, b, epoch, slot, e.Attempt)
+	again, err := r.Again(ctx, bucket, epoch, slot, episode.Attempt)
 
 	return !again, err
 }
 
 // IsAccepted reports whether a person lets an epoch continue without what failed; 0 is the time before the first.
-func (r Run) IsAccepted(ctx context.Context, b store.Bucket, epoch int) (bool, error) {
-	_, accepted, err := r.Accepted(epoch).Sure(ctx, b)
+func (r Run) IsAccepted(ctx context.Context, bucket store.Bucket, epoch int) (bool, error) {
+	_, accepted, err := r.Accepted(epoch).Sure(ctx, bucket)
 
 	return accepted, err
 }
 
 // Again reports whether a person ordered a slot to be played again after a failed attempt.
-func (r Run) Again(ctx context.Context, b store.Bucket, epoch, slot, attempt int) (bool, error) {
-	_, again, err := r.Start(epoch, slot, attempt+1).Sure(ctx, b)
+func (r Run) Again(ctx context.Context, bucket store.Bucket, epoch, slot, attempt int) (bool, error) {
+	_, again, err := r.Start(epoch, slot, attempt+1).Sure(ctx, bucket)
 
 	return again, err
 }
 
 // ReadSteps returns the recorded steps of an episode, in order.
-func (e Episode) ReadSteps(ctx context.Context, b store.Bucket) ([]Step, error) {
+func (e Episode) ReadSteps(ctx context.Context, bucket store.Bucket) ([]Step, error) {
 	steps := make([]Step, len(e.Steps))
 	for i, ref := range e.Steps {
-		step, _, err := store.Must[Step](ctx, b, ref.Key)
+		step, _, err := store.Must[Step](ctx, bucket, ref.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -131,12 +131,12 @@ func (e Episode) ReadSteps(ctx context.Context, b store.Bucket) ([]Step, error) 
 }
 
 // Budget returns the budget of the run now: the specification's, or the one in the newest change.
-func (r Run) Budget(ctx context.Context, b store.Bucket, s spec.Spec) (spec.Budget, error) {
-	all, err := r.Changes(ctx, b, 0, 0)
+func (r Run) Budget(ctx context.Context, bucket store.Bucket, specification spec.Spec) (spec.Budget, error) {
+	all, err := r.Changes(ctx, bucket, 0, 0)
 	if err != nil {
-		return s.Budget, err
+		return specification.Budget, err
 	}
-	now, err := After(s, all, 0)
+	now, err := After(specification, all, 0)
 
 	return now.Budget, err
 }
@@ -151,31 +151,31 @@ type Spent struct {
 }
 
 // Add counts a call.
-func (s *Spent) Add(a Answer) {
+func (s *Spent) Add(answer Answer) {
 	s.Calls++
-	s.Tokens += a.Usage.Prompt + a.Usage.Answer
-	s.Money += a.Cost
-	if a.Usage.Estimated {
+	s.Tokens += answer.Usage.Prompt + answer.Usage.Answer
+	s.Money += answer.Cost
+	if answer.Usage.Estimated {
 		s.Estimated++
 	}
 }
 
 // Plus returns the sum of both.
-func (s Spent) Plus(x Spent) Spent {
+func (s Spent) Plus(spent Spent) Spent {
 	return Spent{
-		Calls:  s.Calls + x.Calls,
-		Tokens: s.Tokens + x.Tokens,
-		Money:  s.Money + x.Money,
+		Calls:  s.Calls + spent.Calls,
+		Tokens: s.Tokens + spent.Tokens,
+		Money:  s.Money + spent.Money,
 
-		Estimated: s.Estimated + x.Estimated,
+		Estimated: s.Estimated + spent.Estimated,
 	}
 }
 
 // Calls calls f with every recorded call of the run to a chat endpoint unless skip, which may be nil, rejects its key.
 func (r Run) Calls(
-	ctx context.Context, b store.Bucket, skip func(key string) bool, f func(key string, a Answer),
+	ctx context.Context, bucket store.Bucket, skip func(key string) bool, f func(key string, answer Answer),
 ) error {
-	all, err := b.List(ctx, r.CallsPrefix())
+	all, err := bucket.List(ctx, r.CallsPrefix())
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (r Run) Calls(
 		if skip != nil && skip(ref.Key) {
 			continue
 		}
-		a, _, err := store.Must[Answer](ctx, b, ref.Key)
+		a, _, err := store.Must[Answer](ctx, bucket, ref.Key)
 		if err != nil {
 			return err
 		}
@@ -207,40 +207,40 @@ type Spending struct {
 }
 
 // Spending returns the cost of the run's recorded calls by role, model and epoch, in this order.
-func (r Run) Spending(ctx context.Context, b store.Bucket) (out []Spending, err error) {
+func (r Run) Spending(ctx context.Context, bucket store.Bucket) (out []Spending, err error) {
 	by := map[Purpose]Spent{}
-	err = r.Calls(ctx, b, nil, func(_ string, a Answer) {
-		p := Purpose{a.Role, a.Model, a.Epoch}
-		s := by[p]
-		s.Add(a)
-		by[p] = s
+	err = r.Calls(ctx, bucket, nil, func(_ string, answer Answer) {
+		purpose := Purpose{answer.Role, answer.Model, answer.Epoch}
+		spent := by[purpose]
+		spent.Add(answer)
+		by[purpose] = spent
 	})
 	for p, s := range by {
 		out = append(out, Spending{p, s})
 	}
-	slices.SortFunc(out, func(x, y Spending) int {
-		return cmp.Or(cmp.Compare(x.Role, y.Role), cmp.Compare(x.Model, y.Model), x.Epoch-y.Epoch)
+	slices.SortFunc(out, func(spending, y Spending) int {
+		return cmp.Or(cmp.Compare(spending.Role, y.Role), cmp.Compare(spending.Model, y.Model), spending.Epoch-y.Epoch)
 	})
 
 	return out, err
 }
 
 // Spent returns the cost of all recorded calls of the run. If calls were removed, their recorded total counts.
-func (r Run) Spent(ctx context.Context, b store.Bucket) (Spent, error) {
-	all, err := r.Spending(ctx, b)
+func (r Run) Spent(ctx context.Context, bucket store.Bucket) (Spent, error) {
+	all, err := r.Spending(ctx, bucket)
 	if err != nil {
 		return Spent{}, err
 	}
 
-	return r.Total(ctx, b, all)
+	return r.Total(ctx, bucket, all)
 }
 
 // Total returns the sum of costs. If calls of the run were removed, their recorded total counts.
-func (r Run) Total(ctx context.Context, b store.Bucket, all []Spending) (total Spent, err error) {
-	for _, s := range all {
-		total = total.Plus(s.Spent)
+func (r Run) Total(ctx context.Context, bucket store.Bucket, all []Spending) (total Spent, err error) {
+	for _, spending := range all {
+		total = total.Plus(spending.Spent)
 	}
-	before, _, err := r.Summary().May(ctx, b)
+	before, _, err := r.Summary().May(ctx, bucket)
 
 	return Spent{
 		Calls:  max(total.Calls, before.Calls),

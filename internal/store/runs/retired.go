@@ -26,21 +26,21 @@ func RetirementAt(at time.Time) Object[Retirement] {
 }
 
 // Retired returns the digests of all blobs that were retired. Some may have been written again.
-func Retired(ctx context.Context, b store.Bucket) (map[string]bool, error) {
-	objects, err := b.List(ctx, RetiredPrefix)
+func Retired(ctx context.Context, bucket store.Bucket) (map[string]bool, error) {
+	objects, err := bucket.List(ctx, RetiredPrefix)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]bool{}
-	for _, o := range objects {
-		if !strings.HasSuffix(o.Key, ".json") {
+	for _, ref := range objects {
+		if !strings.HasSuffix(ref.Key, ".json") {
 			continue
 		}
-		r, _, err := store.Must[Retirement](ctx, b, o.Key)
+		retirement, _, err := store.Must[Retirement](ctx, bucket, ref.Key)
 		if err != nil {
 			return nil, err
 		}
-		for _, digest := range r.Blobs {
+		for _, digest := range retirement.Blobs {
 			out[digest] = true
 		}
 	}

@@ -24,8 +24,8 @@ type System struct {
 // Digests returns the digests of the policies, by agent.
 func (s System) Digests() []string {
 	out := make([]string, len(s.Policies))
-	for i, p := range s.Policies {
-		out[i] = p.Digest
+	for i, policy := range s.Policies {
+		out[i] = policy.Digest
 	}
 
 	return out
@@ -60,12 +60,12 @@ func BestOnVal(epoch int, curve []EvalPoint) string {
 	rate := 0.0
 	base := 0.0
 	measured := false
-	for _, p := range curve {
-		switch p.At {
+	for _, evalPoint := range curve {
+		switch evalPoint.At {
 		case epoch:
-			rate = p.Rate
+			rate = evalPoint.Rate
 		case 0:
-			base = p.Rate
+			base = evalPoint.Rate
 			measured = true
 		}
 	}

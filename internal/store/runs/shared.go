@@ -71,8 +71,8 @@ func (r Run) Forked() Object[Forked] { return Object[Forked]{r.Spec().Key} }
 
 // Shared returns what the run shares with others, or nil if the run is not a fork. The error wraps store.ErrNotFound if
 // there is no such run.
-func (r Run) Shared(ctx context.Context, b store.Bucket) (*Shared, error) {
-	f, there, err := store.Sure[sharing](ctx, b, r.Forked().Key)
+func (r Run) Shared(ctx context.Context, bucket store.Bucket) (*Shared, error) {
+	f, there, err := store.Sure[sharing](ctx, bucket, r.Forked().Key)
 	if err == nil && !there {
 		err = fmt.Errorf("run %q: %w", string(r), store.ErrNotFound)
 	}
@@ -81,12 +81,12 @@ func (r Run) Shared(ctx context.Context, b store.Bucket) (*Shared, error) {
 }
 
 // In returns the run that has the objects of an epoch: the run itself, or the one with which it shares the epoch.
-func (r Run) In(ctx context.Context, b store.Bucket, epoch int) (Run, error) {
-	s, err := r.Shared(ctx, b)
+func (r Run) In(ctx context.Context, bucket store.Bucket, epoch int) (Run, error) {
+	shared, err := r.Shared(ctx, bucket)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return r, err
 	}
-	if owner, ok := s.Owner(epoch); ok {
+	if owner, ok := shared.Owner(epoch); ok {
 		return owner, nil
 	}
 
@@ -107,7 +107,7 @@ func (s *Shared) Owner(epoch int) (Run, bool) {
 	if s == nil || epoch < 0 {
 		return "", false
 	}
-	i := slices.IndexFunc(s.Parts, func(p Part) bool { return p.Last >= epoch })
+	i := slices.IndexFunc(s.Parts, func(part Part) bool { return part.Last >= epoch })
 	if i < 0 {
 		return "", false
 	}
@@ -125,9 +125,9 @@ func (s *Shared) Of(run Run, epoch int, tests bool) (parts []Part) {
 	}
 	last := -1
 
-	return slices.DeleteFunc(append(parts, Part{Run: run, Last: epoch, Tests: tests}), func(p Part) bool {
-		empty := p.Last == last && !p.Tests
-		last = p.Last
+	return slices.DeleteFunc(append(parts, Part{Run: run, Last: epoch, Tests: tests}), func(part Part) bool {
+		empty := part.Last == last && !part.Tests
+		last = part.Last
 
 		return empty
 	})
@@ -177,12 +177,12 @@ func (s *Shared) evaluators(folder, split string) (out []Run) {
 	case ok && split == domain.SplitVal:
 		return s.owners(epoch)
 	}
-	for _, p := range slices.Backward(s.Parts) {
-		if !p.Tests {
+	for _, part := range slices.Backward(s.Parts) {
+		if !part.Tests {
 			break
 		}
-		if p.Last >= epoch {
-			out = append(out, p.Run)
+		if part.Last >= epoch {
+			out = append(out, part.Run)
 		}
 	}
 
@@ -194,7 +194,7 @@ var shareable = []string{"epochs/", "evals/", "finetune/"}
 
 // find calls read with the key of an object, and reports whether the object exists. If it does not, and the key belongs
 // to a fork, find calls read with the object's keys in the runs with which the fork shares it, until one has it.
-func find(ctx context.Context, b store.Bucket, key string, read func(key string) (bool, error)) (bool, error) {
+func find(ctx context.Context, bucket store.Bucket, key string, read func(key string) (bool, error)) (bool, error) {
 	there, err := read(key)
 	run := Run(NameOf(key))
 	below := strings.TrimPrefix(key, run.Prefix())
@@ -202,11 +202,11 @@ func find(ctx context.Context, b store.Bucket, key string, read func(key string)
 	if err != nil || there || run == "" || !slices.ContainsFunc(shareable, ours) {
 		return there, err
 	}
-	s, err := run.Shared(ctx, b)
+	shared, err := run.Shared(ctx, bucket)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return false, err
 	}
-	for _, holder := range s.holders(below) {
+	for _, holder := range shared.holders(below) {
 		if there, err = read(holder.Prefix() + below); err != nil || there {
 			return there, err
 		}
@@ -217,10 +217,10 @@ func find(ctx context.Context, b store.Bucket, key string, read func(key string)
 
 // Raw returns the bytes of an object that a run has or shares. The error wraps store.ErrNotFound if the store shows
 // neither.
-func Raw(ctx context.Context, b store.Bucket, key string) (raw []byte, err error) {
+func Raw(ctx context.Context, bucket store.Bucket, key string) (raw []byte, err error) {
 	var read error
-	there, err := find(ctx, b, key, func(key string) (bool, error) {
-		raw, read = b.Get(ctx, key)
+	there, err := find(ctx, bucket, key, func(key string) (bool, error) {
+		raw, read = bucket.Get(ctx, key)
 		if errors.Is(read, store.ErrNotFound) {
 			return false, nil
 		}
@@ -236,35 +236,35 @@ func Raw(ctx context.Context, b store.Bucket, key string) (raw []byte, err error
 
 // Keys returns the keys of the run's objects in a folder, in lexical order. Shared objects are listed under the keys
 // that they would have in the run itself.
-func (r Run) Keys(ctx context.Context, b store.Bucket, folder string) ([]string, error) {
-	keys, err := store.Keys(ctx, b, r.Prefix()+folder)
+func (r Run) Keys(ctx context.Context, bucket store.Bucket, folder string) ([]string, error) {
+	keys, err := store.Keys(ctx, bucket, r.Prefix()+folder)
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.Shared(ctx, b)
+	shared, err := r.Shared(ctx, bucket)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	if s == nil {
+	if shared == nil {
 		return keys, nil
 	}
-	from := s.holders(folder)
+	from := shared.holders(folder)
 	if strings.Count(folder, "/") == 1 { // the folder of all epochs
-		for _, p := range s.Parts {
-			from = append(from, p.Run)
+		for _, part := range shared.Parts {
+			from = append(from, part.Run)
 		}
 	}
 	for i, run := range from {
 		if slices.Contains(from[:i], run) {
 			continue
 		}
-		theirs, err := store.Keys(ctx, b, run.Prefix()+folder)
+		theirs, err := store.Keys(ctx, bucket, run.Prefix()+folder)
 		if err != nil {
 			return nil, err
 		}
 		for _, key := range theirs {
 			below := strings.TrimPrefix(key, run.Prefix())
-			if slices.Contains(s.holders(below), run) {
+			if slices.Contains(shared.holders(below), run) {
 				keys = append(keys, r.Prefix()+below)
 			}
 		}

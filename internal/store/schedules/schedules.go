@@ -56,7 +56,7 @@ type Firing struct {
 }
 
 // Wrote reports whether an entry of a line is the one with which the firing ended.
-func (f Firing) Wrote(e lines.Entry) bool { return e.Basis != nil && *e.Basis == f.Basis }
+func (f Firing) Wrote(entry lines.Entry) bool { return entry.Basis != nil && *entry.Basis == f.Basis }
 
 // Outcome is how a firing ended.
 type Outcome struct {
@@ -94,58 +94,60 @@ func (s Schedule) Outcome(id string) runs.Object[Outcome] {
 }
 
 // Keys returns the keys of the objects of all schedules.
-func Keys(ctx context.Context, b store.Bucket) ([]string, error) { return store.Keys(ctx, b, prefix) }
+func Keys(ctx context.Context, bucket store.Bucket) ([]string, error) {
+	return store.Keys(ctx, bucket, prefix)
+}
 
 // Names returns the names of all schedules, in lexical order.
-func Names(ctx context.Context, b store.Bucket) ([]string, error) {
-	return b.Folders(ctx, prefix)
+func Names(ctx context.Context, bucket store.Bucket) ([]string, error) {
+	return bucket.Folders(ctx, prefix)
 }
 
 // Newest returns the newest version of a schedule. The error wraps store.ErrNotFound if there is no version.
-func (s Schedule) Newest(ctx context.Context, b store.Bucket) (Version, error) {
-	v, exists, err := s.newest(ctx, b)
+func (s Schedule) Newest(ctx context.Context, bucket store.Bucket) (Version, error) {
+	version, exists, err := s.newest(ctx, bucket)
 	if err == nil && !exists {
 		err = fmt.Errorf("schedule %q: %w", string(s), store.ErrNotFound)
 	}
 
-	return v, err
+	return version, err
 }
 
-func (s Schedule) newest(ctx context.Context, b store.Bucket) (v Version, exists bool, err error) {
-	last, err := runs.Log[Version](s.Version).End(ctx, b, 0)
+func (s Schedule) newest(ctx context.Context, bucket store.Bucket) (version Version, exists bool, err error) {
+	last, err := runs.Log[Version](s.Version).End(ctx, bucket, 0)
 	if err != nil || last == 0 {
-		return v, false, err
+		return version, false, err
 	}
-	v, _, err = s.Version(last).Must(ctx, b)
+	version, _, err = s.Version(last).Must(ctx, bucket)
 
-	return v, err == nil, err
+	return version, err == nil, err
 }
 
 // Append records a version of a schedule, unless it already is the newest one. It returns an invalid fault if someone
 // else appends at the same time.
-func Append(ctx context.Context, b store.Bucket, v Version) (Version, error) {
-	s := Schedule(v.Schedule.Name)
-	last, exists, err := s.newest(ctx, b)
+func Append(ctx context.Context, bucket store.Bucket, version Version) (Version, error) {
+	schedule := Schedule(version.Schedule.Name)
+	last, exists, err := schedule.newest(ctx, bucket)
 	if err != nil {
-		return v, err
+		return version, err
 	}
-	if exists && runs.Digest(last.Schedule) == runs.Digest(v.Schedule) {
+	if exists && runs.Digest(last.Schedule) == runs.Digest(version.Schedule) {
 		return last, nil
 	}
-	v.Number = last.Number + 1
-	got, _, err := s.Version(v.Number).Record(ctx, b, func() (Version, error) { return v, nil })
-	if err == nil && runs.Digest(got.Schedule) != runs.Digest(v.Schedule) {
+	version.Number = last.Number + 1
+	got, _, err := schedule.Version(version.Number).Record(ctx, bucket, func() (Version, error) { return version, nil })
+	if err == nil && runs.Digest(got.Schedule) != runs.Digest(version.Schedule) {
 		err = fault.New(fault.Invalid, "%s changes schedule %s at the same time; look at it and decide again",
-			got.Who, s)
+			got.Who, schedule)
 	}
 
 	return got, err
 }
 
 // Outcomes returns the outcomes of a schedule's firings, oldest first.
-func (s Schedule) Outcomes(ctx context.Context, b store.Bucket) (out []Outcome, err error) {
-	err = s.Backward(ctx, b, func(o Outcome) bool {
-		out = append(out, o)
+func (s Schedule) Outcomes(ctx context.Context, bucket store.Bucket) (out []Outcome, err error) {
+	err = s.Backward(ctx, bucket, func(outcome Outcome) bool {
+		out = append(out, outcome)
 
 		return true
 	})
@@ -156,17 +158,17 @@ func (s Schedule) Outcomes(ctx context.Context, b store.Bucket) (out []Outcome, 
 
 // Backward calls use with the outcomes of a schedule's firings, newest first, as long as use returns true. It does not
 // read further outcomes.
-func (s Schedule) Backward(ctx context.Context, b store.Bucket, use func(Outcome) bool) error {
-	objects, err := b.List(ctx, prefix+string(s)+"/firings/")
+func (s Schedule) Backward(ctx context.Context, bucket store.Bucket, use func(Outcome) bool) error {
+	objects, err := bucket.List(ctx, prefix+string(s)+"/firings/")
 	if err != nil {
 		return err
 	}
-	for _, o := range slices.Backward(objects) {
-		if !strings.HasSuffix(o.Key, "/outcome.json") {
+	for _, ref := range slices.Backward(objects) {
+		if !strings.HasSuffix(ref.Key, "/outcome.json") {
 			continue
 		}
-		x, _, err := store.Must[Outcome](ctx, b, o.Key)
-		if err != nil || !use(x) {
+		outcome, _, err := store.Must[Outcome](ctx, bucket, ref.Key)
+		if err != nil || !use(outcome) {
 			return err
 		}
 	}
@@ -175,20 +177,20 @@ func (s Schedule) Backward(ctx context.Context, b store.Bucket, use func(Outcome
 }
 
 // Before returns the newest firing that began before the given one.
-func (s Schedule) Before(ctx context.Context, b store.Bucket, id string) (f Firing, ok bool, err error) {
+func (s Schedule) Before(ctx context.Context, bucket store.Bucket, id string) (firing Firing, ok bool, err error) {
 	folder := prefix + string(s) + "/firings/"
-	objects, err := b.List(ctx, folder)
+	objects, err := bucket.List(ctx, folder)
 	if err != nil {
-		return f, false, err
+		return firing, false, err
 	}
-	for _, o := range slices.Backward(objects) {
-		name, rest, _ := strings.Cut(strings.TrimPrefix(o.Key, folder), "/")
+	for _, ref := range slices.Backward(objects) {
+		name, rest, _ := strings.Cut(strings.TrimPrefix(ref.Key, folder), "/")
 		if rest == "found.json" && name < id {
-			f, _, err = s.Firing(name).Must(ctx, b)
+			firing, _, err = s.Firing(name).Must(ctx, bucket)
 
-			return f, err == nil, err
+			return firing, err == nil, err
 		}
 	}
 
-	return f, false, nil
+	return firing, false, nil
 }

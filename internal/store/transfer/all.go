@@ -39,8 +39,8 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 	if err != nil {
 		return t.report, err
 	}
-	for _, o := range blobs {
-		t.found(o.Key)
+	for _, ref := range blobs {
+		t.found(ref.Key)
 	}
 	if err = t.all(ctx); err == nil {
 		err = t.ends(ctx)
@@ -54,6 +54,6 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 }
 
 // imports returns the keys of the imports.
-func imports(ctx context.Context, b store.Bucket) ([]string, error) {
-	return store.Keys(ctx, b, runs.ImportsPrefix)
+func imports(ctx context.Context, bucket store.Bucket) ([]string, error) {
+	return store.Keys(ctx, bucket, runs.ImportsPrefix)
 }

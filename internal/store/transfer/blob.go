@@ -40,11 +40,11 @@ func (t *transfer) blob(ctx context.Context, key string) (written bool, size int
 }
 
 // follow reads and verifies a blob, and queues what it refers to: a policy of several files refers to these.
-func (t *transfer) follow(ctx context.Context, b store.Bucket, key string) error {
+func (t *transfer) follow(ctx context.Context, bucket store.Bucket, key string) error {
 	sum := strings.TrimPrefix(key, store.BlobPrefix)
 	beginning := make([]byte, 16)
-	if err := store.StreamBlob(ctx, b, sum, func(r io.Reader) error {
-		n, err := io.ReadFull(r, beginning)
+	if err := store.StreamBlob(ctx, bucket, sum, func(reader io.Reader) error {
+		n, err := io.ReadFull(reader, beginning)
 		beginning = beginning[:n]
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // a short blob
 			err = nil
@@ -54,7 +54,7 @@ func (t *transfer) follow(ctx context.Context, b store.Bucket, key string) error
 	}); err != nil || !verify.IsArtifact(beginning) {
 		return err
 	}
-	raw, err := store.GetBlob(ctx, b, sum)
+	raw, err := store.GetBlob(ctx, bucket, sum)
 	if err != nil {
 		return err
 	}

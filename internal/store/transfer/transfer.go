@@ -91,7 +91,7 @@ func (t *transfer) plan(ctx context.Context, run runs.Run) (bool, error) {
 		return false, err
 	}
 	spec := run.Spec().Key
-	if !slices.ContainsFunc(objects, func(o store.Ref) bool { return o.Key == spec }) {
+	if !slices.ContainsFunc(objects, func(ref store.Ref) bool { return ref.Key == spec }) {
 		if t.lenient { // it was deleted meanwhile
 			return false, nil
 		}
@@ -124,10 +124,10 @@ func (t *transfer) retirements(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, o := range records {
-		raw, err := t.from.Get(ctx, o.Key)
+	for _, ref := range records {
+		raw, err := t.from.Get(ctx, ref.Key)
 		if err == nil {
-			_, err = t.to.PutOnce(ctx, o.Key, raw)
+			_, err = t.to.PutOnce(ctx, ref.Key, raw)
 		}
 		if err != nil {
 			return err
@@ -206,10 +206,10 @@ func (t *transfer) all(ctx context.Context) error {
 			return nil
 		}
 
-		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(parallel)
+		group, gctx := errgroup.WithContext(ctx)
+		group.SetLimit(parallel)
 		for _, key := range keys {
-			g.Go(func() error {
+			group.Go(func() error {
 				written, size, err := t.one(gctx, key)
 				if t.looked(key, err); errors.Is(err, errWaits) {
 					return nil
@@ -225,7 +225,7 @@ func (t *transfer) all(ctx context.Context) error {
 				return err
 			})
 		}
-		if err := g.Wait(); err != nil {
+		if err := group.Wait(); err != nil {
 			return err
 		}
 	}

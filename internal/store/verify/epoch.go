@@ -94,25 +94,27 @@ func (v *validator) val(e runs.Epoch) error {
 }
 
 // same reports whether two systems are one.
-func same(a, b runs.System) bool {
-	return a.Version == b.Version && slices.Equal(a.Policies, b.Policies)
+func same(system, b runs.System) bool {
+	return system.Version == b.Version && slices.Equal(system.Policies, b.Policies)
 }
 
 // slots checks the committed slots of an epoch in order, and keeps the prints of their pairs.
-func (v *validator) slots(e runs.Epoch, parts *runs.EpochParts) error {
+func (v *validator) slots(epoch runs.Epoch, parts *runs.EpochParts) error {
 	seen := map[int]bool{}
 	v.prints = nil
-	read := func(ctx context.Context, i int) (slotParts, error) { return v.read(ctx, e.Number, e.Episodes[i]) }
+	read := func(ctx context.Context, i int) (slotParts, error) {
+		return v.read(ctx, epoch.Number, epoch.Episodes[i])
+	}
 
-	return store.InOrder(v.ctx, len(e.Episodes), read, func(i int, p slotParts) error {
-		r := e.Episodes[i]
-		if seen[r.Slot] {
-			v.say(v.run.Epoch(e.Number).Key, "slot %d is committed twice", r.Slot)
+	return store.InOrder(v.ctx, len(epoch.Episodes), read, func(i int, p slotParts) error {
+		slotRefs := epoch.Episodes[i]
+		if seen[slotRefs.Slot] {
+			v.say(v.run.Epoch(epoch.Number).Key, "slot %d is committed twice", slotRefs.Slot)
 		}
-		seen[r.Slot] = true
+		seen[slotRefs.Slot] = true
 		v.prints = append(v.prints, p.prints...)
 
-		return v.slot(e, r, p, parts)
+		return v.slot(epoch, slotRefs, p, parts)
 	})
 }
 
@@ -122,40 +124,40 @@ type fingerprint struct {
 	sum   [16]byte
 }
 
-func printOf(p domain.Pair) fingerprint {
-	p.Weight = 0
-	raw, _ := json.Marshal(p) // plain values can always be encoded
+func printOf(pair domain.Pair) fingerprint {
+	pair.Weight = 0
+	raw, _ := json.Marshal(pair) // plain values can always be encoded
 	sum := sha256.Sum256(raw)
 
-	return fingerprint{p.Agent, [16]byte(sum[:16])}
+	return fingerprint{pair.Agent, [16]byte(sum[:16])}
 }
 
 // updates checks that each agent was updated once, from the policy that played the rollouts, on exactly its pairs.
-func (v *validator) updates(e runs.Epoch, parts *runs.EpochParts) error {
-	if len(e.Updates) != v.spec.Agents {
-		v.say(v.run.Epoch(e.Number).Key, "%d updates for %d agents", len(e.Updates), v.spec.Agents)
+func (v *validator) updates(epoch runs.Epoch, parts *runs.EpochParts) error {
+	if len(epoch.Updates) != v.spec.Agents {
+		v.say(v.run.Epoch(epoch.Number).Key, "%d updates for %d agents", len(epoch.Updates), v.spec.Agents)
 	}
 	var sets []string
-	for a, r := range e.Updates {
-		u, _, err := store.Must[runs.Update](v.ctx, v.b, r.Key)
+	for a, ref := range epoch.Updates {
+		update, _, err := store.Must[runs.Update](v.ctx, v.b, ref.Key)
 		if err != nil {
 			return err
 		}
-		if own := v.run.Update(e.Number, a).Key; u.Agent != a || below(r.Key) != below(own) {
-			v.say(r.Key, "is committed for agent %d but is agent %d's", a, u.Agent)
+		if own := v.run.Update(epoch.Number, a).Key; update.Agent != a || below(ref.Key) != below(own) {
+			v.say(ref.Key, "is committed for agent %d but is agent %d's", a, update.Agent)
 		}
-		if a < len(v.system.Policies) && u.Parent != v.system.Policies[a] {
-			v.say(r.Key, "was applied to another policy than the one that rolled out: applied twice, or out of order")
+		if a < len(v.system.Policies) && update.Parent != v.system.Policies[a] {
+			v.say(ref.Key, "was applied to another policy than the one that rolled out: applied twice, or out of order")
 		}
-		if e.Kept == "" && (a >= len(e.System.Policies) || e.System.Policies[a] != u.Policy) {
-			v.say(r.Key, "is not what the epoch committed for agent %d", a)
+		if epoch.Kept == "" && (a >= len(epoch.System.Policies) || epoch.System.Policies[a] != update.Policy) {
+			v.say(ref.Key, "is not what the epoch committed for agent %d", a)
 		}
-		if u.Kept != "" && u.Policy != u.Parent {
-			v.say(r.Key, "kept its parent but names another policy")
+		if update.Kept != "" && update.Policy != update.Parent {
+			v.say(ref.Key, "kept its parent but names another policy")
 		}
 
-		sets = append(sets, u.Dataset.Key)
-		parts.Tensors = append(parts.Tensors, u.Policy.Tensor)
+		sets = append(sets, update.Dataset.Key)
+		parts.Tensors = append(parts.Tensors, update.Policy.Tensor)
 	}
 
 	return v.datasets(sets)
@@ -164,15 +166,15 @@ func (v *validator) updates(e runs.Epoch, parts *runs.EpochParts) error {
 // datasets checks the data sets of all agents concurrently.
 func (v *validator) datasets(keys []string) error {
 	wrong := make([]string, len(keys))
-	g, ctx := errgroup.WithContext(v.ctx)
+	group, ctx := errgroup.WithContext(v.ctx)
 	for agent, key := range keys {
-		g.Go(func() (err error) {
+		group.Go(func() (err error) {
 			wrong[agent], err = v.dataset(ctx, key, v.owned(agent))
 
 			return err
 		})
 	}
-	err := g.Wait()
+	err := group.Wait()
 	for agent, why := range wrong {
 		if why != "" {
 			v.say(keys[agent], "%s", why)
@@ -203,8 +205,8 @@ func (v *validator) dataset(ctx context.Context, key string, want []fingerprint)
 	}
 	n := 0
 	wrong := -1
-	err = runs.EachPair(ctx, v.b, d.Body, func(p domain.Pair) error {
-		if wrong < 0 && n < len(want) && want[n] != printOf(p) {
+	err = runs.EachPair(ctx, v.b, d.Body, func(pair domain.Pair) error {
+		if wrong < 0 && n < len(want) && want[n] != printOf(pair) {
 			wrong = n
 		}
 		n++

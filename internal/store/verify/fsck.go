@@ -32,15 +32,15 @@ type Report struct {
 
 // Fsck verifies every object of the store and every reference between them. An error means that the store did not
 // answer, and implies nothing about its objects.
-func Fsck(ctx context.Context, b store.Bucket) (Report, error) {
-	objects, err := b.List(ctx, "")
+func Fsck(ctx context.Context, bucket store.Bucket) (Report, error) {
+	objects, err := bucket.List(ctx, "")
 	if err != nil {
 		return Report{}, err
 	}
-	objects = slices.DeleteFunc(objects, func(o store.Ref) bool {
-		return strings.HasPrefix(o.Key, store.TrashPrefix)
+	objects = slices.DeleteFunc(objects, func(ref store.Ref) bool {
+		return strings.HasPrefix(ref.Key, store.TrashPrefix)
 	})
-	c := newChecker(b)
+	c := newChecker(bucket)
 	if err := c.check(ctx, keys(objects)); err != nil {
 		return Report{}, err
 	}
@@ -73,8 +73,8 @@ func (c *checker) get(ctx context.Context, key string) ([]byte, error) {
 
 // FsckRun verifies the objects of one run and all objects that they refer to, directly or not. The error wraps
 // store.ErrNotFound if there is no such run.
-func FsckRun(ctx context.Context, b store.Bucket, run string) (Report, error) {
-	objects, err := b.List(ctx, runs.Run(run).Prefix())
+func FsckRun(ctx context.Context, bucket store.Bucket, run string) (Report, error) {
+	objects, err := bucket.List(ctx, runs.Run(run).Prefix())
 	if err != nil {
 		return Report{}, err
 	}
@@ -82,7 +82,7 @@ func FsckRun(ctx context.Context, b store.Bucket, run string) (Report, error) {
 		return Report{}, fmt.Errorf("run %q: %w", run, store.ErrNotFound)
 	}
 
-	c := newChecker(b)
+	c := newChecker(bucket)
 	for next := keys(objects); len(next) > 0; next = c.unread() {
 		if err := c.check(ctx, next); err != nil {
 			return Report{}, err
@@ -94,8 +94,8 @@ func FsckRun(ctx context.Context, b store.Bucket, run string) (Report, error) {
 
 func keys(objects []store.Ref) []string {
 	out := make([]string, len(objects))
-	for i, o := range objects {
-		out[i] = o.Key
+	for i, ref := range objects {
+		out[i] = ref.Key
 	}
 
 	return out
@@ -124,8 +124,8 @@ type reference struct {
 	sum     [sha256.Size]byte
 }
 
-func newChecker(b store.Bucket) *checker {
-	return &checker{b: b, objects: map[string]object{}, problems: []Problem{}}
+func newChecker(bucket store.Bucket) *checker {
+	return &checker{b: bucket, objects: map[string]object{}, problems: []Problem{}}
 }
 
 // parallel is the number of objects that are read concurrently.
@@ -139,10 +139,10 @@ func (c *checker) check(ctx context.Context, keys []string) error {
 	}
 	c.mu.Unlock()
 
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
 	for _, key := range keys {
-		g.Go(func() error {
+		group.Go(func() error {
 			raw, err := c.get(ctx, key)
 			missing := errors.Is(err, store.ErrNotFound)
 			if err != nil && !missing {
@@ -161,7 +161,7 @@ func (c *checker) check(ctx context.Context, keys []string) error {
 		})
 	}
 
-	return g.Wait()
+	return group.Wait()
 }
 func (c *checker) add(key string, o object, refs []reference, problem error) {
 	c.mu.Lock()
@@ -214,12 +214,12 @@ func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
 	}
 
 	out := Report{Unreferenced: []string{}, Retired: len(gone), Missing: slices.Sorted(maps.Keys(missing))}
-	for _, l := range listed {
-		if c.objects[l.Key].missing {
-			c.say(l.Key, "it was listed, and is gone")
+	for _, ref := range listed {
+		if c.objects[ref.Key].missing {
+			c.say(ref.Key, "it was listed, and is gone")
 		}
-		if !used[l.Key] && !copied[c.objects[l.Key].sum] && !runs.NeedsNoReference(l.Key) {
-			out.Unreferenced = append(out.Unreferenced, l.Key)
+		if !used[ref.Key] && !copied[c.objects[ref.Key].sum] && !runs.NeedsNoReference(ref.Key) {
+			out.Unreferenced = append(out.Unreferenced, ref.Key)
 		}
 	}
 	for _, o := range c.objects {
@@ -228,7 +228,7 @@ func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
 			out.Bytes = out.Bytes + o.size
 		}
 	}
-	slices.SortFunc(c.problems, func(x, y Problem) int { return strings.Compare(x.String(), y.String()) })
+	slices.SortFunc(c.problems, func(problem, y Problem) int { return strings.Compare(problem.String(), y.String()) })
 	out.Problems = slices.Compact(c.problems)
 
 	return out

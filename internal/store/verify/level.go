@@ -56,14 +56,14 @@ func (v *validator) items(level int) ([]domain.Pair, synth.ItemCounts, error) {
 	counts.Add(plan.Counts)
 	rows := []domain.Pair{}
 	for i := range v.spec.FineTune.Demonstrations {
-		b, _, err := v.run.Items(level, i).Must(v.ctx, v.b)
+		batch, _, err := v.run.Items(level, i).Must(v.ctx, v.b)
 		if err != nil {
 			return nil, counts, err
 		}
-		rows = append(rows, b.Rows...)
-		counts.Add(b.Counts)
+		rows = append(rows, batch.Rows...)
+		counts.Add(batch.Counts)
 	}
-	rows = synth.Dedupe(rows, &counts, func(p domain.Pair) string { return synth.KindOf(level, p) })
+	rows = synth.Dedupe(rows, &counts, func(pair domain.Pair) string { return synth.KindOf(level, pair) })
 
 	return rows, counts, nil
 }

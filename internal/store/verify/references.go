@@ -13,12 +13,12 @@ import (
 // named returns the references in a specification, which names blobs by their digests alone: a base policy and data
 // that were imported.
 func named(body []byte) (out []reference) {
-	var s spec.Spec
-	if json.Unmarshal(body, &s) != nil {
+	var given spec.Spec
+	if json.Unmarshal(body, &given) != nil {
 		return nil
 	}
 	for _, digest := range []string{
-		s.FineTune.Base, s.FineTune.Data.Level1, s.FineTune.Data.Level2, s.FineTune.Data.Level3,
+		given.FineTune.Base, given.FineTune.Data.Level1, given.FineTune.Data.Level2, given.FineTune.Data.Level3,
 	} {
 		var r reference
 		if n, err := hex.Decode(r.sum[:], []byte(digest)); err == nil && n == len(r.sum) {
@@ -90,12 +90,12 @@ func screenshots(body []byte) (out []reference) {
 const hexSum = 2 * sha256.Size
 
 // sumAt reads a hash in hexadecimal digits after a prefix.
-func sumAt(b, prefix []byte) (sum [sha256.Size]byte, ok bool) {
-	b, ok = bytes.CutPrefix(b, prefix)
-	if !ok || len(b) <= hexSum || b[hexSum] != '"' {
+func sumAt(data, prefix []byte) (sum [sha256.Size]byte, ok bool) {
+	data, ok = bytes.CutPrefix(data, prefix)
+	if !ok || len(data) <= hexSum || data[hexSum] != '"' {
 		return sum, false
 	}
-	_, err := hex.Decode(sum[:], b[:hexSum])
+	_, err := hex.Decode(sum[:], data[:hexSum])
 
 	return sum, err == nil
 }

@@ -18,26 +18,26 @@ import (
 // Run checks every committed epoch of a run: that each slot is committed once or recorded as failed, that no update is
 // applied twice, that every pair follows from labelled cells, a topology and a system version, and that the digests
 // follow from what is stored.
-func Run(ctx context.Context, b store.Bucket, run string) ([]Problem, error) {
+func Run(ctx context.Context, bucket store.Bucket, run string) ([]Problem, error) {
 	r := runs.Run(run)
-	s, _, err := r.Spec().Must(ctx, b)
+	specification, _, err := r.Spec().Must(ctx, bucket)
 	if err != nil {
 		return nil, err
 	}
-	base, ended, err := r.Base().Sure(ctx, b)
+	base, ended, err := r.Base().Sure(ctx, bucket)
 	if err != nil {
 		return nil, err
 	}
 	if !ended {
-		return withoutBase(ctx, b, r)
+		return withoutBase(ctx, bucket, r)
 	}
 
 	v := &validator{
 		ctx:    ctx,
-		b:      b,
+		b:      bucket,
 		run:    r,
-		spec:   s,
-		system: runs.System{Policies: slices.Repeat([]runs.Policy{base.Policy}, s.Agents)},
+		spec:   specification,
+		system: runs.System{Policies: slices.Repeat([]runs.Policy{base.Policy}, specification.Agents)},
 		digest: base.Policy.Tensor,
 	}
 	err = v.all()
@@ -50,35 +50,35 @@ func Run(ctx context.Context, b store.Bucket, run string) ([]Problem, error) {
 }
 
 // withoutBase checks, for a run without a base policy, that nothing needs one.
-func withoutBase(ctx context.Context, b store.Bucket, r runs.Run) ([]Problem, error) {
+func withoutBase(ctx context.Context, bucket store.Bucket, run runs.Run) ([]Problem, error) {
 	needs := func(what string) []Problem {
-		return []Problem{{Key: r.Base().Key, Detail: "it is missing, but " + what}}
+		return []Problem{{Key: run.Base().Key, Detail: "it is missing, but " + what}}
 	}
-	own, err := store.Keys(ctx, b, r.Prefix())
+	own, err := store.Keys(ctx, bucket, run.Prefix())
 	if err != nil {
 		return nil, err
 	}
 	for _, key := range own {
-		if begun, ok := strings.CutPrefix(key, r.Prefix()+"epochs/"); ok && !strings.HasPrefix(begun, "0000/") {
+		if begun, ok := strings.CutPrefix(key, run.Prefix()+"epochs/"); ok && !strings.HasPrefix(begun, "0000/") {
 			return needs("there is " + key), nil
 		}
 	}
-	names, err := lines.Names(ctx, b)
+	names, err := lines.Names(ctx, bucket)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		entries, err := lines.Line(name).History(ctx, b, 0)
+		entries, err := lines.Line(name).History(ctx, bucket, 0)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range entries {
-			if e.System.Run == string(r) {
-				return needs(fmt.Sprintf("entry %d of line %s names %s", e.Number, name, e.System)), nil
+		for _, entry := range entries {
+			if entry.System.Run == string(run) {
+				return needs(fmt.Sprintf("entry %d of line %s names %s", entry.Number, name, entry.System)), nil
 			}
 		}
 	}
-	all, err := store.Keys(ctx, b, runs.AllPrefix)
+	all, err := store.Keys(ctx, bucket, runs.AllPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -87,11 +87,11 @@ func withoutBase(ctx context.Context, b store.Bucket, r runs.Run) ([]Problem, er
 		if key != fork.Origin().Key {
 			continue
 		}
-		origin, _, err := fork.Origin().Must(ctx, b)
+		origin, _, err := fork.Origin().Must(ctx, bucket)
 		if err != nil {
 			return nil, err
 		}
-		if origin.Run == string(r) {
+		if origin.Run == string(run) {
 			return needs(fmt.Sprintf("run %s is a fork of it", fork)), nil
 		}
 	}
@@ -129,7 +129,7 @@ func (v *validator) all() error {
 		return err
 	}
 	for k := 1; k <= committed; k++ {
-		e, _, err := v.run.Epoch(k).Must(v.ctx, v.b)
+		epoch, _, err := v.run.Epoch(k).Must(v.ctx, v.b)
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (v *validator) all() error {
 		if v.spec, err = v.run.At(v.ctx, v.b, k); err != nil {
 			return err
 		}
-		if err := v.epoch(e); err != nil {
+		if err := v.epoch(epoch); err != nil {
 			return err
 		}
 	}

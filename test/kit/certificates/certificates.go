@@ -19,11 +19,11 @@ import (
 
 // Issue makes a certificate for a name and for 127.0.0.1, signed by ca or, if ca is nil, by itself. It writes the
 // certificate and its private key to the files NAME.pem and NAME.key in a folder.
-func Issue(t testing.TB, dir, name string, ca *tls.Certificate) (pair tls.Certificate, cert, key string) {
-	t.Helper()
+func Issue(tb testing.TB, dir, name string, ca *tls.Certificate) (pair tls.Certificate, cert, key string) {
+	tb.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	now := time.Now()
 	template := &x509.Certificate{
@@ -46,22 +46,22 @@ func Issue(t testing.TB, dir, name string, ca *tls.Certificate) (pair tls.Certif
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &private.PublicKey, by)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	secret, err := x509.MarshalECPrivateKey(private)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
-	for file, b := range map[string]*pem.Block{
+	for file, block := range map[string]*pem.Block{
 		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: secret},
 	} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(b), 0o600); err != nil {
-			t.Fatal(err)
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			tb.Fatal(err)
 		}
 	}
 	if pair, err = tls.LoadX509KeyPair(cert, key); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	return pair, cert, key

@@ -13,8 +13,8 @@ var (
 // Variables returns the variables of an environment file, such as .env.example.
 func Variables(env string) map[string]string {
 	all := map[string]string{}
-	for _, m := range setting.FindAllStringSubmatch(env, -1) {
-		all[m[1]] = m[2]
+	for _, parts := range setting.FindAllStringSubmatch(env, -1) {
+		all[parts[1]] = parts[2]
 	}
 
 	return all
@@ -22,7 +22,7 @@ func Variables(env string) map[string]string {
 
 // Filled returns the text of compose.yaml with the values of variables.
 func Filled(compose string, vars map[string]string) string {
-	return Variable.ReplaceAllStringFunc(compose, func(s string) string {
-		return vars[Variable.FindStringSubmatch(s)[1]]
+	return Variable.ReplaceAllStringFunc(compose, func(text string) string {
+		return vars[Variable.FindStringSubmatch(text)[1]]
 	})
 }

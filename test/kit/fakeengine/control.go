@@ -24,11 +24,11 @@ func (e *Engine) Down(down bool) {
 }
 
 // Slow sets how long chats of more than one token take.
-func (e *Engine) Slow(d time.Duration) {
+func (e *Engine) Slow(duration time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
-	e.slow = d
+	e.slow = duration
 }
 
 // FailLoad makes the next load fail with a status and a text.

@@ -43,8 +43,8 @@ func Echo(dir string, _ []byte) (int, []byte) {
 }
 
 // encode returns plain values, which can always be encoded, as JSON.
-func encode(v any) []byte {
-	out, err := json.Marshal(v)
+func encode(value any) []byte {
+	out, err := json.Marshal(value)
 	if err != nil {
 		panic(err)
 	}

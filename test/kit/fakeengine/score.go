@@ -68,17 +68,17 @@ var plainTurns = strings.NewReplacer(turnStart, "", turnEnd, "\n", "assistant\n"
 
 // template returns the tokens of a chat with the generation prompt.
 func (e *Engine) template(chat []turn) []int {
-	var b strings.Builder
+	var builder strings.Builder
 	for _, t := range chat {
-		b.WriteString(turnStart + t.Role + "\n" + t.Content + turnEnd)
+		builder.WriteString(turnStart + t.Role + "\n" + t.Content + turnEnd)
 	}
 
-	b.WriteString(generate)
+	builder.WriteString(generate)
 	if e.PlainTurns {
-		return tokensOf(plainTurns.Replace(b.String()))
+		return tokensOf(plainTurns.Replace(builder.String()))
 	}
 
-	return tokensOf(b.String())
+	return tokensOf(builder.String())
 }
 
 func (e *Engine) tokenize(body []byte) (int, []byte) {

@@ -94,25 +94,25 @@ type Phone struct {
 }
 
 // New starts a fake on a free loopback port.
-func New(tasks []Task, f Faults, seed uint64) (*Phone, error) {
-	p := &Phone{
+func New(tasks []Task, faults Faults, seed uint64) (*Phone, error) {
+	phone := &Phone{
 		tasks:  tasks,
-		faults: f,
+		faults: faults,
 		rng:    rand.New(rand.NewPCG(seed, 9)),
 		conns:  map[*websocket.Conn]bool{},
 	}
 
-	return p, p.listen("127.0.0.1:0")
+	return phone, phone.listen("127.0.0.1:0")
 }
 
 // URL returns the ws:// address of the fake.
 func (p *Phone) URL() string { return "ws://" + p.addr + "/ws" }
 
 func (p *Phone) listen(addr string) error {
-	var l net.Listener
+	var listener net.Listener
 	var err error
 	for range 50 { // The port of the process that just ended may be taken for a moment.
-		if l, err = net.Listen("tcp", addr); err == nil {
+		if listener, err = net.Listen("tcp", addr); err == nil {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -121,7 +121,7 @@ func (p *Phone) listen(addr string) error {
 		return err
 	}
 
-	p.addr = l.Addr().String()
+	p.addr = listener.Addr().String()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/health", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"status":"healthy"}`))
@@ -131,7 +131,7 @@ func (p *Phone) listen(addr string) error {
 	mux.HandleFunc("/restart", p.restart)
 	mux.HandleFunc("/ws", p.session)
 	p.srv = &http.Server{Handler: mux}
-	go func(s *http.Server) { _ = s.Serve(l) }(p.srv)
+	go func(server *http.Server) { _ = server.Serve(listener) }(p.srv)
 
 	return nil
 }
@@ -147,19 +147,19 @@ func (p *Phone) Close() {
 
 // drop ends all connections. Callers hold mu.
 func (p *Phone) drop() {
-	for c := range p.conns {
-		go func() { _ = c.CloseNow() }()
+	for conn := range p.conns {
+		go func() { _ = conn.CloseNow() }()
 	}
 	p.conns = map[*websocket.Conn]bool{}
 }
 
 // Screen returns the buttons of an episode from the top, and the buttons that the goal names, in order.
-func Screen(t Task, seed uint64) (buttons, want []string) {
-	r := rand.New(rand.NewPCG(seed, uint64(len(t.Name))))
+func Screen(task Task, seed uint64) (buttons, want []string) {
+	r := rand.New(rand.NewPCG(seed, uint64(len(task.Name))))
 	for i := range 6 {
 		buttons = append(buttons, fmt.Sprintf("b%d-%d", i, r.IntN(1000)))
 	}
-	for _, k := range r.Perm(6)[:t.Taps] {
+	for _, k := range r.Perm(6)[:task.Taps] {
 		want = append(want, buttons[k])
 	}
 
@@ -172,8 +172,8 @@ func (p *Phone) Truths() []Truth {
 	defer p.mu.Unlock()
 
 	var out []Truth
-	for _, t := range p.truths {
-		out = append(out, *t)
+	for _, truth := range p.truths {
+		out = append(out, *truth)
 	}
 
 	return out

@@ -45,8 +45,8 @@ func (p *Phone) state(data json.RawMessage, lease *int) (any, *openenv.Error) {
 	}
 
 	var tasks []openenv.Task
-	for _, t := range p.tasks {
-		tasks = append(tasks, openenv.Task{Name: t.Name, Group: t.Group, Split: "all", MaxSteps: t.Steps})
+	for _, task := range p.tasks {
+		tasks = append(tasks, openenv.Task{Name: task.Name, Group: task.Group, Split: "all", MaxSteps: task.Steps})
 	}
 	out["tasks"] = tasks
 
@@ -72,7 +72,7 @@ func (p *Phone) reset(data json.RawMessage, lease *int) (any, *openenv.Error) {
 		return nil, refuse(openenv.CodeCapacity, "leased to another connection")
 	}
 
-	at := slices.IndexFunc(p.tasks, func(t Task) bool { return t.Name == q.Task })
+	at := slices.IndexFunc(p.tasks, func(task Task) bool { return task.Name == q.Task })
 	if at < 0 {
 		return nil, refuse(openenv.CodeUnknownTask, "")
 	}

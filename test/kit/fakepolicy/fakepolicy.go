@@ -15,33 +15,33 @@ import (
 type Policies struct{}
 
 // Complete taps a button at random, by the request's seed.
-func (Policies) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
-	r := domain.Rand(q.Seed, q.Model, q.User)
+func (Policies) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
+	rand := domain.Rand(request.Seed, request.Model, request.User)
 	out := chat.Response{Usage: domain.Usage{Prompt: 1, Answer: 1}}
-	for range q.N {
-		text, err := Render(domain.Action{Type: domain.ActionClick}.At(r.IntN(6)))
+	for range request.N {
+		text, err := Render(domain.Action{Type: domain.ActionClick}.At(rand.IntN(6)))
 		if err != nil {
 			return out, err
 		}
-		out.Texts, out.LogProbs = append(out.Texts, text), append(out.LogProbs, -1-r.Float64())
+		out.Texts, out.LogProbs = append(out.Texts, text), append(out.LogProbs, -1-rand.Float64())
 	}
 
 	return out, ctx.Err()
 }
 
 // Score returns log-probabilities from -2 to -1, by the policy, the prompt and the answer.
-func (Policies) Score(ctx context.Context, q chat.ScoreRequest) ([]chat.Score, error) {
+func (Policies) Score(ctx context.Context, request chat.ScoreRequest) ([]chat.Score, error) {
 	var out []chat.Score
-	for _, a := range q.Answers {
-		out = append(out, chat.Score{LogProb: -1 - domain.Rand(1, q.Model, q.User, a).Float64(), Tokens: 4})
+	for _, a := range request.Answers {
+		out = append(out, chat.Score{LogProb: -1 - domain.Rand(1, request.Model, request.User, a).Float64(), Tokens: 4})
 	}
 
 	return out, ctx.Err()
 }
 
 // Render writes an action in the policies' format.
-func Render(a domain.Action) (string, error) {
-	raw, err := json.Marshal(a)
+func Render(action domain.Action) (string, error) {
+	raw, err := json.Marshal(action)
 
 	return fmt.Sprintf("Reason: it helps.\nAction: %s", raw), err
 }

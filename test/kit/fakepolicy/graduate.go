@@ -23,15 +23,15 @@ var (
 )
 
 // Complete taps the next button of the goal.
-func (g Graduate) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
-	tapped := count.FindStringSubmatch(q.User)
-	wanted := goal.FindStringSubmatch(q.User)
-	if tapped == nil || wanted == nil || !g.Learned(q.Model) {
-		return g.Model.Complete(ctx, q)
+func (g Graduate) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
+	tapped := count.FindStringSubmatch(request.User)
+	wanted := goal.FindStringSubmatch(request.User)
+	if tapped == nil || wanted == nil || !g.Learned(request.Model) {
+		return g.Model.Complete(ctx, request)
 	}
 	n, _ := strconv.Atoi(tapped[1])
 	names := strings.Split(wanted[1], " then ")
-	_, screen, _ := strings.Cut(q.User, "Screen:")
+	_, screen, _ := strings.Cut(request.User, "Screen:")
 	for _, b := range button.FindAllStringSubmatch(screen, -1) {
 		if n >= len(names) || b[2] != names[n] {
 			continue
@@ -39,7 +39,7 @@ func (g Graduate) Complete(ctx context.Context, q chat.Request) (chat.Response, 
 		i, _ := strconv.Atoi(b[1])
 		text, err := Render(domain.Action{Type: domain.ActionClick}.At(i))
 		out := chat.Response{Usage: domain.Usage{Prompt: 1, Answer: 1}}
-		for range max(q.N, 1) {
+		for range max(request.N, 1) {
 			out.Texts = append(out.Texts, text)
 			out.LogProbs = append(out.LogProbs, -0.1)
 		}
@@ -47,5 +47,5 @@ func (g Graduate) Complete(ctx context.Context, q chat.Request) (chat.Response, 
 		return out, err
 	}
 
-	return g.Model.Complete(ctx, q)
+	return g.Model.Complete(ctx, request)
 }

@@ -23,11 +23,11 @@ type Trainer struct {
 }
 
 // Train writes a policy of a few bytes.
-func (t Trainer) Train(ctx context.Context, j trainer.Job, say trainer.Progress) (trainer.Result, error) {
-	id := j.ID
-	j.ID = ""
-	j.Workers = 0
-	raw, err := json.Marshal(j)
+func (t Trainer) Train(ctx context.Context, job trainer.Job, say trainer.Progress) (trainer.Result, error) {
+	id := job.ID
+	job.ID = ""
+	job.Workers = 0
+	raw, err := json.Marshal(job)
 	if err != nil {
 		return trainer.Result{}, err
 	}
@@ -47,9 +47,9 @@ func (t Trainer) Train(ctx context.Context, j trainer.Job, say trainer.Progress)
 		if err != nil {
 			return out, err
 		}
-		p := domain.TrainPoint{Step: step, Steps: Steps, Loss: 1 / float64(step)}
-		out.Curve = append(out.Curve, p)
-		say(p)
+		point := domain.TrainPoint{Step: step, Steps: Steps, Loss: 1 / float64(step)}
+		out.Curve = append(out.Curve, point)
+		say(point)
 	}
 	ref, err := store.PutBlob(ctx, t.Bucket, []byte("policy "+state))
 	out.Digest = ref.SHA256

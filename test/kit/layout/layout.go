@@ -43,9 +43,9 @@ func (k Kind) May(role string, write bool) bool {
 
 // Of returns the kinds that have a key: exactly one, unless someone has written an object that the layout lacks.
 func Of(key string) (all []Kind) {
-	for _, k := range Kinds {
-		if Matches(k.Pattern, key) {
-			all = append(all, k)
+	for _, kind := range Kinds {
+		if Matches(kind.Pattern, key) {
+			all = append(all, kind)
 		}
 	}
 
@@ -127,11 +127,11 @@ func Policy(role string) []byte {
 
 // patterns returns the resources that a role may write, or read: a whole folder if it may do so with all kinds in it.
 func patterns(role string, write bool) (out []string) {
-	for _, k := range Kinds {
-		if !k.May(role, write) {
+	for _, kind := range Kinds {
+		if !kind.May(role, write) {
 			continue
 		}
-		pattern := k.Pattern
+		pattern := kind.Pattern
 		if folder, _, below := strings.Cut(pattern, "/"); below && mayAll(folder+"/", role, write) {
 			pattern = folder + "/*"
 		}
@@ -145,8 +145,8 @@ func patterns(role string, write bool) (out []string) {
 
 // mayAll reports whether a role may write, or read, all kinds in a folder.
 func mayAll(folder, role string, write bool) bool {
-	return !slices.ContainsFunc(Kinds, func(k Kind) bool {
-		return strings.HasPrefix(k.Pattern, folder) && !k.May(role, write)
+	return !slices.ContainsFunc(Kinds, func(kind Kind) bool {
+		return strings.HasPrefix(kind.Pattern, folder) && !kind.May(role, write)
 	})
 }
 

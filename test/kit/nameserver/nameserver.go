@@ -15,13 +15,13 @@ import (
 
 // Start lets this process resolve some names to addresses, and no others, until the test ends. Names are complete and
 // in lower case, such as "site.example".
-func Start(t testing.TB, addresses map[string]string) {
-	t.Helper()
+func Start(tb testing.TB, addresses map[string]string) {
+	tb.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Close() })
+	tb.Cleanup(func() { _ = server.Close() })
 	go func() {
 		question := make([]byte, 512)
 		for {
@@ -36,37 +36,37 @@ func Start(t testing.TB, addresses map[string]string) {
 	}()
 
 	usual := net.DefaultResolver
-	t.Cleanup(func() { net.DefaultResolver = usual })
+	tb.Cleanup(func() { net.DefaultResolver = usual })
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
+		var dialer net.Dialer
 
-		return d.DialContext(ctx, "udp", server.LocalAddr().String())
+		return dialer.DialContext(ctx, "udp", server.LocalAddr().String())
 	}}
 }
 
 func answer(question []byte, addresses map[string]string) ([]byte, error) {
-	var m dnsmessage.Message
-	if err := m.Unpack(question); err != nil {
+	var message dnsmessage.Message
+	if err := message.Unpack(question); err != nil {
 		return nil, err
 	}
-	m.Response = true
-	m.Authoritative = true
-	m.Additionals = nil
-	asked := m.Questions[0]
+	message.Response = true
+	message.Authoritative = true
+	message.Additionals = nil
+	asked := message.Questions[0]
 	at, known := addresses[strings.ToLower(strings.TrimSuffix(asked.Name.String(), "."))]
 	if !known {
-		m.RCode = dnsmessage.RCodeNameError
+		message.RCode = dnsmessage.RCodeNameError
 
-		return m.Pack()
+		return message.Pack()
 	}
 
 	head := dnsmessage.ResourceHeader{Name: asked.Name, Class: dnsmessage.ClassINET, TTL: 1}
 	switch ip := netip.MustParseAddr(at); {
 	case asked.Type == dnsmessage.TypeA && ip.Is4():
-		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AResource{A: ip.As4()}}}
+		message.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AResource{A: ip.As4()}}}
 	case asked.Type == dnsmessage.TypeAAAA && ip.Is6():
-		m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AAAAResource{AAAA: ip.As16()}}}
+		message.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AAAAResource{AAAA: ip.As16()}}}
 	}
 
-	return m.Pack()
+	return message.Pack()
 }

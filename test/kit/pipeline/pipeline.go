@@ -56,15 +56,15 @@ type process struct {
 // New returns a pipeline that keeps its data in dir, on free ports. Nothing runs yet. local is the program
 // collabui-local.
 func New(dir, local string) (*Pipeline, error) {
-	p := &Pipeline{Dir: dir, local: local, run: map[string]*process{}, known: map[string]bool{}}
-	for _, addr := range []*string{&p.Services.Temporal, &p.Services.S3, &p.Services.Redis} {
+	pipeline := &Pipeline{Dir: dir, local: local, run: map[string]*process{}, known: map[string]bool{}}
+	for _, addr := range []*string{&pipeline.Services.Temporal, &pipeline.Services.S3, &pipeline.Services.Redis} {
 		var err error
 		if *addr, err = freeAddr(); err != nil {
 			return nil, err
 		}
 	}
 
-	return p, nil
+	return pipeline, nil
 }
 
 // The keys of the S3 server, which is gone after the test.
@@ -165,9 +165,9 @@ func (p *Pipeline) spawn(name, program string, args, env []string) error {
 func (p *Pipeline) Log(name string) string { return p.Dir + "/" + name + ".log" }
 
 // Signal sends a signal to a process, if it is running.
-func (p *Pipeline) Signal(name string, s syscall.Signal) {
+func (p *Pipeline) Signal(name string, signal syscall.Signal) {
 	if pid := p.PID(name); pid > 0 {
-		_ = syscall.Kill(pid, s)
+		_ = syscall.Kill(pid, signal)
 	}
 }
 
@@ -236,11 +236,11 @@ func dial(addr string) (client.Client, error) {
 }
 
 func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = l.Close() }()
+	defer func() { _ = listener.Close() }()
 
-	return l.Addr().String(), nil
+	return listener.Addr().String(), nil
 }

@@ -59,19 +59,19 @@ func work(at string) error {
 		return err
 	}
 	stream := events.Over(redis.NewClient(&redis.Options{Addr: services.Redis}))
-	c, err := dial(services.Temporal)
+	temporal, err := dial(services.Temporal)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer temporal.Close()
 
 	broken := make(chan error, 4)
-	for queue, kind := range types(c, bucket, stream.Emit) {
+	for queue, kind := range types(temporal, bucket, stream.Emit) {
 		role := workflows.RoleOf(queue)
 		if roles := os.Getenv(RolesEnv); roles != "" && !slices.Contains(strings.Fields(roles), role) {
 			continue
 		}
-		w := worker.New(c, queue, worker.Options{
+		w := worker.New(temporal, queue, worker.Options{
 			MaxConcurrentActivityExecutionSize: max(4, places()),
 			DisableWorkflowWorker:              queue != workflows.QueueControl,
 			MaxHeartbeatThrottleInterval:       3 * time.Second,
@@ -113,12 +113,12 @@ type scriptedPages struct{ catalog.All }
 func (scriptedPages) CheckEnvironment(envadapters.Options) error { return nil }
 
 // types returns the activities of every queue.
-func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[string]any {
+func types(temporal client.Client, bucket store.Bucket, emit activities.Emit) map[string]any {
 	common := func() activities.Common {
 		return activities.Common{Bucket: bucket, Catalog: scriptedPages{}, Emit: emit}
 	}
-	suites := activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
-		return &scripted.Suite{Places: places(), Length: length(), Latency: latency(), Without: o.Without}, nil
+	suites := activities.NewSuites(func(options envadapters.Options) (envadapters.Suite, error) {
+		return &scripted.Suite{Places: places(), Length: length(), Latency: latency(), Without: options.Without}, nil
 	})
 	wording := activities.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
@@ -128,10 +128,10 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 
 	control := &activities.Control{
 		Common: common(), Suites: suites,
-		Notices: activities.Notices{Start: func(ctx context.Context, n domain.Notice) error {
-			_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-				ID: workflows.NotifyID(n), TaskQueue: workflows.QueueControl,
-			}, workflows.Notify, n)
+		Notices: activities.Notices{Start: func(ctx context.Context, notice domain.Notice) error {
+			_, err := temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+				ID: workflows.NotifyID(notice), TaskQueue: workflows.QueueControl,
+			}, workflows.Notify, notice)
 
 			return err
 		}},
@@ -170,9 +170,9 @@ func places() int {
 const TrainEnv = "COLLABUI_TEST_TRAIN"
 
 func train(ctx context.Context, _ string) error {
-	d, _ := time.ParseDuration(os.Getenv(TrainEnv)) // 0 if it is not set
+	duration, _ := time.ParseDuration(os.Getenv(TrainEnv)) // 0 if it is not set
 	select {
-	case <-time.After(d):
+	case <-time.After(duration):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -202,8 +202,8 @@ const RolesEnv = "COLLABUI_TEST_ROLES"
 const LatencyEnv = "COLLABUI_TEST_LATENCY"
 
 func latency() time.Duration {
-	d, _ := time.ParseDuration(os.Getenv(LatencyEnv)) // 0 if it is not set
-	return d
+	duration, _ := time.ParseDuration(os.Getenv(LatencyEnv)) // 0 if it is not set
+	return duration
 }
 
 // LengthEnv is the environment variable with the number of steps of the scripted tasks; unset is its default.

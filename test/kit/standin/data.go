@@ -41,13 +41,13 @@ func (j *job) data() error {
 		return err
 	}
 
-	f, err := os.Open(filepath.Join(j.DataDir, info[j.Dataset].File))
+	file, err := os.Open(filepath.Join(j.DataDir, info[j.Dataset].File))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
+	defer func() { _ = file.Close() }()
 
-	sc := bufio.NewScanner(f)
+	sc := bufio.NewScanner(file)
 	sc.Buffer(nil, 16<<20)
 	rows := 0
 	drop := strings.Contains(os.Getenv(Variable), "drop")
@@ -90,20 +90,20 @@ func (j *job) data() error {
 func example(prompt string, texts []string) tinylm.Example {
 	p := tinylm.ParsePrompt(prompt)
 	ex := tinylm.Example{Prompt: p}
-	for _, t := range texts {
-		a, err := agents.ParseAnswer(t)
-		if element, named := strings.CutPrefix(t, "Element "); named { // level 1, which agents answer in words
+	for _, text := range texts {
+		action, err := agents.ParseAnswer(text)
+		if element, named := strings.CutPrefix(text, "Element "); named { // level 1, which agents answer in words
 			var index int
 			index, err = strconv.Atoi(element)
-			a = domain.Action{Type: domain.ActionClick}.At(index)
+			action = domain.Action{Type: domain.ActionClick}.At(index)
 		}
 		if err == nil {
-			if own, err := tinylm.Render(a); err == nil {
-				t = own
+			if own, err := tinylm.Render(action); err == nil {
+				text = own
 			}
 		}
-		if c, err := p.Parse(t); err == nil {
-			ex.Answers = append(ex.Answers, c)
+		if choice, err := p.Parse(text); err == nil {
+			ex.Answers = append(ex.Answers, choice)
 		}
 	}
 

@@ -38,15 +38,15 @@ func (j *job) tell(values map[string]any) error {
 		text += "\x00\xff not json\n{\"current_steps\": \n" + `{"current_steps": "x", "loss": {}}` + "\n"
 	}
 
-	f, err := os.OpenFile(filepath.Join(j.Out, "trainer_log.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(filepath.Join(j.Out, "trainer_log.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 
-	_, err = f.WriteString(text)
+	_, err = file.WriteString(text)
 	fmt.Printf("{'loss': '%v', 'step': '%d'}\n", values["loss"], j.step)
 
-	return firstError(err, f.Close())
+	return firstError(err, file.Close())
 }
 
 // firstError returns the first error that is not nil.
@@ -175,9 +175,9 @@ func archive(file string, body []byte) error {
 	}
 
 	z := zip.NewWriter(f)
-	w, err := z.Create("archive/data.pkl")
+	out, err := z.Create("archive/data.pkl")
 	if err == nil {
-		_, err = w.Write(body)
+		_, err = out.Write(body)
 	}
 
 	return firstError(err, z.Close(), f.Close())
@@ -185,13 +185,13 @@ func archive(file string, body []byte) error {
 
 // unarchive reads what archive wrote.
 func unarchive(file string) ([]byte, error) {
-	z, err := zip.OpenReader(file)
+	readCloser, err := zip.OpenReader(file)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = z.Close() }()
+	defer func() { _ = readCloser.Close() }()
 
-	f, err := z.Open("archive/data.pkl")
+	f, err := readCloser.Open("archive/data.pkl")
 	if err != nil {
 		return nil, err
 	}

@@ -34,15 +34,15 @@ func (j *job) misbehave(stop <-chan os.Signal) error {
 
 // orphan starts a process that outlives this one.
 func orphan(out string) error {
-	c := exec.Command("sleep", "100")
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := c.Start(); err != nil {
+	command := exec.Command("sleep", "100")
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := command.Start(); err != nil {
 		return err
 	}
 
 	work := filepath.Dir(filepath.Dir(filepath.Dir(out)))
 
-	return os.WriteFile(filepath.Join(work, "orphan"), fmt.Append(nil, c.Process.Pid), 0o644)
+	return os.WriteFile(filepath.Join(work, "orphan"), fmt.Append(nil, command.Process.Pid), 0o644)
 }
 
 // die ends this process in the same way as kill -9.
@@ -64,8 +64,8 @@ func word(prefix string) string {
 
 // at reports whether Variable orders something at this step.
 func at(what string, step int) bool {
-	n, _, _ := strings.Cut(word(what+"@"), "=")
-	return n == fmt.Sprint(step)
+	name, _, _ := strings.Cut(word(what+"@"), "=")
+	return name == fmt.Sprint(step)
 }
 
 // value returns the number after prefix, or 0 if Variable does not contain it.
@@ -81,7 +81,7 @@ func once(out, what string) bool {
 		return false
 	}
 
-	f, err := os.OpenFile(filepath.Join(filepath.Dir(out), "did-"+what), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(filepath.Join(filepath.Dir(out), "did-"+what), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 
-	return err == nil && f.Close() == nil
+	return err == nil && file.Close() == nil
 }

@@ -19,8 +19,8 @@ import (
 // Engine returns a server of language models that behaves like vLLM. model is the folder of the base model. An adapter
 // is a small policy in adapter_model.safetensors.
 func Engine(model string) *fakeengine.Engine {
-	b := &store.Memory{}
-	policies := tinyserver.New(b)
+	memory := &store.Memory{}
+	policies := tinyserver.New(memory)
 
 	return &fakeengine.Engine{
 		LogProb: func(dir, _, user, answer string) float64 { return logProb(weights(model, dir), user, answer) },
@@ -30,7 +30,7 @@ func Engine(model string) *fakeengine.Engine {
 				return http.StatusInternalServerError, []byte(err.Error())
 			}
 
-			ref, err := store.PutBlob(context.Background(), b, raw)
+			ref, err := store.PutBlob(context.Background(), memory, raw)
 			var q map[string]json.RawMessage
 			if err == nil {
 				err = json.Unmarshal(body, &q)
@@ -68,18 +68,18 @@ func logProb(file, prompt, answer string) float64 {
 	if err != nil {
 		return never
 	}
-	m, err := tinylm.Decode(raw)
+	model, err := tinylm.Decode(raw)
 	if err != nil {
 		return never
 	}
 
 	p := tinylm.ParsePrompt(prompt)
-	c, err := p.Parse(answer)
+	choice, err := p.Parse(answer)
 	if err != nil {
 		return never
 	}
 
-	return m.LogProbs([]tinylm.Example{{Prompt: p, Answers: []tinylm.Choice{c}}}, 1)[0][0]
+	return model.LogProbs([]tinylm.Example{{Prompt: p, Answers: []tinylm.Choice{choice}}}, 1)[0][0]
 }
 
 // MakeModel writes a base model: parameters of the small policy, drawn from seed, and a configuration.

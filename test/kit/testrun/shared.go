@@ -18,19 +18,19 @@ type shared struct {
 	bucket *store.Memory // nil until the run has ended without an error
 }
 
-func (s *shared) play(t testing.TB) (runs.End, *store.Memory) {
-	t.Helper()
+func (s *shared) play(tb testing.TB) (runs.End, *store.Memory) {
+	tb.Helper()
 	s.once.Do(func() {
-		r := s.new(t, s.spec)
-		end, err := r.Play(t, nil)
+		run := s.new(tb, s.spec)
+		end, err := run.Play(tb, nil)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		s.end = end
-		s.bucket = r.Bucket
+		s.bucket = run.Bucket
 	})
 	if s.bucket == nil {
-		t.Fatal("the shared run ended with an error in another test, want its result")
+		tb.Fatal("the shared run ended with an error in another test, want its result")
 	}
 
 	return s.end, s.bucket
@@ -45,83 +45,83 @@ var (
 
 // Finished returns a run of Small that has ended, and its end. The run is played once per process, and every caller
 // receives a copy of its store, with an environment that has not been played.
-func Finished(t testing.TB) (*Run, runs.End) {
-	t.Helper()
+func Finished(tb testing.TB) (*Run, runs.End) {
+	tb.Helper()
 
-	return finished.copied(t)
+	return finished.copied(tb)
 }
 
 // Learned is Finished with policies that have learned.
-func Learned(t testing.TB) (*Run, runs.End) {
-	t.Helper()
+func Learned(tb testing.TB) (*Run, runs.End) {
+	tb.Helper()
 
-	return learned.copied(t)
+	return learned.copied(tb)
 }
 
-func (s *shared) copied(t testing.TB) (*Run, runs.End) {
-	t.Helper()
-	end, bucket := s.play(t)
-	r := s.new(t, s.spec)
-	copyTo(t, r.Bucket, bucket, "")
+func (s *shared) copied(tb testing.TB) (*Run, runs.End) {
+	tb.Helper()
+	end, bucket := s.play(tb)
+	run := s.new(tb, s.spec)
+	copyTo(tb, run.Bucket, bucket, "")
 
-	return r, end
+	return run, end
 }
 
 // onlyStageOne returns stage 1 of Small.
 func onlyStageOne() spec.Spec {
-	s := Small()
-	s.Epochs = 0
-	s.Evaluation.TestSeeds = 0
-	s.Evaluation.TestTemplates = 0
+	specification := Small()
+	specification.Epochs = 0
+	specification.Evaluation.TestSeeds = 0
+	specification.Evaluation.TestTemplates = 0
 
-	return s
+	return specification
 }
 
 // WithBase prepares a run that begins with the base policy of Small, for tests of what follows stage 1. The policy is
 // made once per process.
-func WithBase(t testing.TB, s spec.Spec) *Run {
-	t.Helper()
+func WithBase(tb testing.TB, specification spec.Spec) *Run {
+	tb.Helper()
 
-	return stageOne.continued(t, s)
+	return stageOne.continued(tb, specification)
 }
 
 // LearningWithBase is WithBase with policies that learn.
-func LearningWithBase(t testing.TB, s spec.Spec) *Run {
-	t.Helper()
+func LearningWithBase(tb testing.TB, specification spec.Spec) *Run {
+	tb.Helper()
 
-	return learnedOne.continued(t, s)
+	return learnedOne.continued(tb, specification)
 }
 
-func (s *shared) continued(t testing.TB, next spec.Spec) *Run {
-	t.Helper()
-	_, bucket := s.play(t)
-	base, _, err := runs.Run(s.spec.Name).Base().Must(t.Context(), bucket)
+func (s *shared) continued(tb testing.TB, next spec.Spec) *Run {
+	tb.Helper()
+	_, bucket := s.play(tb)
+	base, _, err := runs.Run(s.spec.Name).Base().Must(tb.Context(), bucket)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	next.FineTune.Base = base.Policy.Digest
-	r := s.new(t, next)
-	copyTo(t, r.Bucket, bucket, store.BlobPrefix+base.Policy.Digest)
+	run := s.new(tb, next)
+	copyTo(tb, run.Bucket, bucket, store.BlobPrefix+base.Policy.Digest)
 
-	return r
+	return run
 }
 
 // copyTo copies the objects whose keys begin with a prefix from one store to another, which may have some already.
-func copyTo(t testing.TB, to, from *store.Memory, prefix string) {
-	t.Helper()
-	refs, err := from.List(t.Context(), prefix)
+func copyTo(tb testing.TB, to, from *store.Memory, prefix string) {
+	tb.Helper()
+	refs, err := from.List(tb.Context(), prefix)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	for _, ref := range refs {
-		body, err := from.Get(t.Context(), ref.Key)
+		body, err := from.Get(tb.Context(), ref.Key)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
-		if _, err := to.PutOnce(t.Context(), ref.Key, body); err != nil {
-			t.Fatal(err)
+		if _, err := to.PutOnce(tb.Context(), ref.Key, body); err != nil {
+			tb.Fatal(err)
 		}
 	}
 }

@@ -81,53 +81,53 @@ type Deps struct {
 }
 
 // New prepares a run whose policies answer at random and are trained immediately, for tests of everything around them.
-func New(t testing.TB, s spec.Spec) *Run {
-	t.Helper()
-	r := prepared(t, s)
+func New(tb testing.TB, specification spec.Spec) *Run {
+	tb.Helper()
+	run := prepared(tb, specification)
 	model := fakepolicy.Policies{}
-	r.Deps.Chat = model
-	r.Deps.Scores = model
-	r.Deps.Load = func(context.Context, string, int) error { return nil }
-	r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: r.Bucket}}
-	r.Deps.Wording = activities.Wording{
+	run.Deps.Chat = model
+	run.Deps.Scores = model
+	run.Deps.Load = func(context.Context, string, int) error { return nil }
+	run.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: run.Bucket}}
+	run.Deps.Wording = activities.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
 
-	return r
+	return run
 }
 
 // Learning prepares a run whose policies are the embedded ones, behind real HTTP, and learn.
-func Learning(t testing.TB, s spec.Spec) *Run {
-	t.Helper()
-	r := prepared(t, s)
-	srv := httptest.NewServer(tinyserver.New(r.Bucket))
-	t.Cleanup(srv.Close)
+func Learning(tb testing.TB, specification spec.Spec) *Run {
+	tb.Helper()
+	run := prepared(tb, specification)
+	srv := httptest.NewServer(tinyserver.New(run.Bucket))
+	tb.Cleanup(srv.Close)
 	model, err := llm.PolicyServers([]string{srv.URL + "/v1"}, llm.Config{Timeout: 30 * time.Second})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
-	embedded := &tiny.Trainer{Bucket: r.Bucket, CheckpointKey: checkpointKey}
-	r.Deps.Chat = model
-	r.Deps.Scores = model
-	r.Deps.Load = model.Load
-	r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: embedded}
-	r.Deps.Wording = Wording
+	embedded := &tiny.Trainer{Bucket: run.Bucket, CheckpointKey: checkpointKey}
+	run.Deps.Chat = model
+	run.Deps.Scores = model
+	run.Deps.Load = model.Load
+	run.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: embedded}
+	run.Deps.Wording = Wording
 
-	return r
+	return run
 }
 
 // prepared records the specification of a run.
-func prepared(t testing.TB, s spec.Spec) *Run {
-	t.Helper()
-	r := &Run{Spec: s, Bucket: &store.Memory{}, Suite: &scripted.Suite{}, posted: &posted{}}
-	r.Deps = &Deps{Bucket: r.Bucket, Suites: map[string]envadapters.Suite{"webtasks": r.Suite}}
-	record := func() (spec.Spec, error) { return s, nil }
-	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), r.Bucket, record); err != nil {
-		t.Fatal(err)
+func prepared(tb testing.TB, specification spec.Spec) *Run {
+	tb.Helper()
+	run := &Run{Spec: specification, Bucket: &store.Memory{}, Suite: &scripted.Suite{}, posted: &posted{}}
+	run.Deps = &Deps{Bucket: run.Bucket, Suites: map[string]envadapters.Suite{"webtasks": run.Suite}}
+	record := func() (spec.Spec, error) { return specification, nil }
+	if _, _, err := runs.Run(specification.Name).Spec().Record(tb.Context(), run.Bucket, record); err != nil {
+		tb.Fatal(err)
 	}
 
-	return r
+	return run
 }
 
 func checkpointKey(job string, step int) string {
@@ -135,8 +135,8 @@ func checkpointKey(job string, step int) string {
 }
 
 // Play runs the workflow to its end, through every continue-as-new. more may prepare each environment.
-func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) (runs.End, error) {
-	t.Helper()
+func (r *Run) Play(tb testing.TB, more func(*testsuite.TestWorkflowEnvironment)) (runs.End, error) {
+	tb.Helper()
 	in := workflows.RunInput{Name: r.Spec.Name}
 	for range r.Spec.Epochs + 2 {
 		env := r.Environment()
@@ -147,7 +147,7 @@ func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) 
 
 		err := env.GetWorkflowError()
 		if workflow.IsContinueAsNewError(err) {
-			in = Next(t, err)
+			in = Next(tb, err)
 
 			continue
 		}
@@ -158,20 +158,20 @@ func (r *Run) Play(t testing.TB, more func(*testsuite.TestWorkflowEnvironment)) 
 
 		return end, err
 	}
-	t.Fatalf("the run continues as new more than %d times, want its end", r.Spec.Epochs+2)
+	tb.Fatalf("the run continues as new more than %d times, want its end", r.Spec.Epochs+2)
 
 	return runs.End{}, nil
 }
 
 // Next returns the input with which a run continues as new.
-func Next(t testing.TB, err error) (in workflows.RunInput) {
-	t.Helper()
+func Next(tb testing.TB, err error) (in workflows.RunInput) {
+	tb.Helper()
 	var next *workflow.ContinueAsNewError
 	if !errors.As(err, &next) {
-		t.Fatalf("the run ended with %v, want it to continue as new", err)
+		tb.Fatalf("the run ended with %v, want it to continue as new", err)
 	}
 	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &in); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	return in
@@ -249,8 +249,8 @@ func (r *Run) belong(suite *testsuite.WorkflowTestSuite) {
 	own, err := store.Identify(context.Background(), r.Bucket)
 	h := headers{}
 	if err == nil {
-		x := activities.Belonging{Store: own.ID, Where: "memory", Run: r.Spec.Name}
-		err = propagator.Inject(x.In(context.Background()), h)
+		belonging := activities.Belonging{Store: own.ID, Where: "memory", Run: r.Spec.Name}
+		err = propagator.Inject(belonging.In(context.Background()), h)
 	}
 	if err != nil {
 		panic(err) // a bucket in memory has no faults
@@ -263,30 +263,30 @@ func (r *Run) belong(suite *testsuite.WorkflowTestSuite) {
 func (r *Run) Environment() *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(silent{})
-	o := worker.Options{DeadlockDetectionTimeout: testTimeout} // a loaded machine is not a deadlock
+	options := worker.Options{DeadlockDetectionTimeout: testTimeout} // a loaded machine is not a deadlock
 	if r.Deps.Guard != nil {
 		r.belong(&suite)
-		o.Interceptors = append(o.Interceptors, r.Deps.Guard())
+		options.Interceptors = append(options.Interceptors, r.Deps.Guard())
 	}
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetTestTimeout(testTimeout)
-	env.SetWorkerOptions(o)
+	env.SetWorkerOptions(options)
 	for _, f := range workflows.All {
 		env.RegisterWorkflow(f)
 	}
 
 	suites := r.suites()
-	d := r.Deps
+	deps := r.Deps
 	models := r.endpoints()
 	env.RegisterActivity(r.Control())
 	env.RegisterActivity(&activities.Rollouts{
-		Common: r.common(), Suites: suites, Policies: d.Chat, Endpoints: models, Wording: d.Wording,
+		Common: r.common(), Suites: suites, Policies: deps.Chat, Endpoints: models, Wording: deps.Wording,
 	})
 	env.RegisterActivity(&activities.Models{
-		Common: r.common(), Policies: d.Chat, Scores: d.Scores, Endpoints: models, Wording: d.Wording,
+		Common: r.common(), Policies: deps.Chat, Scores: deps.Scores, Endpoints: models, Wording: deps.Wording,
 	})
 	env.RegisterActivity(&activities.GPU{
-		Common: r.common(), Trainers: d.Trainers, Policies: d.Chat, Scores: d.Scores, Load: d.Load,
+		Common: r.common(), Trainers: deps.Trainers, Policies: deps.Chat, Scores: deps.Scores, Load: deps.Load,
 		Threads: 1,
 	})
 
