@@ -22,7 +22,8 @@ type redisService struct {
 func (s *redisService) flags(*flag.FlagSet, *options) {}
 
 func (s *redisService) prepare(o options) ([]string, error) {
-	s.addr, s.server = o.addr, miniredis.NewMiniRedis()
+	s.addr = o.addr
+	s.server = miniredis.NewMiniRedis()
 	return []string{o.addr}, nil
 }
 

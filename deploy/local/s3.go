@@ -50,8 +50,10 @@ func (s *s3Service) flags(fs *flag.FlagSet, o *options) {
 }
 
 func (s *s3Service) prepare(o options) ([]string, error) {
-	s.addr, s.root = o.addr, filepath.Join(o.dir, "s3")
-	s.access, s.secret = os.Getenv(accessKeyEnv), os.Getenv(secretKeyEnv)
+	s.addr = o.addr
+	s.root = filepath.Join(o.dir, "s3")
+	s.access = os.Getenv(accessKeyEnv)
+	s.secret = os.Getenv(secretKeyEnv)
 	if s.access == "" || s.secret == "" {
 		return nil, usageProblem("no S3 keys given", "set "+accessKeyEnv+" and "+secretKeyEnv)
 	}
@@ -75,7 +77,8 @@ func (s *s3Service) start(ctx context.Context, fail func(error)) error {
 	}
 
 	serving, cancel := context.WithCancel(context.Background())
-	s.cancel, s.ended = cancel, make(chan struct{})
+	s.cancel = cancel
+	s.ended = make(chan struct{})
 	go func() {
 		defer close(s.ended)
 		if err := embedgw.RunVersityGW(serving, backend, s.gateway()); err != nil {

@@ -33,7 +33,9 @@ func (f *folders) remove() (removed func()) {
 	change := func(n int) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.deletes, f.deleting, f.known = f.deletes+1, f.deleting+n, nil
+		f.deletes++
+		f.deleting += n
+		f.known = nil
 	}
 	change(1)
 

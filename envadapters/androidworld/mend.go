@@ -33,7 +33,8 @@ func (p *pool) mend(s *slot, r restart) {
 		began := time.Now()
 		for p.ctx.Err() == nil {
 			if r.why == "" {
-				if r = p.inspect(s); r.why == "" {
+				r = p.inspect(s)
+				if r.why == "" {
 					break
 				}
 			}

@@ -114,7 +114,8 @@ func history(text string) ([]string, error) {
 				}
 			}
 		}
-		out, text = append(out, line), strings.TrimSpace(rest)
+		out = append(out, line)
+		text = strings.TrimSpace(rest)
 	}
 
 	return out, nil

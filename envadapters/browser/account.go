@@ -64,7 +64,8 @@ func accountFor(path string) (account, error) {
 	}
 	uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
 	gid, bad := strconv.ParseUint(nobody.Gid, 10, 32)
-	if err = errors.Join(err, bad); err != nil {
+	err = errors.Join(err, bad)
+	if err != nil {
 		return refused(err)
 	}
 	whole, err := exec.LookPath(path)
@@ -83,7 +84,8 @@ func accountFor(path string) (account, error) {
 // can reports whether the account can run a command.
 func (a account) can(name string, args ...string) bool {
 	command := exec.Command(name, args...)
-	command.Dir, command.Env = "/", environ()
+	command.Dir = "/"
+	command.Env = environ()
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: a.credential}
 
 	return command.Run() == nil

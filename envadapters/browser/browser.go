@@ -186,7 +186,10 @@ func (b *Browser) ensure(ctx context.Context) error {
 		return fault.New(fault.Transient, "start %s: %w", path, err)
 	}
 
-	b.ctx, b.cancel, b.shell, b.draws = on, cancel, isShell(path), make(chan struct{}, 1)
+	b.ctx = on
+	b.cancel = cancel
+	b.shell = isShell(path)
+	b.draws = make(chan struct{}, 1)
 
 	return nil
 }

@@ -59,7 +59,8 @@ func Version(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fault.New(fault.Transient, "%s --version: %w", path, err)
 	}
-	version.of, version.said = path, strings.TrimSpace(string(out))
+	version.of = path
+	version.said = strings.TrimSpace(string(out))
 
 	return version.said, nil
 }

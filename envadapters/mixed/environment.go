@@ -47,7 +47,8 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 		if err != nil {
 			return envadapters.Transition{}, err
 		}
-		e.part, e.env = part, envadapters.Speaking(env, suite.Family(), e.agents)
+		e.part = part
+		e.env = envadapters.Speaking(env, suite.Family(), e.agents)
 	}
 	task.Suite = suite.Name()
 	task.Template = template

@@ -80,7 +80,8 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		for _, t := range templates {
-			t.Name, t.Group = Name(name, t.Name), strings.TrimSuffix(name+between+t.Group, between)
+			t.Name = Name(name, t.Name)
+			t.Group = strings.TrimSuffix(name+between+t.Group, between)
 			out = append(out, t)
 		}
 	}
@@ -113,7 +114,8 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 			fixes = append(fixes, name+": "+health.Fix)
 		}
 	}
-	all.Detail, all.Fix = strings.Join(details, "; "), strings.Join(fixes, "; ")
+	all.Detail = strings.Join(details, "; ")
+	all.Fix = strings.Join(fixes, "; ")
 
 	return all
 }

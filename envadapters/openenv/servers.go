@@ -22,7 +22,8 @@ func (s *Suite) Servers(ctx context.Context) []envadapters.Server {
 		wg.Go(func() {
 			out[i] = envadapters.Server{Address: address, State: envadapters.Ready}
 			if err := healthy(ctx, address); err != nil {
-				out[i].State, out[i].Detail = envadapters.Dead, err.Error()
+				out[i].State = envadapters.Dead
+				out[i].Detail = err.Error()
 			}
 		})
 	}

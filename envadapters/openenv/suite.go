@@ -167,7 +167,8 @@ func (s *Suite) described() (Description, error) {
 	if err == nil {
 		s.desc = &description
 	}
-	s.failed, s.asked = err, time.Now()
+	s.failed = err
+	s.asked = time.Now()
 
 	return description, err
 }

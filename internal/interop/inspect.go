@@ -134,7 +134,9 @@ func (l *InspectLog) sample(id int, s object, o domain.Outcome, usage domain.Usa
 		}
 	}
 	l.put(fmt.Sprintf("samples/%d_epoch_1.json", id), s)
-	l.summaries, l.ids, l.usage = append(l.summaries, summary), append(l.ids, id), l.usage.Plus(usage)
+	l.summaries = append(l.summaries, summary)
+	l.ids = append(l.ids, id)
+	l.usage = l.usage.Plus(usage)
 }
 
 // Rollout adds the episode of a slot, or a slot that failed.

@@ -72,7 +72,8 @@ func (d Backup) write(ctx context.Context, key string, body io.Reader, over bool
 	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename
 
 	_, err = io.Copy(f, body)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
 		return false, fault.As(fault.Transient, err)
 	}
 	if over {

@@ -93,7 +93,8 @@ func MayBlob(ctx context.Context, bucket Bucket, sum string) (body []byte, there
 func getBlob(ctx context.Context, bucket Bucket, sum string) ([]byte, error) {
 	body, err := bucket.Get(ctx, BlobPrefix+sum)
 	if err != nil {
-		if err = fromTrash(ctx, bucket, BlobPrefix+sum, err); err == nil {
+		err = fromTrash(ctx, bucket, BlobPrefix+sum, err)
+		if err == nil {
 			body, err = bucket.Get(ctx, BlobPrefix+sum)
 		}
 	}
@@ -219,7 +220,8 @@ func GetBlobFile(ctx context.Context, bucket Bucket, sum, file string) error {
 func copyBlob(ctx context.Context, bucket Bucket, sum string, out io.Writer) error {
 	err := copyThere(ctx, bucket, sum, out)
 	if errors.Is(err, ErrNotFound) {
-		if err = fromTrash(ctx, bucket, BlobPrefix+sum, err); err == nil {
+		err = fromTrash(ctx, bucket, BlobPrefix+sum, err)
+		if err == nil {
 			err = copyThere(ctx, bucket, sum, out)
 		}
 	}

@@ -84,7 +84,8 @@ func newEpoch(ctx context.Context, bucket store.Bucket, run runs.Run, number int
 		specification = then
 	}
 	r.spec = specification
-	if r.rounds = specification.Rounds; specification.Agents == 1 {
+	r.rounds = specification.Rounds
+	if specification.Agents == 1 {
 		r.rounds = 1
 	}
 	topology, begun, err := run.Topology(number).May(ctx, bucket)

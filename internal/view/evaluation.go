@@ -154,10 +154,12 @@ func evaluatedStep(evalStep runs.EvalStep, scope agents.VoteScope) detailStep {
 		}}
 		if action, err := agents.ParseAnswer(c.Text); err == nil && c.Canonical != "" {
 			x := actionOf(action, step.Screen)
-			if x.Canonical = c.Canonical; evalStep.Observation == nil {
+			x.Canonical = c.Canonical
+			if evalStep.Observation == nil {
 				x.Words = c.Canonical // the element is not recorded
 			}
-			if cell.Action = &x; c.Canonical == vote.Canonical {
+			cell.Action = &x
+			if c.Canonical == vote.Canonical {
 				step.Action = x
 			}
 		}

@@ -73,7 +73,8 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 				return err
 			}
 			x := episode.row()
-			if rows[i] = &x; episode.Pairs != nil {
+			rows[i] = &x
+			if episode.Pairs != nil {
 				l.rows.put(key, x)
 			}
 

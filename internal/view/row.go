@@ -76,7 +76,7 @@ func (e Episode) row() row {
 	}
 	for _, c := range e.roles() {
 		r.Tokens = r.Tokens + c.Prompt + c.Answer
-		r.Money = r.Money + c.Money
+		r.Money += c.Money
 	}
 
 	return r

@@ -119,7 +119,8 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	last := time.Now()
 	for {
 		_, err := w.Write([]byte(": here\n\n"))
-		if err = errors.Join(err, controller.Flush()); err != nil {
+		err = errors.Join(err, controller.Flush())
+		if err != nil {
 			return
 		}
 		select {
@@ -130,7 +131,8 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		case <-time.After(lookEvery):
 		}
 		n, next := s.Events(r.Context(), run, at)
-		if at = next; n == 0 && time.Since(last) < tellEvery {
+		at = next
+		if n == 0 && time.Since(last) < tellEvery {
 			continue
 		}
 		last = time.Now()

@@ -86,7 +86,9 @@ func (c *Cell) undisturbed(ctx context.Context) error {
 		return fmt.Errorf("the undisturbed run: %s", strings.Join(got.Problems, "; "))
 	}
 	raw, err := os.ReadFile(list)
-	c.Places, c.Requests, c.Digest = strings.Fields(string(raw)), c.s3.requests.Load(), got.Digest
+	c.Places = strings.Fields(string(raw))
+	c.Requests = c.s3.requests.Load()
+	c.Digest = got.Digest
 	slices.Sort(c.Places)
 	c.Places = slices.Compact(c.Places) // the same of several processes
 
@@ -177,7 +179,8 @@ func (c *Cell) play(ctx context.Context, name string, failpoints []string, event
 				}
 			}
 		}
-		if out.Digest = c.ended(ctx, name); out.Digest != "" {
+		out.Digest = c.ended(ctx, name)
+		if out.Digest != "" {
 			break
 		}
 		if since := time.Since(began); out.Waited == "" && since > slow {
@@ -280,7 +283,8 @@ func (c *Cell) status(ctx context.Context, name string) string {
 func eventually(try func() error) error {
 	var err error
 	for range 100 {
-		if err = try(); err == nil {
+		err = try()
+		if err == nil {
 			return nil
 		}
 		time.Sleep(300 * time.Millisecond)

@@ -58,7 +58,10 @@ func (w *world) arrange(kind Kind) bool {
 
 // tries is how often an actor tries again when it fails or its process dies: long enough for a store that is away or
 // full to recover. cleanings is the largest number of collections that remove what is left of a deleted run.
-const tries, cleanings = 1000, 20
+const (
+	tries     = 1000
+	cleanings = 20
+)
 
 // actor lets someone act beside the run, who tries again after a temporary fault, or when the process has died.
 func (w *world) actor(kind Kind) {

@@ -9,7 +9,10 @@ import (
 )
 
 // elder and spare are runs that ended long ago and have the policies of the run. A line accepts a system of elder.
-const elder, spare = "elder", "spare"
+const (
+	elder = "elder"
+	spare = "spare"
+)
 
 // ancient holds the objects of these runs, by whether policies lag.
 var ancient [2]struct {

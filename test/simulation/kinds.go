@@ -166,11 +166,17 @@ func (f Fault) String() string { return fmt.Sprintf("%d:%s", f.At, f.Kind) }
 
 // awayFor is the number of requests to S3 that one fault of the kind S3Away strikes, and fullFor the number of writes
 // that one of the kind S3Full strikes.
-const awayFor, fullFor = 400, 40
+const (
+	awayFor = 400
+	fullFor = 40
+)
 
 // One schedule in actorEvery has actors. One in variedEvery may have two results, because its digest is then not
 // compared.
-const actorEvery, variedEvery = 3, 5
+const (
+	actorEvery  = 3
+	variedEvery = 5
+)
 
 // Draw returns the faults of a seed: up to twenty among the first points. Every third schedule also has an actor, and
 // all kinds of actors take turns.

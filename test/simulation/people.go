@@ -18,7 +18,10 @@ import (
 )
 
 // who is the person who pauses and stops runs, and helper the person who looks after runs that wait for someone.
-const who, helper = "ann", "ben"
+const (
+	who    = "ann"
+	helper = "ben"
+)
 
 // asks is how often a run may wait for a person before it has ended.
 const asks = 30

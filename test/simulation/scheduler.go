@@ -197,7 +197,8 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (kind Kind
 	p := &point{name: e.name + " " + name, all: everywhere, can: can, goOn: make(chan Kind, 1)}
 	hurry := ctx.Done()
 	if e.actor {
-		p.all, p.name = everyActor, randomName.ReplaceAllString(p.name, "random")
+		p.all = everyActor
+		p.name = randomName.ReplaceAllString(p.name, "random")
 		if e.thaw() {
 			hurry = nil // requests that waited in a frozen process fail one by one
 		}

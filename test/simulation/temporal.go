@@ -116,7 +116,8 @@ func (w *world) setTemporalBack() bool {
 	n = w.order.IntN(n + 1)
 	var to *beginning
 	for _, b := range w.past {
-		if to = from(b.in, b.results[:min(n, len(b.results))]); n <= len(b.results) {
+		to = from(b.in, b.results[:min(n, len(b.results))])
+		if n <= len(b.results) {
 			break
 		}
 		n -= len(b.results)

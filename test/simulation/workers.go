@@ -28,7 +28,11 @@ import (
 )
 
 // Versions of workers. Usual ones begin every epoch. Varying ones claim the usual version, but give other answers.
-const usual, other, varying = "usual", "other", "varying"
+const (
+	usual   = "usual"
+	other   = "other"
+	varying = "varying"
+)
 
 // varied is the effect of a record by a varying worker, after which the run's digest differs.
 const varied = "a result of the second of two workers was recorded"

@@ -70,7 +70,8 @@ func (m *measuring) evaluation(kind string, e evaluated, ofRun, ofPilot float64)
 	work := timed(kind, e.activities, share(ofRun*length, e.steps))
 	work.Calls = float64(e.cost.Calls)
 	work.Tokens = float64(e.cost.Prompt + e.cost.Answer)
-	work.Places, work.Bytes = busy(e.activities), m.bytes[runs.KindEvaluation]*share(e.episodes, ofPilot)
+	work.Places = busy(e.activities)
+	work.Bytes = m.bytes[runs.KindEvaluation] * share(e.episodes, ofPilot)
 	m.add(work)
 }
 
@@ -100,7 +101,7 @@ func evaluations(specification spec.Spec) (one, all float64) {
 		all += val*float64((specification.Epochs+evaluation.Every-1)/evaluation.Every) + tests
 	}
 	if specification.Agents == 1 {
-		one = one + all
+		one += all
 		all = 0
 	}
 

@@ -77,7 +77,8 @@ func (m *measuring) history(ctx context.Context, id string) error {
 // read returns the first argument or the result of an activity. It is an invalid fault if a key is missing with which
 // it was encrypted.
 func read[T any](m *measuring, payloads *common.Payloads) (value T, err error) {
-	if err = m.converter.FromPayloads(payloads, &value); err != nil {
+	err = m.converter.FromPayloads(payloads, &value)
+	if err != nil {
 		err = fmt.Errorf("history of run %s: %w", m.pilot.Name, err)
 	}
 

@@ -104,7 +104,7 @@ func training(specification spec.Spec) (jobs, steps float64) {
 	}
 	for _, job := range specification.FineTune.LevelJobs() {
 		jobs++
-		steps = steps + float64(job.Steps)
+		steps += float64(job.Steps)
 	}
 
 	return jobs, steps
@@ -167,8 +167,8 @@ func (m *measuring) stage1(ctx context.Context) error {
 		}
 		own := min(float64(counts.Screens)*m.demonstrations(), float64(limit))
 		m.asking[level] = share(own, float64(counts.Asked))
-		asked = asked + float64(counts.Asked)
-		toAsk = toAsk + own
+		asked += float64(counts.Asked)
+		toAsk += own
 		if m.spec.Synthesis.Agent == spec.RoleExpert {
 			m.expert = share(float64(counts.Screens), float64(tasks))
 		}
@@ -176,7 +176,8 @@ func (m *measuring) stage1(ctx context.Context) error {
 
 	played := slices.Concat(m.did["Demonstrate"], m.did["Explore"])
 	work := timed("stage 1, demonstrations", played, m.demonstrations())
-	work.Places, work.Bytes = busy(played), m.bytes[runs.KindStage1]
+	work.Places = busy(played)
+	work.Bytes = m.bytes[runs.KindStage1]
 	m.add(work)
 	m.add(timed("stage 1, data", m.did["Synthesize"], share(toAsk, asked)))
 
@@ -191,7 +192,8 @@ func (m *measuring) stage1(ctx context.Context) error {
 // that fail as long as those that failed in the pilot, but not shorter: the pilot's policy is barely trained.
 func (m *measuring) rollouts(ctx context.Context) error {
 	work := timed("rollouts, credit, pairing", slices.Concat(m.did["Rollout"], m.did["CreditAndPairing"]), 0)
-	work.Places, work.Bytes = busy(m.did["Rollout"]), m.bytes[runs.KindEpisode]
+	work.Places = busy(m.did["Rollout"])
+	work.Bytes = m.bytes[runs.KindEpisode]
 	var lengths, failed []float64
 	all := 0.0
 	for epoch := 1; epoch <= m.pilot.Epochs; epoch++ {
@@ -291,7 +293,8 @@ func (m *measuring) calls(ctx context.Context) error {
 			Bytes: m.bytes[runs.KindCall] * share(float64(s.Calls), float64(all.Calls)),
 		}, Times: m.more}
 		if s.Epoch == 0 {
-			work.Name, work.Times = "stage 1, "+s.Role, m.demonstrations()
+			work.Name = "stage 1, " + s.Role
+			work.Times = m.demonstrations()
 			if level := levels[s.Role]; level > 0 {
 				work.Times = m.asking[level]
 			}

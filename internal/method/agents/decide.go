@@ -49,7 +49,8 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 		return domain.Decision{}, err
 	}
 	m.vote.clear()
-	d.AllRound, d.LastOnly = Count(d.Cells, config.Rounds, order, false), Count(d.Cells, config.Rounds, order, true)
+	d.AllRound = Count(d.Cells, config.Rounds, order, false)
+	d.LastOnly = Count(d.Cells, config.Rounds, order, true)
 	d.Executed = m.vote.executed(config.VoteScope.Winner(d).Canonical)
 
 	return d, nil
@@ -131,7 +132,9 @@ func (m *matrix) speak(ctx context.Context, view View, agent, j int) error {
 
 	cell := m.conf.Answers.Cell(agent, j, response.Texts[0], user, view.Observation)
 	response.Read(cell.ParseError)
-	cell.Usage, cell.LeftOut, cell.Told = response.Usage, left, view.told(left, peers)
+	cell.Usage = response.Usage
+	cell.LeftOut = left
+	cell.Told = view.told(left, peers)
 	if len(response.Reasoning) > 0 {
 		cell.Thought = response.Reasoning[0]
 	}
@@ -190,7 +193,8 @@ func (p Parsing) Cell(agent, round int, text, prompt string, observation domain.
 
 		return cell
 	}
-	cell.Action, cell.Canonical = &said.action, said.action.Canonical(observation)
+	cell.Action = &said.action
+	cell.Canonical = said.action.Canonical(observation)
 	for _, repair := range said.repairs {
 		cell.Repaired = append(cell.Repaired, string(repair))
 	}

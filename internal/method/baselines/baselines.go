@@ -231,7 +231,8 @@ func (c *call) summarise(ctx context.Context, n int, view agents.View, images []
 		line = view.History[len(view.History)-1]
 	}
 	d := agent.data(view, len(images) > 0)
-	d.Before, d.Said = screen(last.view), agents.Line(last.text, maxLine)
+	d.Before = screen(last.view)
+	d.Said = agents.Line(last.text, maxLine)
 	d.Invalid = after(line, " failed: ")
 	shown := images
 	if Marks(agent.Style) {

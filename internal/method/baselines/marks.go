@@ -47,7 +47,8 @@ func scaled(rect domain.Rect, observation domain.Observation, shot image.Rectang
 	sx := 1.0
 	sy := 1.0
 	if observation.Width > 0 && observation.Height > 0 {
-		sx, sy = float64(shot.Dx())/float64(observation.Width), float64(shot.Dy())/float64(observation.Height)
+		sx = float64(shot.Dx()) / float64(observation.Width)
+		sy = float64(shot.Dy()) / float64(observation.Height)
 	}
 	at := func(x, y int) image.Point {
 		return shot.Min.Add(image.Pt(int(float64(x)*sx), int(float64(y)*sy)))

@@ -41,7 +41,8 @@ func (c *call) choose(ctx context.Context, d data, o domain.Observation, images 
 
 		return cell, nil
 	}
-	cell.Action, cell.Canonical = &act, act.Canonical(o)
+	cell.Action = &act
+	cell.Canonical = act.Canonical(o)
 
 	return cell, nil
 }

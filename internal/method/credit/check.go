@@ -123,9 +123,9 @@ func (c *Check) step(s domain.Step, labels []domain.Label, grades []Score) domai
 // AddAudits counts what audits say of the critic itself. Those of candidates have blinded cells.
 func (c *Check) AddAudits(audits []Audit) {
 	for _, audit := range audits {
-		c.Blinded = c.Blinded + audit.Blinded
-		c.Again = c.Again + audit.Again
-		c.Repairs = c.Repairs + audit.Repairs
+		c.Blinded += audit.Blinded
+		c.Again += audit.Again
+		c.Repairs += audit.Repairs
 		c.Spread = max(c.Spread, audit.Spread)
 		for _, criticFault := range audit.Faults {
 			c.Faults[criticFault.Kind]++

@@ -92,7 +92,10 @@ func (c ModelCritic) labels(step domain.Step, audit *Audit) domain.Credit {
 			p = &span{low: g.Value, high: g.Value}
 			by[cell.Canonical] = p
 		}
-		p.sum, p.n, p.low, p.high = p.sum+g.Value, p.n+1, math.Min(p.low, g.Value), math.Max(p.high, g.Value)
+		p.sum += g.Value
+		p.n++
+		p.low = math.Min(p.low, g.Value)
+		p.high = math.Max(p.high, g.Value)
 	}
 	for key, p := range by {
 		audit.Means[key], audit.Spread = p.sum/p.n, math.Max(audit.Spread, p.high-p.low)

@@ -92,7 +92,8 @@ func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, s
 		return err
 	}
 	request.More = []chat.Turn{{Assistant: true, Text: agents.Line(response.Texts[0], 4*maxCell)}, {Text: again}}
-	request.Seed, request.Schema = domain.Seed(seed, "repair"), gradesSchema(missing)
+	request.Seed = domain.Seed(seed, "repair")
+	request.Schema = gradesSchema(missing)
 	response, wrong, err = c.ask(ctx, request, want, audit)
 	if fault.KindOf(err) == fault.Refused {
 		audit.Faults = append(audit.Faults, refused(err))
@@ -191,7 +192,9 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 			torn[i] = true
 		}
 		x := grades[i]
-		x.Value, x.Reason, x.Given = score, agents.Line(unquote(g.Reason), maxReason), true
+		x.Value = score
+		x.Reason = agents.Line(unquote(g.Reason), maxReason)
+		x.Given = true
 		found[i] = x
 	}
 	for id, i := range want {

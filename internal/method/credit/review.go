@@ -80,7 +80,8 @@ func (r *Review) Graded(calls [][]Proposed) (again map[string]Score) {
 			if call[i].Fate != "" {
 				continue
 			}
-			call[i].Fate, call[i].Grade = r.fate(r.cands[k], labels[k]), r.grades[k]
+			call[i].Fate = r.fate(r.cands[k], labels[k])
+			call[i].Grade = r.grades[k]
 			k++
 			if call[i].Fate == FatePaired && slices.ContainsFunc(call[:i], func(proposed Proposed) bool {
 				return proposed.Fate == FatePaired && proposed.Text == call[i].Text
@@ -103,7 +104,8 @@ func (r *Review) unblind() {
 	r.again = map[string]Score{}
 	for at, i := range order {
 		score := r.Audit.Grades[at]
-		score.Agent, score.Round = all[i].Agent, all[i].Round
+		score.Agent = all[i].Agent
+		score.Round = all[i].Round
 		if i < len(r.cands) {
 			r.grades[i] = &score
 		} else {

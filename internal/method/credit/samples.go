@@ -23,7 +23,7 @@ func Advantages(labels []domain.Label) []float64 {
 	for _, label := range labels {
 		if label != domain.Uncertain {
 			count++
-			positive = positive + float64(label)
+			positive += float64(label)
 		}
 	}
 	if positive == 0 || positive == count {

@@ -142,7 +142,9 @@ func (x Experiment) Run(arm string, seed int) string {
 // Of returns the specification of the run of an arm and a seed. It plays no tests of its own: the experiment does.
 func (x Experiment) Of(arm string, seed int, catalog spec.Catalog) (spec.Spec, error) {
 	given := x.Spec
-	given.Name, given.Seed, given.Evaluation = x.Run(arm, seed), uint64(seed), given.Evaluation.WithoutTests()
+	given.Name = x.Run(arm, seed)
+	given.Seed = uint64(seed)
+	given.Evaluation = given.Evaluation.WithoutTests()
 	given.Evaluation.OutOfDistribution = nil
 
 	return given.Set(x.Arm(arm).Set, spec.Source{}, catalog)

@@ -125,13 +125,14 @@ func test(contrast Contrast, episodes Episodes) Row {
 		best := 0.0
 		for i, episode := range of[k] {
 			f := minus[k][i]
-			worst, best = worst+episode.least()-f.most(), best+episode.most()-f.least()
+			worst = worst + episode.least() - f.most()
+			best = best + episode.most() - f.least()
 			if episode.Missing || f.Missing {
 				row.Missing++
 				continue
 			}
-			a = a + episode.Success
-			b = b + f.Success
+			a += episode.Success
+			b += f.Success
 			count++
 			at, _ := slices.BinarySearch(templates, episode.Template)
 			cell[at] = append(cell[at], 100*(episode.Success-f.Success))
@@ -158,7 +159,8 @@ func test(contrast Contrast, episodes Episodes) Row {
 	row.Low = -100
 	row.High = 100
 	row.P = 1
-	if row.Repeated = len(of) > 1 && !one.Kind.Policies() && !two.Kind.Policies(); !row.Repeated && len(cells) > 1 {
+	row.Repeated = len(of) > 1 && !one.Kind.Policies() && !two.Kind.Policies()
+	if !row.Repeated && len(cells) > 1 {
 		_, row.Low, row.High = stats.TInterval(row.Seeds)
 		row.P = stats.TTest(row.Seeds)
 	}
@@ -172,7 +174,8 @@ func test(contrast Contrast, episodes Episodes) Row {
 		row.High = row.WideHigh
 	}
 	if form, ok := claims[contrast.Claim]; ok {
-		row.Needs, row.Holds = fmt.Sprintf(form.needs, contrast.Margin), form.holds(row.atWorst(), contrast.Margin)
+		row.Needs = fmt.Sprintf(form.needs, contrast.Margin)
+		row.Holds = form.holds(row.atWorst(), contrast.Margin)
 	}
 
 	return row

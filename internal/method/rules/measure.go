@@ -76,7 +76,8 @@ func score(out *domain.Probe, probed []Probed) {
 	out.Chosen, out.Rejected = learned(probed, all)
 	out.KL = out.Sampled.Change()
 	out.KLBase = out.Sampled.Policy - out.Sampled.Base
-	out.Entropy, out.LogprobDelta = -out.Sampled.Policy, out.Chosen.Change()
+	out.Entropy = -out.Sampled.Policy
+	out.LogprobDelta = out.Chosen.Change()
 	out.Displaced = displaced(probed)
 
 	for kind, probeType := range out.ByType {
@@ -135,7 +136,7 @@ func PreferenceShare(specification spec.Spec, probed []Probed) float64 {
 		for _, at := range [][]chat.Score{p.Parent, p.Policy} {
 			share := rule.Share(logProbs(at), logProbs(ref), tokens)
 			if !math.IsNaN(share) { // one of the policies cannot say an answer
-				sum = sum + share
+				sum += share
 				count++
 			}
 		}
@@ -166,9 +167,9 @@ func mean(probed []Probed, at int, of func(Probed) bool) domain.LogProbs {
 		if math.IsInf(a+b+c, -1) {
 			continue
 		}
-		sum.Policy = sum.Policy + a
-		sum.Parent = sum.Parent + b
-		sum.Base = sum.Base + c
+		sum.Policy += a
+		sum.Parent += b
+		sum.Base += c
 		count++
 	}
 	if count == 0 {

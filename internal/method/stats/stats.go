@@ -62,8 +62,8 @@ func Micro(tasks []domain.Metric) float64 {
 	sum := 0.0
 	n := 0
 	for _, metric := range tasks {
-		sum = sum + metric.Sum
-		n = n + metric.N
+		sum += metric.Sum
+		n += metric.N
 	}
 
 	return sum / float64(n)

@@ -78,7 +78,7 @@ func TwoWay(values [][][]float64) (mean, low, high float64) {
 	for _, of := range values {
 		for _, x := range of {
 			for _, v := range x {
-				mean = mean + v
+				mean += v
 				count++
 			}
 		}
@@ -95,7 +95,9 @@ func TwoWay(values [][][]float64) (mean, low, high float64) {
 			for _, v := range x {
 				rest += v - mean
 			}
-			first[a], second[b], cells = first[a]+rest, second[b]+rest, cells+rest*rest
+			first[a] += rest
+			second[b] += rest
+			cells = cells + rest*rest
 			if len(x) > 0 {
 				g++
 			}

@@ -59,7 +59,8 @@ func records(name string, raw []byte, f func(record) error) error {
 	n := 0
 	for line := range bytes.Lines(raw) {
 		n++
-		if line = bytes.TrimSpace(line); len(line) == 0 {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
 			continue
 		}
 		if err := checked(record{raw: line, number: n, line: n}); err != nil {

@@ -95,7 +95,8 @@ func (target Target) pointing(it Item, pair domain.Pair, screen Screen) (example
 	}
 	var err error
 	pair.Prompt, err = target.prompt(it.Ask, screen, "", nil)
-	pair.Chosen, pair.ChosenCanonical = text, act.Canonical(screen.Observation)
+	pair.Chosen = text
+	pair.ChosenCanonical = act.Canonical(screen.Observation)
 
 	return example{pair: pair}, err
 }
@@ -123,7 +124,8 @@ func (target Target) instruction(it Item, pair domain.Pair, screen Screen, seed 
 	own, peers := target.Messages(domain.Rand(seed, "messages"), text, screen.Observation)
 	var err error
 	pair.Prompt, err = target.prompt(it.Ask, screen, own, peers)
-	pair.Chosen, pair.ChosenCanonical = text, action.Canonical(screen.Observation)
+	pair.Chosen = text
+	pair.ChosenCanonical = action.Canonical(screen.Observation)
 
 	return example{pair: pair, messages: own != "" || len(peers) > 0}, err
 }

@@ -102,7 +102,8 @@ func unhappy(what string, r reply) error {
 
 // short bounds what is quoted of a server.
 func short(text string) string {
-	if text = strings.ToValidUTF8(strings.TrimSpace(text), "?"); len(text) > maxQuote {
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
+	if len(text) > maxQuote {
 		return strings.ToValidUTF8(text[:maxQuote], "") + "…"
 	}
 

@@ -79,7 +79,9 @@ func (g *Gateway) foundAsleep(ctx context.Context) bool {
 	}
 
 	g.mu.Lock()
-	g.closed, g.asleep, g.lease = true, true, time.Now().Add(firstLease)
+	g.closed = true
+	g.asleep = true
+	g.lease = time.Now().Add(firstLease)
 	g.mu.Unlock()
 	g.Log("the engine was found asleep; it is woken in %v unless its lease is renewed", firstLease)
 

@@ -111,7 +111,8 @@ func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 	there, err := g.engineLoad(ctx, p.name, g.dir(p.digest))
 	if err == nil {
 		p.model = g.dialect.model(base, p.name)
-		if err = g.probe(ctx, p.model); err != nil {
+		err = g.probe(ctx, p.model)
+		if err != nil {
 			_, failed := g.engineUnload(ctx, p.name)
 			err = errors.Join(err, failed)
 		}

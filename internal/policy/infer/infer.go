@@ -98,7 +98,8 @@ func (s *System) readEpoch(ctx context.Context, bucket store.Bucket) error {
 			s.Run, newest, s.Epoch, Base)
 	}
 
-	s.Policies, s.Reports = epoch.System.Policies, make([]*domain.TrainReport, len(epoch.Updates))
+	s.Policies = epoch.System.Policies
+	s.Reports = make([]*domain.TrainReport, len(epoch.Updates))
 	for i, ref := range epoch.Updates {
 		update, _, err := store.Must[runs.Update](ctx, bucket, ref.Key)
 		if err != nil {

@@ -40,7 +40,8 @@ func (s *Server) Follow(
 		if sys, err = accepted(ctx, bucket, line, entry); err != nil {
 			return err
 		}
-		if err = sys.Load(ctx, load); err == nil {
+		err = sys.Load(ctx, load)
+		if err == nil {
 			s.Switch(sys)
 		}
 

@@ -70,7 +70,8 @@ func (x *Exported) adapters() []string {
 			continue
 		}
 
-		base, modules = a.Base.Name, append(modules, fmt.Sprintf("agent-%d=%s/%s", a.Agent, SystemDir, a.Folder))
+		base = a.Base.Name
+		modules = append(modules, fmt.Sprintf("agent-%d=%s/%s", a.Agent, SystemDir, a.Folder))
 		for rank < a.Rank {
 			rank *= 2
 		}

@@ -56,7 +56,8 @@ type element struct {
 // complete returns the element with its defaults; place is its place in the list.
 func (e element) complete(place int) domain.Element {
 	out := e.Element
-	if out.Index = place; e.Index != nil {
+	out.Index = place
+	if e.Index != nil {
 		out.Index = *e.Index
 	}
 	out.Visible = e.Visible == nil || *e.Visible
@@ -208,7 +209,8 @@ func parseElement(line string, place int, family domain.Family) (domain.Element,
 
 	var text string
 	e.Role, text, _ = strings.Cut(rest, " ")
-	if e.Text = text; agents.ElementLine(e) != line { // longer than a text may be: it holds more than the text
+	e.Text = text
+	if agents.ElementLine(e) != line { // longer than a text may be: it holds more than the text
 		e.Text = ""
 		e.State = []string{text}
 	}

@@ -209,7 +209,8 @@ func (l *Limiter) alone(limit Limit, tokens int, request bool) time.Duration {
 	}
 
 	behind := now - float64(burst.Milliseconds())/float64(l.peers)
-	t.requests, t.tokens = math.Max(t.requests, behind), math.Max(t.tokens, behind)
+	t.requests = math.Max(t.requests, behind)
+	t.tokens = math.Max(t.tokens, behind)
 
 	wait := 0.0
 	share := float64(l.peers)

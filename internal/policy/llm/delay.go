@@ -94,7 +94,8 @@ func durationOf(text string, without time.Duration) time.Duration {
 		}
 
 		sum = time.Duration(min(float64(sum)+count*float64(unit), float64(maxDelay)))
-		if text = text[len(found[0]):]; name == "" {
+		text = text[len(found[0]):]
+		if name == "" {
 			return sum
 		}
 	}

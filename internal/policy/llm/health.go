@@ -72,7 +72,9 @@ func (p *Pool) Health(ctx context.Context) []ServerState {
 	defer p.mu.Unlock()
 
 	for i, s := range p.servers {
-		out[i].URL, out[i].OK, out[i].Outstanding = s.url, out[i].Detail == "", s.outstanding
+		out[i].URL = s.url
+		out[i].OK = out[i].Detail == ""
+		out[i].Outstanding = s.outstanding
 	}
 
 	return out

@@ -45,7 +45,8 @@ func (p *Pool) Load(ctx context.Context, name string, quorum int) error {
 	for range n {
 		select {
 		case r := <-done:
-			if errs[r.i] = r.err; r.err != nil {
+			errs[r.i] = r.err
+			if r.err != nil {
 				continue
 			}
 

@@ -219,7 +219,8 @@ func (s *member) failed(key string, start, now time.Time, asked time.Duration) {
 		asked = a.length
 	}
 
-	a.since, a.until = now, now.Add(min(asked, maxAvoid))
+	a.since = now
+	a.until = now.Add(min(asked, maxAvoid))
 	s.avoid[key] = a
 }
 

@@ -99,7 +99,8 @@ var usual = regexp.MustCompile(`^[A-Z]?[a-z]*(?:[^0-9A-Za-z]+[A-Z]?[a-z]*)*$`)
 func mark(hits, text []byte, secret string, fold bool) {
 	compared := secret
 	if fold {
-		text, compared = []byte(lower(string(text))), lower(secret)
+		text = []byte(lower(string(text)))
+		compared = lower(secret)
 	}
 	part := len(secret)
 	if len(secret) >= anyPart {
@@ -165,7 +166,8 @@ func read(text string, decode bool) plain {
 		value := uint64(text[at])
 		if decode && strings.IndexByte(`%\&`, text[at]) >= 0 {
 			if places := encoded.FindStringSubmatchIndex(text[at:min(len(text), at+longestCode)]); places != nil {
-				size, value = places[1], codeIn(text[at:], places)
+				size = places[1]
+				value = codeIn(text[at:], places)
 			}
 		}
 		out.bytes = append(out.bytes, byte(value))

@@ -51,7 +51,8 @@ func (m *Model) backward(a *acts, work *gradWork, wt transposed, g view, seqs []
 	d := m.Cfg.Dim
 	ff := m.Cfg.FF
 	rows := a.rows
-	work.dx, work.dy = grow(work.dx, rows*d), grow(work.dy, rows*d)
+	work.dx = grow(work.dx, rows*d)
+	work.dy = grow(work.dy, rows*d)
 	clear(work.dx)
 
 	rmsNormBack(work.dx, dhid, a.x, m.v.norm, g.norm, a.rms, d)

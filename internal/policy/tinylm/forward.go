@@ -93,14 +93,21 @@ func (a *acts) resize(cfg Config, rows, seqs int) {
 
 	for i := range a.layers {
 		l := &a.layers[i]
-		l.x, l.a, l.x2 = grow(l.x, rows*d), grow(l.a, rows*d), grow(l.x2, rows*d)
-		l.b, l.o = grow(l.b, rows*d), grow(l.o, rows*d)
-		l.qkv, l.up = grow(l.qkv, rows*3*d), grow(l.up, rows*cfg.FF)
-		l.rms1, l.rms2 = grow(l.rms1, rows), grow(l.rms2, rows)
+		l.x = grow(l.x, rows*d)
+		l.a = grow(l.a, rows*d)
+		l.x2 = grow(l.x2, rows*d)
+		l.b = grow(l.b, rows*d)
+		l.o = grow(l.o, rows*d)
+		l.qkv = grow(l.qkv, rows*3*d)
+		l.up = grow(l.up, rows*cfg.FF)
+		l.rms1 = grow(l.rms1, rows)
+		l.rms2 = grow(l.rms2, rows)
 		l.probs = grow(l.probs, seqs*cfg.Heads)
 	}
 
-	a.x, a.hid, a.rms = grow(a.x, rows*d), grow(a.hid, rows*d), grow(a.rms, rows)
+	a.x = grow(a.x, rows*d)
+	a.hid = grow(a.hid, rows*d)
+	a.rms = grow(a.rms, rows)
 	a.rel = grow(a.rel, seqs)
 }
 

@@ -192,7 +192,8 @@ func (p *Prompt) next(choice Choice) (step, bool) {
 // take records a choice and returns the token that the model reads next.
 func (p *Prompt) take(choice *Choice, s step, pick int) Token {
 	token := p.answerToken()
-	token.Piece, token.Pos = 0, token.Pos+int32(choice.Made())+1
+	token.Piece = 0
+	token.Pos = token.Pos + int32(choice.Made()) + 1
 	switch s.head {
 	case headKind:
 		choice.Kind = pick

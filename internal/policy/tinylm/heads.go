@@ -8,7 +8,8 @@ const pointerScale = 0.125
 // headRows returns the hidden states of a pointer step's candidates and their keys, both as rows of Dim values.
 func (m *Model) headRows(hid []float32, st step, gathered, keys []float32) ([]float32, []float32) {
 	d := m.Cfg.Dim
-	gathered, keys = grow(gathered, len(st.cands)*d), grow(keys, len(st.cands)*d)
+	gathered = grow(gathered, len(st.cands)*d)
+	keys = grow(keys, len(st.cands)*d)
 	for i, pos := range st.cands {
 		copy(gathered[i*d:(i+1)*d], hid[pos*d:(pos+1)*d])
 	}

@@ -177,7 +177,10 @@ func bind(cfg Config, ts []Tensor, flat []float32) view {
 		})
 	}
 
-	v.norm, v.kind, v.query, v.key = next(), next(), next(), next()
+	v.norm = next()
+	v.kind = next()
+	v.query = next()
+	v.key = next()
 
 	return v
 }

@@ -75,7 +75,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 
 	stops, err := stopList(request.Stop)
-	if err = errors.Join(err, request.check()); err != nil {
+	err = errors.Join(err, request.check())
+	if err != nil {
 		s.fail(w, r, http.StatusBadRequest, err)
 
 		return

@@ -67,7 +67,8 @@ func (s *Server) read(ctx context.Context, name string, e *entry) {
 	s.mu.Lock() // loaded reads entries that are being loaded
 	defer s.mu.Unlock()
 
-	if e.err = err; err == nil {
+	e.err = err
+	if err == nil {
 		e.pol = tinylm.NewPolicy(model)
 	}
 }

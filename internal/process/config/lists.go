@@ -39,7 +39,8 @@ const EnvTrainerOptions = "COLLABUI_TRAINER_OPTIONS"
 // TrainerOptions returns the list.
 func TrainerOptions() (names []string) {
 	for name := range strings.SplitSeq(os.Getenv(EnvTrainerOptions), ",") {
-		if name = strings.TrimSpace(name); name != "" {
+		name = strings.TrimSpace(name)
+		if name != "" {
 			names = append(names, name)
 		}
 	}

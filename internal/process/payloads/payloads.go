@@ -138,7 +138,8 @@ func open(keys []key, payload *commonpb.Payload) (*commonpb.Payload, error) {
 func parse(text string) ([]key, error) {
 	var keys []key
 	for n, line := range strings.Split(text, "\n") {
-		if line = strings.TrimSpace(line); line == "" {
+		line = strings.TrimSpace(line)
+		if line == "" {
 			continue
 		}
 		name, secret, _ := strings.Cut(line, "=")

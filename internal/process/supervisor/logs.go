@@ -34,7 +34,8 @@ func trim(path string, most int64) error {
 		return fault.As(fault.Transient, err)
 	}
 	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Close()); err == nil {
+	err = errors.Join(err, to.Close())
+	if err == nil {
 		err = os.Rename(to.Name(), path+".old")
 	}
 	if err != nil { // a full disk must not cost what the logs say

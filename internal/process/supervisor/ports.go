@@ -23,7 +23,10 @@ const (
 
 // Ports are chosen below the range from which the kernel takes those of clients: a client that reconnects could
 // otherwise take the port of a service that restarts.
-const firstPort, lastPort = 12000, 30000
+const (
+	firstPort = 12000
+	lastPort  = 30000
+)
 
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
@@ -37,7 +40,8 @@ func freePorts(n int) ([]int, error) {
 			continue
 		}
 		defer func() { _ = listener.Close() }() // held until all are drawn, so that none is drawn twice
-		if ports = append(ports, port); len(ports) == n {
+		ports = append(ports, port)
+		if len(ports) == n {
 			return ports, nil
 		}
 	}

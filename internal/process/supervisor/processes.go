@@ -36,7 +36,8 @@ func (s *Supervisor) launch(ctx context.Context, u unit) error {
 		if r, err = s.spawn(u); err != nil {
 			return err
 		}
-		if err = s.await(ctx, u, r); !errors.Is(err, errEnded) {
+		err = s.await(ctx, u, r)
+		if !errors.Is(err, errEnded) {
 			break
 		}
 		time.Sleep(time.Duration(1+try) * 300 * time.Millisecond)
@@ -66,7 +67,8 @@ func (s *Supervisor) await(ctx context.Context, u unit, r *running) error {
 			return ctx.Err()
 		case <-time.After(30 * time.Millisecond):
 		}
-		if err = u.health(ctx); err != nil {
+		err = u.health(ctx)
+		if err != nil {
 			continue
 		}
 
@@ -140,7 +142,11 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 
 // Pauses between restarts double from the first to the last. A process that ran for a few seconds begins with the first
 // again: it does not crash when it starts.
-const firstPause, lastPause, steady = 100 * time.Millisecond, 10 * time.Second, 5 * time.Second
+const (
+	firstPause = 100 * time.Millisecond
+	lastPause  = 10 * time.Second
+	steady     = 5 * time.Second
+)
 
 // keep restarts a unit whenever it ends or stops answering, until ctx ends.
 func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {

@@ -175,7 +175,9 @@ func Endpoints(data string) (config.Endpoints, error) {
 		return endpoints, err
 	}
 
-	endpoints.Temporal, endpoints.UI, endpoints.View = st.Services[Temporal].Addr, st.UI, st.Services[Viewer].Addr
+	endpoints.Temporal = st.Services[Temporal].Addr
+	endpoints.UI = st.UI
+	endpoints.View = st.Services[Viewer].Addr
 	if !st.Services[Temporal].External {
 		endpoints.TemporalKey = ""
 		endpoints.TemporalTLS = config.TLS{}
@@ -185,7 +187,8 @@ func Endpoints(data string) (config.Endpoints, error) {
 	} else {
 		endpoints.SetLocalStore(st.Services[S3].Addr, sec.Access, sec.Secret)
 	}
-	endpoints.Redis, endpoints.Policy = st.Services[Redis].Addr, st.Services[Policy].Addr
+	endpoints.Redis = st.Services[Redis].Addr
+	endpoints.Policy = st.Services[Policy].Addr
 	if st.Services[Redis].External {
 		endpoints.Redis = sec.Redis
 	}

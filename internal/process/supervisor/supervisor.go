@@ -110,7 +110,8 @@ func (s *Supervisor) takeLock(path string, flag int) error {
 	s.locks = append(s.locks, file)
 
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
 			return nil
 		}
 	}

@@ -79,7 +79,8 @@ func Collect(
 		return c.report, c.collect(ctx)
 	}
 	err := hold.Do(ctx, keeper, policy.Who, func(ctx context.Context, lock *hold.Lock) error {
-		c.lock, c.now = lock, lock.Now()
+		c.lock = lock
+		c.now = lock.Now()
 
 		return c.collect(ctx)
 	})

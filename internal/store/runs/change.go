@@ -97,7 +97,10 @@ func (r Run) Append(ctx context.Context, bucket store.Bucket, change Change) (in
 }
 
 // Bounds of a note, in bytes.
-const maxNote, maxLink = 4000, 400
+const (
+	maxNote = 4000
+	maxLink = 400
+)
 
 // Note records a person's note about a run, even one that has ended. Link is a page of the viewer, or "". It returns an
 // invalid fault if there is no text, or too much. It may be repeated with the same change.

@@ -117,7 +117,8 @@ func figure(tasks []domain.Metric) Figure {
 	for _, m := range tasks {
 		f.Steps += m.N
 	}
-	f.Micro, f.Macro = stats.Micro(tasks), stats.Macro(tasks)
+	f.Micro = stats.Micro(tasks)
+	f.Macro = stats.Macro(tasks)
 	f.Low, f.High = stats.Bootstrap(tasks)
 
 	return f

@@ -105,7 +105,8 @@ func PutPairs(ctx context.Context, bucket store.Bucket, rows []domain.Pair) (sto
 	defer func() { _ = os.Remove(file.Name()) }()
 
 	err = writePairs(file, rows)
-	if err = errors.Join(err, file.Close()); err != nil {
+	err = errors.Join(err, file.Close())
+	if err != nil {
 		return store.Ref{}, fault.As(fault.Transient, err)
 	}
 
@@ -138,7 +139,8 @@ func (l *list) add(value any) {
 		separator = '['
 	}
 	l.n++
-	if l.err = errors.Join(l.err, err, l.w.WriteByte(separator)); l.err == nil {
+	l.err = errors.Join(l.err, err, l.w.WriteByte(separator))
+	if l.err == nil {
 		_, l.err = l.w.Write(raw)
 	}
 }

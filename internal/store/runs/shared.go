@@ -121,7 +121,8 @@ func (s *Shared) Of(run Run, epoch int, tests bool) (parts []Part) {
 		parts = slices.Clone(s.Parts)
 	}
 	for i := range parts {
-		parts[i].Last, parts[i].Tests = min(parts[i].Last, epoch), parts[i].Tests && tests
+		parts[i].Last = min(parts[i].Last, epoch)
+		parts[i].Tests = parts[i].Tests && tests
 	}
 	last := -1
 

@@ -42,7 +42,8 @@ func All(ctx context.Context, from, to store.Bucket, progress func(done, known i
 	for _, ref := range blobs {
 		t.found(ref.Key)
 	}
-	if err = t.all(ctx); err == nil {
+	err = t.all(ctx)
+	if err == nil {
 		err = t.ends(ctx)
 	}
 	if len(t.refused) > 0 {

@@ -225,7 +225,7 @@ func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
 	for _, o := range c.objects {
 		if !o.missing {
 			out.Objects++
-			out.Bytes = out.Bytes + o.size
+			out.Bytes += o.size
 		}
 	}
 	slices.SortFunc(c.problems, func(problem, y Problem) int { return strings.Compare(problem.String(), y.String()) })

@@ -52,7 +52,8 @@ func Issue(tb testing.TB, dir, name string, ca *tls.Certificate) (pair tls.Certi
 	if err != nil {
 		tb.Fatal(err)
 	}
-	cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
+	cert = filepath.Join(dir, name+".pem")
+	key = filepath.Join(dir, name+".key")
 	for file, block := range map[string]*pem.Block{
 		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: secret},
 	} {

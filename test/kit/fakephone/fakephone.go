@@ -207,7 +207,8 @@ func (p *Phone) ready(w http.ResponseWriter, _ *http.Request) {
 	case p.booting:
 		level = "busy"
 	case !p.busySince.IsZero():
-		level, busy = "busy", time.Since(p.busySince).Seconds()
+		level = "busy"
+		busy = time.Since(p.busySince).Seconds()
 	case p.dead != "":
 		level = "degraded" // The companion does not know before it tries.
 	}

@@ -23,7 +23,8 @@ func (Policies) Complete(ctx context.Context, request chat.Request) (chat.Respon
 		if err != nil {
 			return out, err
 		}
-		out.Texts, out.LogProbs = append(out.Texts, text), append(out.LogProbs, -1-rand.Float64())
+		out.Texts = append(out.Texts, text)
+		out.LogProbs = append(out.LogProbs, -1-rand.Float64())
 	}
 
 	return out, ctx.Err()

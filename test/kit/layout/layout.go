@@ -135,7 +135,8 @@ func patterns(role string, write bool) (out []string) {
 		if folder, _, below := strings.Cut(pattern, "/"); below && mayAll(folder+"/", role, write) {
 			pattern = folder + "/*"
 		}
-		if pattern = bucket + "/" + pattern; !slices.Contains(out, pattern) {
+		pattern = bucket + "/" + pattern
+		if !slices.Contains(out, pattern) {
 			out = append(out, pattern)
 		}
 	}

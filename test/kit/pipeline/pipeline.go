@@ -68,7 +68,10 @@ func New(dir, local string) (*Pipeline, error) {
 }
 
 // The keys of the S3 server, which is gone after the test.
-const keyAccess, keySecret = "pipeline", "pipeline-secret"
+const (
+	keyAccess = "pipeline"
+	keySecret = "pipeline-secret"
+)
 
 // Start starts a service and waits until it is ready. At its first start it moves to another port if a connection of
 // another program has taken its own port meanwhile.
@@ -104,7 +107,10 @@ func (p *Pipeline) start(name string) error {
 	return p.spawn(name, p.local, append([]string{name, "--parent-pipe"}, args...), env)
 }
 
-const namespace, bucket = "collabui", "collabui"
+const (
+	namespace = "collabui"
+	bucket    = "collabui"
+)
 
 // StartWorker starts this program as a worker that reaches the services at the given addresses, which may belong to
 // proxies. TestMain must call Main.
