@@ -55,7 +55,7 @@ test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## instal
 
 # The slowest packages start first, so that none of them runs alone at the end.
 unit: chromium ## run the unit tests
-	$(GO) test -timeout 30m ./workflows ./envadapters/webtasks ./trainer/llamafactory ./internal/store/verify ./...
+	$(GO) test -timeout 30m ./workflows ./envadapters/webtasks ./trainer/llamafactory ./internal/care/verify ./...
 
 lint: ## check formatting, vet, determinism of workflows, linters, and that the command line compiles for darwin
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these files:"; gofmt -l .; exit 1; }
@@ -135,7 +135,7 @@ environments: chromium ## run the environments' tests that need foreign pages an
 # The unit tests skip what needs other packages: they compute the figures of tables again.
 statistics: ## compute figures of tables with statsmodels, scipy and evalconfidence, and compare
 	export COLLABUI_STATS_PYTHON="$$(scripts/venv.sh stats)"; [ -z "$$COLLABUI_STATS_PYTHON" ] || \
-		$(GO) test -count=1 -run OtherPackages ./internal/method/stats ./internal/store/experiments
+		$(GO) test -count=1 -run OtherPackages ./internal/method/stats ./internal/records/experiments
 
 datasets: ## load exports with the package datasets, and compare every row
 	export COLLABUI_DATASETS_PYTHON="$$(scripts/venv.sh datasets)"; [ -z "$$COLLABUI_DATASETS_PYTHON" ] || \

@@ -16,8 +16,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // TestAnObjectThatStaysAwayAsksAPerson plays an activity whose object is shown again after a while, or never.

@@ -18,9 +18,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/failpoint"
+	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/internal/policy/endpoints"
-	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/process/failpoint"
 )
 
 // Emit sends an event of a run to its viewers. Events may be lost. If it is nil, none are sent.

@@ -12,9 +12,9 @@ import (
 	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/observe/events"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // attempt is one try at a slot.

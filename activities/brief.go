@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Bounds of a brief, in characters of the goal and of an action, and in actions.

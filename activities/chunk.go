@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
-	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/observe/events"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/trainer"
 )
 

@@ -8,10 +8,10 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/internal/policy/endpoints"
-	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // EpochSummary is a committed epoch in a few figures.

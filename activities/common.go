@@ -17,8 +17,8 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/observe/telemetry"
 	"github.com/collabui/collabui/internal/policy/endpoints"
-	"github.com/collabui/collabui/internal/process/telemetry"
 	"github.com/collabui/collabui/internal/store"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/internal/method/design"
-	"github.com/collabui/collabui/internal/store/experiments"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/experiments"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // Tested is the result of an experiment in a few figures.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // TestAnUpdateLeavesOutRowsThatWereMadeForAnother: rows of earlier epochs stay when the specification changes.

@@ -3,7 +3,7 @@ package activities
 import (
 	"testing"
 
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 func TestOnlyEpisodesThatWerePlayedShowADrift(t *testing.T) {

@@ -17,10 +17,10 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/internal/policy/endpoints"
-	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // EvalBatch is the number of episodes per activity. They are played as places of the worker become free.

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/care/fork"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store/experiments"
-	"github.com/collabui/collabui/internal/store/fork"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/experiments"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // ExperimentID names a version of an experiment's declaration.

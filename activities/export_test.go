@@ -5,7 +5,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // PlainEpisode plays an episode as a plain function. The orchestration benchmark compares with it and PlainPairs.

@@ -6,8 +6,8 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/observe/events"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // Finish writes end.json: the table of results and the final digest.

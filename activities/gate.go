@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/schedules"
+	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/records/schedules"
 )
 
 // PlanGate returns what the accepted and the re-trained system play, each the same episodes. None means that no epoch

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/interceptor"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Guard lets a worker do only what belongs to its store, and, of a run, only the work of the namespace that drives it.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // guardOf returns the guard of a worker of a namespace, and the context of what is started there for a run.

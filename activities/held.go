@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // asked returns the newest pause, resume or stop of a run, or nil. One that is older than what the workflow was last

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/mixed"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // inventory asks a suite what it offers, under the name that a specification gives it.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/process/notify"
+	"github.com/collabui/collabui/internal/observe/notify"
 )
 
 // Notices tell people what happened.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // own is what an activity needs to tell records of its run from those of another run that had, or has, its name. An

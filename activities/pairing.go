@@ -14,9 +14,9 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/internal/policy/endpoints"
-	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // Paired says how an episode was labelled, and how many pairs were made of it.

@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // preferences makes level 3 along a successful trajectory: the UI agent's response is chosen, the adversary's is

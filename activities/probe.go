@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // probers is the number of requests of a probe that are under way concurrently.

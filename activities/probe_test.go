@@ -18,8 +18,8 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/gateway"
 	"github.com/collabui/collabui/internal/policy/llm"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/fakeengine"
 	"github.com/collabui/collabui/workers/catalog"
 )

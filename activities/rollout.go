@@ -6,8 +6,8 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/internal/policy/endpoints"
-	"github.com/collabui/collabui/internal/process/events"
 )
 
 // Rollouts play episodes in environments: of training, of evaluation and of stage 1.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/schedules"
+	"github.com/collabui/collabui/internal/records/lines"
+	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/records/schedules"
 )
 
 // Ruling is what becomes of a re-trained system.

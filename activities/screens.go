@@ -6,8 +6,8 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // picture keeps a screenshot, if the specification asks for them and the environment has them.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // Stopped says who stopped a run that has not ended, and why, if nobody has resumed it since; otherwise it is empty.

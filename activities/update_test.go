@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 func TestTheReferenceOfAnUpdateIsTheOneAskedFor(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/value"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // FitValue learns how likely an episode is to succeed from all episodes of earlier epochs, and returns their number.

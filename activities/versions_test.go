@@ -8,8 +8,8 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // TestANameIsUsedAgain gives the name of a run to another run, as after a deletion. A process that knew the old one

@@ -8,9 +8,9 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/payloads"
 	"github.com/collabui/collabui/internal/policy/serving"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/payloads"
 )
 
 // EnvCodecKey is the environment variable with the key of the codec server.

@@ -10,7 +10,7 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 
-	"github.com/collabui/collabui/internal/process/payloads"
+	"github.com/collabui/collabui/internal/payloads"
 )
 
 func TestTheCodecServerDecryptsForTheTemporalUIOnly(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/observe/events"
+	"github.com/collabui/collabui/internal/observe/telemetry"
 	"github.com/collabui/collabui/internal/policy/llm"
-	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/process/telemetry"
 )
 
 // metered counts the activities of a worker.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/observe/telemetry"
 	"github.com/collabui/collabui/internal/policy/llm"
-	"github.com/collabui/collabui/internal/process/telemetry"
 )
 
 func TestCallsThatNobodyWaitsForHaveNotFailed(t *testing.T) {

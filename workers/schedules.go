@@ -12,7 +12,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/retrain"
-	"github.com/collabui/collabui/internal/store/schedules"
+	"github.com/collabui/collabui/internal/records/schedules"
 	"github.com/collabui/collabui/workflows"
 )
 

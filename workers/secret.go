@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/serving"
-	"github.com/collabui/collabui/internal/process/config"
 )
 
 // secret reads a variable that a model of a specification names, or the file that the variable with _FILE appended

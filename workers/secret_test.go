@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/config"
 )
 
 func TestASpecificationReadsOnlyListedVariables(t *testing.T) {

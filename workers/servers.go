@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/policy/gateway"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/policy/tinyserver"
-	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/trainer/external"
 )
 

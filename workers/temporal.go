@@ -14,12 +14,12 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/observe/logging"
+	"github.com/collabui/collabui/internal/observe/telemetry"
+	"github.com/collabui/collabui/internal/payloads"
 	"github.com/collabui/collabui/internal/policy/serving"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/logging"
-	"github.com/collabui/collabui/internal/process/payloads"
-	"github.com/collabui/collabui/internal/process/telemetry"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/workflows"
 )
 

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/test/kit/certificates"
 )
 

@@ -22,9 +22,9 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/observe/telemetry"
 	"github.com/collabui/collabui/internal/policy/serving"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/telemetry"
 	"github.com/collabui/collabui/workflows"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/trainer"

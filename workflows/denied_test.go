@@ -10,8 +10,8 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
 )

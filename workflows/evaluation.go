@@ -7,7 +7,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/method/rules"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // maxOpenBatches is the number of batches that a workflow has open at once: Temporal accepts 2,000 activities.

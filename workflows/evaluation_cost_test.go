@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/rules"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 

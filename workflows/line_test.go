@@ -12,11 +12,11 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/care/collect"
+	"github.com/collabui/collabui/internal/records/lines"
+	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/records/schedules"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/collect"
-	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/schedules"
 )
 
 // tasks returns the digests of the blobs that are lists of tasks.

@@ -20,9 +20,9 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/records/schedules"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/schedules"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
 )

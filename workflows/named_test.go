@@ -12,10 +12,10 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/collabui/collabui/internal/care/collect"
+	"github.com/collabui/collabui/internal/care/verify"
+	"github.com/collabui/collabui/internal/records/schedules"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/collect"
-	"github.com/collabui/collabui/internal/store/schedules"
-	"github.com/collabui/collabui/internal/store/verify"
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 

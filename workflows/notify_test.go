@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/process/notify"
+	"github.com/collabui/collabui/internal/observe/notify"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workflows"
 )

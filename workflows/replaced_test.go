@@ -7,9 +7,9 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/collabui/collabui/internal/care/transfer"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/transfer"
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 

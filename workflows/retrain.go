@@ -12,9 +12,9 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/rules"
-	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/schedules"
+	"github.com/collabui/collabui/internal/records/lines"
+	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/records/schedules"
 )
 
 // RetrainInput is what a schedule starts. The time of the firing is in the id of the workflow.

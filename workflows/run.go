@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // RunInput is a run and what it carries when it continues as new.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
 )
 

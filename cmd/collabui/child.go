@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/local/supervisor"
 	"github.com/collabui/collabui/workers"
 )
 

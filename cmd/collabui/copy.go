@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/care/transfer"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/transfer"
 )
 
 // Variables with the keys of the other object store. With the suffix _FILE they name files that contain the keys.

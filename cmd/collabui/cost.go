@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // forecast returns the cost of all calls of a run at its end, if the remaining epochs cost as much as the committed

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // TestTheCostOfARun sums up calls by role and by epoch, and looks ahead.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/config"
 )
 
 func TestADetachedRunSaysWhereItIsSeen(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/envadapters/browser"
+	"github.com/collabui/collabui/internal/local/disk"
+	"github.com/collabui/collabui/internal/local/supervisor"
 	"github.com/collabui/collabui/internal/policy/tinylm"
-	"github.com/collabui/collabui/internal/process/disk"
-	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
 )
 

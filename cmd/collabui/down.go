@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/local/supervisor"
 )
 
 func downCmd(a *app) *cobra.Command {

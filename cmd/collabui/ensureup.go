@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/local/supervisor"
 )
 
 // maxTabs bounds the concurrent episodes of a worker on this machine.

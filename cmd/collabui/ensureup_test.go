@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/local/supervisor"
 )
 
 func TestWhatRunsKeepsItsAddressesAndNumbers(t *testing.T) {

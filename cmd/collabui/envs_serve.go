@@ -13,8 +13,8 @@ import (
 
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/policy/serving"
-	"github.com/collabui/collabui/internal/process/config"
 )
 
 // serveOptions are the flags of envs serve.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 func TestAnEpisodeIsShownInWords(t *testing.T) {

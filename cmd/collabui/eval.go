@@ -11,9 +11,9 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/lines"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )

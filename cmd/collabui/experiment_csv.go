@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/interop"
 	"github.com/collabui/collabui/internal/method/design"
-	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/records/experiments"
 )
 
 // writeEpisodes writes every episode of every system of an experiment into a file with experiments.Columns. It replaces

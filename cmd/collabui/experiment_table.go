@@ -7,7 +7,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/design"
-	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/records/experiments"
 )
 
 // printDeclared prints what an experiment declares.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/records/experiments"
 )
 
 func TestAnArmThatNothingTrainedIsNamed(t *testing.T) {

@@ -15,11 +15,11 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/local/disk"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/policy/tinylm"
-	"github.com/collabui/collabui/internal/process/disk"
+	"github.com/collabui/collabui/internal/records/lines"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/lines"
 )
 
 // exportOptions are the flags of export.

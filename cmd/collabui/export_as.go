@@ -10,9 +10,9 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/interop"
-	"github.com/collabui/collabui/internal/process/disk"
+	"github.com/collabui/collabui/internal/local/disk"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/view"
 )
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/process/disk"
+	"github.com/collabui/collabui/internal/local/disk"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // tracked is what a tracker has.

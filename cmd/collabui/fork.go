@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/store/fork"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/care/fork"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/care/verify"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/local/supervisor"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/verify"
 )
 
 func fsckCmd(a *app) *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/store/verify"
+	"github.com/collabui/collabui/internal/care/verify"
 )
 
 // TestFsckSaysWhatBecomesOfUnreferencedObjects: gc removes blobs, and a stopped run still needs the records of its open

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/store/collect"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/care/collect"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 func gcCmd(a *app) *cobra.Command {

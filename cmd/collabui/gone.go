@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/local/supervisor"
 )
 
 // goneEvery is the interval between checks whether the services of the data folder still run.

@@ -15,12 +15,12 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/local/supervisor"
+	"github.com/collabui/collabui/internal/observe/events"
+	"github.com/collabui/collabui/internal/observe/logging"
 	"github.com/collabui/collabui/internal/policy/limits"
 	"github.com/collabui/collabui/internal/policy/llm"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/process/logging"
-	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/workers"
 )
 

@@ -12,11 +12,11 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/local/disk"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/policy/tinylm"
-	"github.com/collabui/collabui/internal/process/disk"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/hf"
 )

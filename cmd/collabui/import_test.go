@@ -11,8 +11,8 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/care/collect"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/test/kit/standin"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/policy/serving"
-	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/records/lines"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/lines"
 )
 
 func lineCmd(a *app) *cobra.Command {

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/care/collect"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/collect"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // lister counts what an S3 server would be asked to list: requests with at most 1,000 names each, and names.

@@ -12,9 +12,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/workflows"
 )
 

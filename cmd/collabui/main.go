@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/telemetry"
+	"github.com/collabui/collabui/internal/observe/telemetry"
 	"github.com/collabui/collabui/internal/store"
 )
 

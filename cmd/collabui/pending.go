@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
-	"github.com/collabui/collabui/internal/process/payloads"
+	"github.com/collabui/collabui/internal/payloads"
 )
 
 // pending lists what the open workflows of a run wait for.

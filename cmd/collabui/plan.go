@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/workers/catalog"
 )
 

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/local/supervisor"
+	"github.com/collabui/collabui/internal/records/experiments"
+	"github.com/collabui/collabui/internal/records/lines"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/experiments"
-	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/view"
 	"github.com/collabui/collabui/workers/catalog"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 

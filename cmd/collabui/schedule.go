@@ -15,7 +15,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store/schedules"
+	"github.com/collabui/collabui/internal/records/schedules"
 	"github.com/collabui/collabui/workers"
 	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"

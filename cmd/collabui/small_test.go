@@ -11,10 +11,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workflows"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 func TestARunWhoseEveryEpochTrainedNothingHasAWarning(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // beating returns a pending activity whose last heartbeat said something, as JSON.

@@ -5,10 +5,10 @@ import (
 	"io"
 	"time"
 
+	"github.com/collabui/collabui/internal/care/collect"
+	"github.com/collabui/collabui/internal/care/verify"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/collect"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/verify"
 )
 
 // runUndo takes back a deleted run, or what a run or the store lacks.

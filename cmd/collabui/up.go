@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/logging"
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/local/supervisor"
+	"github.com/collabui/collabui/internal/observe/logging"
 )
 
 // defaultTabs is the number of concurrent episodes on a small machine.

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // printUpdates prints measurements of updates: one line per agent, with changes against the parent policy.

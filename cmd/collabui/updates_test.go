@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 func TestUpdatesAreShownWithTheirChangeAgainstTheParent(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/workflows"
 )
 

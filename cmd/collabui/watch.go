@@ -11,8 +11,8 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
-	"github.com/collabui/collabui/internal/process/events"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/observe/events"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/workflows"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/logging"
-	"github.com/collabui/collabui/internal/process/payloads"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/observe/logging"
+	"github.com/collabui/collabui/internal/payloads"
 	"github.com/collabui/collabui/workers"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/envadapters/hosts"
-	"github.com/collabui/collabui/internal/process/logging"
+	"github.com/collabui/collabui/internal/observe/logging"
 )
 
 // TestAWorkerReachesTheLoopbackOnlyIfItIsListed: whoever starts one decides, and the default is safe.

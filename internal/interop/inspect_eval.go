@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // Evaluated adds an episode of an evaluated item, counted from 1. Its record has no prompts.

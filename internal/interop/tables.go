@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // Table is a table of a run.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/failpoint"
+	"github.com/collabui/collabui/internal/failpoint"
 )
 
 // BlobPrefix is the prefix of the keys of blobs; the rest is the SHA-256 of their bytes.

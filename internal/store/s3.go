@@ -15,7 +15,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/failpoint"
+	"github.com/collabui/collabui/internal/failpoint"
 )
 
 // Config describes where the bucket is. Secrets come from the environment, never from a specification.

@@ -15,7 +15,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/failpoint"
+	"github.com/collabui/collabui/internal/failpoint"
 )
 
 // upload sends a file in parts. Concurrent senders of one blob send the same bytes, so the order of arrival does not

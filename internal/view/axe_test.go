@@ -9,10 +9,10 @@ import (
 
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/experiments"
+	"github.com/collabui/collabui/internal/records/lines"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/experiments"
-	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/view"
 )
 

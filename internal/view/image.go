@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/collabui/collabui/internal/process/disk"
+	"github.com/collabui/collabui/internal/local/disk"
 	"github.com/collabui/collabui/internal/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // pictured writes the run "crafted" with an episode of one step that has a screenshot before and after it, in slot 5

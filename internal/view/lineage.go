@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/internal/method/rules"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // ancestor is a step on the way to a system: an epoch, a fork, or stage 1.

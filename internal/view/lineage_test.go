@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/internal/care/fork"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/fork"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workers/catalog"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/view"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // MessageOf returns the agents' system message in an epoch, by the digest of its prompt. It is empty if that prompt is

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/view"
 )
 

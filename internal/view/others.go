@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/internal/records/experiments"
+	"github.com/collabui/collabui/internal/records/lines"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/experiments"
-	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // experimentPage holds what the page of an experiment shows: the newest version that has a result.

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/disk"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/local/disk"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // Contents lists what a report covers.

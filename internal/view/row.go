@@ -4,7 +4,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // row is a line about an episode, for lists and filters.

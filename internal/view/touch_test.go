@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // touched adds to the run "crafted", in slot 5, an episode in which actions reached the screen in different ways.

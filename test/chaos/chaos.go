@@ -16,9 +16,9 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/internal/care/verify"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/verify"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/test/kit/pipeline"
 	"github.com/collabui/collabui/workflows"

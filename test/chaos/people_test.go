@@ -10,7 +10,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/test/kit/pipeline"
 	"github.com/collabui/collabui/workflows"

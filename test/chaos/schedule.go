@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/process/failpoint"
+	"github.com/collabui/collabui/internal/failpoint"
 	"github.com/collabui/collabui/test/kit/pipeline"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/process/payloads"
+	"github.com/collabui/collabui/internal/payloads"
 	"github.com/collabui/collabui/test/kit/layout"
 	"github.com/collabui/collabui/workers"
 )

@@ -17,12 +17,12 @@ var blobs = map[string]string{
 	"cmd/collabui.session.examine": "none: a check before the start records nothing and takes minutes. The command " +
 		"deletes the blob; if gc is faster, the check fails and is begun again",
 
-	"trainer/tiny.Trainer.save":             "the checkpoint, which is recorded next",
-	"trainer/tiny.Trainer.Train":            "runs.Chunk, runs.Update or runs.Policy: the job runs in its Record",
-	"trainer/external.Trainer.Adopt":        "runs.Chunk, in whose Record the base policy is adopted",
-	"trainer/external.watch.collect":        "the end of the job: Train records what it returns",
-	"trainer/external.watch.storeOne":       "the checkpoint, which is recorded next",
-	"internal/store/transfer.transfer.blob": "a manifest that was copied before, or none in the source, either",
+	"trainer/tiny.Trainer.save":            "the checkpoint, which is recorded next",
+	"trainer/tiny.Trainer.Train":           "runs.Chunk, runs.Update or runs.Policy: the job runs in its Record",
+	"trainer/external.Trainer.Adopt":       "runs.Chunk, in whose Record the base policy is adopted",
+	"trainer/external.watch.collect":       "the end of the job: Train records what it returns",
+	"trainer/external.watch.storeOne":      "the checkpoint, which is recorded next",
+	"internal/care/transfer.transfer.blob": "a manifest that was copied before, or none in the source, either",
 }
 
 // putters are the names of functions that write a blob for their callers, which are checked in their place.

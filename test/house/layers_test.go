@@ -87,7 +87,7 @@ var bans = []ban{
 		otherwise: "domain and fault import nothing of this module",
 	},
 	{
-		of: []string{"internal/store/verify"}, what: []string{browserDriver, temporal},
+		of: []string{"internal/care/verify"}, what: []string{browserDriver, temporal},
 		otherwise: "fsck and verify link neither a browser driver nor Temporal",
 	},
 	{
@@ -98,7 +98,8 @@ var bans = []ban{
 		of: []string{"workflows"}, direct: true,
 		what: []string{
 			"net", "os", "io", "math/rand", "github.com/minio", "github.com/redis", module + "/internal/policy",
-			module + "/internal/process", module + "/envadapters", module + "/trainer",
+			module + "/internal/config", module + "/internal/local", module + "/internal/observe", module + "/envadapters",
+			module + "/trainer",
 		},
 		exactly:   []string{module + "/internal/store"},
 		otherwise: "workflows do no I/O: do it in an activity",
@@ -200,7 +201,7 @@ func TestTheChecksOfLayersFindViolations(t *testing.T) {
 		want []string
 	}{
 		{name: "down", pkg: of("activities", module+"/internal/store", module+"/domain", "os")},
-		{name: "sideways", pkg: of("internal/store/runs", module+"/internal/method/spec")},
+		{name: "sideways", pkg: of("internal/records/runs", module+"/internal/method/spec")},
 		{name: "tests are free", pkg: of("test/kit/testrun", module+"/workflows", browserDriver)},
 		{name: "openai in its place", pkg: of("internal/policy/llm", openAI)},
 		{name: "up", pkg: of("internal/policy/infer", module+"/workflows"), want: []string{"a layer above"}},
@@ -208,7 +209,7 @@ func TestTheChecksOfLayersFindViolations(t *testing.T) {
 		{name: "an unknown layer", pkg: of("helpers"), want: []string{"in no layer"}},
 		{name: "domain imports", pkg: of("domain", module+"/fault"), want: []string{"import nothing of this module"}},
 		{
-			name: "verify with Temporal", pkg: of("internal/store/verify", temporal+"/sdk/client"),
+			name: "verify with Temporal", pkg: of("internal/care/verify", temporal+"/sdk/client"),
 			want: []string{"fsck"},
 		},
 		{
@@ -217,7 +218,7 @@ func TestTheChecksOfLayersFindViolations(t *testing.T) {
 		},
 		{name: "workflow with a file", pkg: of("workflows", "os"), want: []string{"do it in an activity"}},
 		{name: "workflow with a store", pkg: of("workflows", module+"/internal/store"), want: []string{"an activity"}},
-		{name: "workflow with records", pkg: of("workflows", module+"/internal/store/runs")},
+		{name: "workflow with records", pkg: of("workflows", module+"/internal/records/runs")},
 		{name: "adapter with Temporal", pkg: of("envadapters/a", temporal+"/sdk"), want: []string{"the orchestration"}},
 		{
 			name: "adapter with internal", pkg: of("envadapters/a", module+"/internal/store"),

@@ -19,16 +19,16 @@ func TestEveryKindOfObjectIsInTheLayout(t *testing.T) {
 
 // keysOfOthers are the functions that write objects under keys that other functions name.
 var keysOfOthers = map[string]string{
-	"internal/store.RecordOnce":                    "for its callers",
-	"internal/store.WriteOnce":                     "for its callers",
-	"internal/store/runs.object":                   "for the methods of Run",
-	"internal/store/runs.Object[T].Record":         "the key of the object",
-	"internal/store/runs.Object[T].Write":          "the key of the object",
-	"internal/store/collect.bringBack":             "what a collection has removed",
-	"internal/store/fork.Fork.copy":                "what a fork copies",
-	"internal/store/transfer.transfer.one":         "what another store has",
-	"internal/store/transfer.transfer.retirements": "what another store has",
-	"activities.valResult":                         "the result of an evaluation",
+	"internal/store.RecordOnce":                   "for its callers",
+	"internal/store.WriteOnce":                    "for its callers",
+	"internal/records/runs.object":                "for the methods of Run",
+	"internal/records/runs.Object[T].Record":      "the key of the object",
+	"internal/records/runs.Object[T].Write":       "the key of the object",
+	"internal/care/collect.bringBack":             "what a collection has removed",
+	"internal/care/fork.Fork.copy":                "what a fork copies",
+	"internal/care/transfer.transfer.one":         "what another store has",
+	"internal/care/transfer.transfer.retirements": "what another store has",
+	"activities.valResult":                        "the result of an evaluation",
 }
 
 // inLayout returns the functions that the kinds of the layout name.

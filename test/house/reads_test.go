@@ -42,7 +42,7 @@ func checkReads(files []source, why map[string]string) []problem {
 					return true
 				}
 				kind := kindOfRead(call)
-				inside := strings.HasPrefix(folder, "internal/store/")
+				inside := strings.HasPrefix(folder, "internal/records/") || strings.HasPrefix(folder, "internal/care/")
 				if kind == "" || kind == "ErrNotFound" && inside { // where raw objects are read
 					return true
 				}
@@ -50,7 +50,7 @@ func checkReads(files []source, why map[string]string) []problem {
 				found[site], found[all] = true, true
 				if why[site] == "" && why[all] == "" {
 					problems = append(problems, problem{f.name, f.line(call.Pos()), site + ": this read may find " +
-						"nothing. Use Must of internal/store/runs, or list it in test/house/reads_list_test.go and " +
+						"nothing. Use Must of internal/records/runs, or list it in test/house/reads_list_test.go and " +
 						"say why the end is the same if the store is late"})
 				}
 
@@ -72,7 +72,7 @@ func checkReads(files []source, why map[string]string) []problem {
 func readsAreListed(name string) bool {
 	switch folder := path.Dir(name); {
 	case strings.HasSuffix(name, "_test.go"), folder == "internal/store",
-		name == "internal/store/runs/keys.go", name == "internal/store/runs/log.go",
+		name == "internal/records/runs/keys.go", name == "internal/records/runs/log.go",
 		strings.HasPrefix(name, "test/"), strings.HasPrefix(name, "deploy/"), strings.HasPrefix(name, "tools/"):
 		return false
 	}

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/local/supervisor"
 )
 
 var attachedRuns = flag.Int("runs", 1, "number of runs of TestAnAttachedRunEndsWhateverIsKilled")

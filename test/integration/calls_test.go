@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // clockStep is how far file times may lag behind the clock: up to a kernel tick.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/store/experiments"
+	"github.com/collabui/collabui/internal/records/experiments"
 )
 
 // comparison is an experiment on the specification of this package, with everything smaller.

@@ -14,8 +14,8 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"github.com/collabui/collabui/internal/care/collect"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/collect"
 )
 
 // TestLargeFilesPassThroughS3InParts stores a file that is larger than what one request carries, as weights are.

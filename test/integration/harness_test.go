@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/process/supervisor"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/local/supervisor"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // specification is small but has all parts: stage 1, two epochs, evaluation, pages in Chromium.

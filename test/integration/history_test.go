@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/collabui/collabui/internal/process/payloads"
+	"github.com/collabui/collabui/internal/payloads"
 	"github.com/collabui/collabui/workflows"
 )
 

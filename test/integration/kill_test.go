@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 var (

@@ -12,8 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/policy/limits"
-	"github.com/collabui/collabui/internal/process/config"
 )
 
 // TestWorkersShareALimitThroughRedis: two workers together keep to a limit. It measures rates, so it runs alone.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/envadapters/scripted"
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/local/supervisor"
 )
 
 // prometheus is a real one that reads a worker's metrics every second.

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/collabui/collabui/envadapters/browser"
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/local/supervisor"
 )
 
 // TestPayloadsAreEncryptedAndTheirKeysRotate trains with encrypted payloads and replaces the key on the way. Histories

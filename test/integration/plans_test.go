@@ -20,8 +20,8 @@ import (
 	"github.com/collabui/collabui/internal/experiment/pilot"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/policy/tinylm"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/test/kit/fakephone"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/local/supervisor"
 )
 
 // process is one of this host.

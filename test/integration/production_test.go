@@ -21,8 +21,8 @@ import (
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // wholeModel is stage 1 of a model with random weights: all its parameters are trained.

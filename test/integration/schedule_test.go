@@ -20,7 +20,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/envadapters/scripted"
-	"github.com/collabui/collabui/internal/store/schedules"
+	"github.com/collabui/collabui/internal/records/schedules"
 )
 
 // hourly is a schedule of line pages on the environment of heldRun.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // TestThePagesShowARunThatGoesOn trains with screenshots, kills the viewer on the way, and acts on what its pages

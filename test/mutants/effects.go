@@ -72,7 +72,7 @@ var effects = []Mutant{
 		Find:   by("workflows", "TestAnEpochWithAnIncompleteDataSetIsNotCommitted"),
 	},
 	{
-		Name: "pairs of a slot that cannot be read are left out", Symbol: "internal/store/runs.Run.PairsIfAny",
+		Name: "pairs of a slot that cannot be read are left out", Symbol: "internal/records/runs.Run.PairsIfAny",
 		Change: always(`episode.Failed != ""`),
 		Find:   by("workflows", "TestNoPairIsLostIfTheStoreDeniesIt"),
 	},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/scripted"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/test/kit/fakepolicy"
 	"github.com/collabui/collabui/test/kit/pipeline"
 )

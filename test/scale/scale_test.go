@@ -17,10 +17,10 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/care/verify"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/verify"
 	"github.com/collabui/collabui/test/kit/pipeline"
 	"github.com/collabui/collabui/workflows"
 )

@@ -9,12 +9,12 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/care/collect"
+	"github.com/collabui/collabui/internal/care/fork"
+	"github.com/collabui/collabui/internal/care/transfer"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/collect"
-	"github.com/collabui/collabui/internal/store/fork"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/transfer"
 	"github.com/collabui/collabui/workers/catalog"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/records/lines"
 )
 
 // elder and spare are runs that ended long ago and have the policies of the run. A line accepts a system of elder.

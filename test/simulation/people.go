@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/care/verify"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/verify"
 	"github.com/collabui/collabui/workflows"
 )
 

@@ -14,11 +14,11 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/care/collect"
+	"github.com/collabui/collabui/internal/care/transfer"
 	"github.com/collabui/collabui/internal/method/retrain"
-	"github.com/collabui/collabui/internal/store/collect"
-	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/schedules"
-	"github.com/collabui/collabui/internal/store/transfer"
+	"github.com/collabui/collabui/internal/records/lines"
+	"github.com/collabui/collabui/internal/records/schedules"
 	"github.com/collabui/collabui/workflows"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/config"
 )
 
 // trustCode is the option with which transformers runs the code of a model. An operator who lists it allows models

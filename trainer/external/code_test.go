@@ -9,7 +9,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/test/kit/standin"
 )

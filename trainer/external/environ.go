@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/config"
 )
 
 // Environ returns this process's environment without secrets, for helpers of a Tool.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/proc"
+	"github.com/collabui/collabui/internal/local/proc"
 )
 
 const (

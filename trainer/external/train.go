@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/process/disk"
+	"github.com/collabui/collabui/internal/local/disk"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/method/yamldoc"
-	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/trainer"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // Kinds of evaluations. They cost differently: an agent that plays alone is asked once a step.

@@ -14,8 +14,8 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/payloads"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/payloads"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // ran returns an activity that ran between two hours.

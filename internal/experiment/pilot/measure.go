@@ -13,9 +13,9 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/stats"
-	"github.com/collabui/collabui/internal/process/payloads"
+	"github.com/collabui/collabui/internal/payloads"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Assumptions about the run.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // expertEpisodes is the number of an expert's episodes for every episode of the pilot.

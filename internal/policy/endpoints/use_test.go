@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 func TestAHelperOfNoUseIsNoticedFromItsTwentiethAnswerOn(t *testing.T) {

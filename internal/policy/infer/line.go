@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/collabui/collabui/internal/records/lines"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/lines"
 )
 
 // OfLine returns the system that a line accepts now. The error wraps store.ErrNotFound if it accepts none.

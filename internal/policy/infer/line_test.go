@@ -10,7 +10,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/infer"
-	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/records/lines"
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 

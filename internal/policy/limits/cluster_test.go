@@ -15,9 +15,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/internal/policy/limits"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/events"
 )
 
 // deadline ends a wait of a test.

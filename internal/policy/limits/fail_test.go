@@ -9,7 +9,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
-	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/config"
 )
 
 // TestALimiterThatFailsIsHeard lets Redis refuse the script, as a cluster refuses keys of several slots.

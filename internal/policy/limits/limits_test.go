@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/config"
 )
 
 // alone returns the limiter of one of so many workers, without Redis, and its clock.

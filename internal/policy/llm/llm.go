@@ -23,8 +23,8 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/local/disk"
 	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/process/disk"
 )
 
 // Config is an endpoint. The key and header values are secrets: they come from the environment or a file, never from a

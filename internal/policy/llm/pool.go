@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/failpoint"
 	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/process/failpoint"
 )
 
 // How servers are chosen.

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/collabui/collabui/internal/records/experiments"
+	"github.com/collabui/collabui/internal/records/lines"
+	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/records/schedules"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/experiments"
-	"github.com/collabui/collabui/internal/store/lines"
-	"github.com/collabui/collabui/internal/store/runs"
-	"github.com/collabui/collabui/internal/store/schedules"
 )
 
 // Readers of the kinds.
@@ -42,87 +42,87 @@ var ofStore = []Kind{
 	{"trash/blobs/*", []string{store.TrashKey(store.BlobPrefix+store.Sum(nil), 1)}, nobody, workers, ""},
 	{"trash/runs/*", []string{store.TrashKey(run.Spec().Key, 1)}, nobody, nobody, ""},
 	{"imports/*.json", []string{runs.ImportsPrefix + store.Sum(nil) + ".json"}, nobody, nobody,
-		"internal/store/runs.Import"},
+		"internal/records/runs.Import"},
 	{"lines/*/*.json", one(lines.Line("a-line").Entry(1)), by(Control), by(Control, View, Serve),
-		"internal/store/lines.Line.Entry"},
+		"internal/records/lines.Line.Entry"},
 	{"schedules/*/versions/*.json", one(schedules.Schedule("a").Version(1)), nobody, pages,
-		"internal/store/schedules.Schedule.Version"},
+		"internal/records/schedules.Schedule.Version"},
 	{"schedules/*/firings/*/found.json", one(schedules.Schedule("a").Firing("2026")), by(Control), pages,
-		"internal/store/schedules.Schedule.Firing"},
+		"internal/records/schedules.Schedule.Firing"},
 	{"schedules/*/firings/*/outcome.json", one(schedules.Schedule("a").Outcome("2026")), by(Control), pages,
-		"internal/store/schedules.Schedule.Outcome"},
+		"internal/records/schedules.Schedule.Outcome"},
 	{"experiments/*/declared/*.json", one(experiments.Experiment("x").Version(1)), nobody, pages,
-		"internal/store/experiments.Experiment.Version"},
+		"internal/records/experiments.Experiment.Version"},
 	{"experiments/*/results/*.json", one(experiments.Experiment("x").Result(1)), by(Control), pages,
-		"internal/store/experiments.Experiment.Result"},
+		"internal/records/experiments.Experiment.Result"},
 	{"gc/running/*.json", []string{"gc/running/000001.json"}, nobody, by(Control),
-		"internal/store/hold.Lock.put internal/store/hold.Lock.write"},
-	{"gc/clock/*.json", []string{"gc/clock/ABC.json"}, nobody, nobody, "internal/store/hold.serverNow"},
-	{"gc/found/*.json", []string{"gc/found/000001.json"}, nobody, nobody, "internal/store/collect.collector.record"},
+		"internal/care/hold.Lock.put internal/care/hold.Lock.write"},
+	{"gc/clock/*.json", []string{"gc/clock/ABC.json"}, nobody, nobody, "internal/care/hold.serverNow"},
+	{"gc/found/*.json", []string{"gc/found/000001.json"}, nobody, nobody, "internal/care/collect.collector.record"},
 	{"gc/refs/*.json", []string{"gc/refs/a-run/0123456789abcdef.json"}, nobody, nobody,
-		"internal/store/collect.collector.remember"},
+		"internal/care/collect.collector.remember"},
 	{runs.RetiredPrefix + "*.json", one(runs.RetirementAt(time.Unix(0, 0))), nobody, nobody,
-		"internal/store/runs.RetirementAt"},
+		"internal/records/runs.RetirementAt"},
 	{"tried/*", []string{"tried/ABC/a"}, nobody, nobody, "internal/store.trial.writes"},
 }
 
 var ofRuns = []Kind{
 	{"runs/*/spec.json", one(run.Spec()), by(Control), all,
-		"internal/store/runs.Run.Spec internal/store/runs.Run.Forked"},
-	{"runs/*/deleted.json", one(run.Deleted()), nobody, all, "internal/store/runs.Run.Deleted"},
-	{"runs/*/spent.json", one(run.Summary()), nobody, all, "internal/store/runs.Run.Summary"},
-	{"runs/*/fork.json", one(run.Origin()), by(Control), all, "internal/store/runs.Run.Origin"},
-	{"runs/*/past.json", one(run.Past()), by(Control), all, "internal/store/runs.Run.Past"},
-	{"runs/*/marks/*.json", one(run.Mark("id", 1)), by(Control), all, "internal/store/runs.Run.Mark"},
-	{"runs/*/changes/*.json", one(run.Change(1)), by(Control), all, "internal/store/runs.Run.Change"},
-	{"runs/*/claims/*.json", one(run.Claim(1)), by(Control), all, "internal/store/runs.Run.Claim"},
-	{"runs/*/promotions/*.json", one(run.Promotion(1)), by(Control), all, "internal/store/runs.Run.Promotion"},
-	{"runs/*/calls/*/*.json", one(run.Call(store.Sum(nil))), by(Rollout, Model), all, "internal/store/runs.Run.Call"},
-	{"runs/*/base.json", one(run.Base()), by(Control), all, "internal/store/runs.Run.Base"},
-	{"runs/*/final.json", one(run.Final()), by(Control), all, "internal/store/runs.Run.Final"},
-	{"runs/*/tasks/*.json", one(run.Tasks("val")), by(Control), all, "internal/store/runs.Run.Tasks"},
-	{"runs/*/gate.json", one(run.Gate()), by(Control), all, "internal/store/runs.Run.Gate"},
-	{"runs/*/end.json", one(run.End()), by(Control), all, "internal/store/runs.Run.End"},
+		"internal/records/runs.Run.Spec internal/records/runs.Run.Forked"},
+	{"runs/*/deleted.json", one(run.Deleted()), nobody, all, "internal/records/runs.Run.Deleted"},
+	{"runs/*/spent.json", one(run.Summary()), nobody, all, "internal/records/runs.Run.Summary"},
+	{"runs/*/fork.json", one(run.Origin()), by(Control), all, "internal/records/runs.Run.Origin"},
+	{"runs/*/past.json", one(run.Past()), by(Control), all, "internal/records/runs.Run.Past"},
+	{"runs/*/marks/*.json", one(run.Mark("id", 1)), by(Control), all, "internal/records/runs.Run.Mark"},
+	{"runs/*/changes/*.json", one(run.Change(1)), by(Control), all, "internal/records/runs.Run.Change"},
+	{"runs/*/claims/*.json", one(run.Claim(1)), by(Control), all, "internal/records/runs.Run.Claim"},
+	{"runs/*/promotions/*.json", one(run.Promotion(1)), by(Control), all, "internal/records/runs.Run.Promotion"},
+	{"runs/*/calls/*/*.json", one(run.Call(store.Sum(nil))), by(Rollout, Model), all, "internal/records/runs.Run.Call"},
+	{"runs/*/base.json", one(run.Base()), by(Control), all, "internal/records/runs.Run.Base"},
+	{"runs/*/final.json", one(run.Final()), by(Control), all, "internal/records/runs.Run.Final"},
+	{"runs/*/tasks/*.json", one(run.Tasks("val")), by(Control), all, "internal/records/runs.Run.Tasks"},
+	{"runs/*/gate.json", one(run.Gate()), by(Control), all, "internal/records/runs.Run.Gate"},
+	{"runs/*/end.json", one(run.End()), by(Control), all, "internal/records/runs.Run.End"},
 }
 
 var ofStage1 = []Kind{
 	{"runs/*/finetune/demonstrations/*.json", one(run.Demonstration(0)), by(Rollout), all,
-		"internal/store/runs.Run.Demonstration"},
+		"internal/records/runs.Run.Demonstration"},
 	{"runs/*/finetune/trajectories/*.json", one(run.Trajectory(0)), by(Rollout), all,
-		"internal/store/runs.Run.Trajectory"},
-	{"runs/*/finetune/plans/*.json", one(run.LevelPlan(1)), by(Control), all, "internal/store/runs.Run.LevelPlan"},
-	{"runs/*/finetune/items-?/*.json", one(run.Items(1, 0)), by(Model), all, "internal/store/runs.Run.Items"},
-	{"runs/*/finetune/levels/*.json", one(run.Level(1)), by(Control), all, "internal/store/runs.Run.Level"},
-	{"runs/*/finetune/chunks/*.json", one(run.Chunk(1)), by(GPU), all, "internal/store/runs.Run.Chunk"},
+		"internal/records/runs.Run.Trajectory"},
+	{"runs/*/finetune/plans/*.json", one(run.LevelPlan(1)), by(Control), all, "internal/records/runs.Run.LevelPlan"},
+	{"runs/*/finetune/items-?/*.json", one(run.Items(1, 0)), by(Model), all, "internal/records/runs.Run.Items"},
+	{"runs/*/finetune/levels/*.json", one(run.Level(1)), by(Control), all, "internal/records/runs.Run.Level"},
+	{"runs/*/finetune/chunks/*.json", one(run.Chunk(1)), by(GPU), all, "internal/records/runs.Run.Chunk"},
 	{"runs/*/finetune/job-checkpoint-*.json", besideJob(run.FineTuneJob()), by(GPU), all, ofJob},
 	{"runs/*/finetune/stage-*-checkpoint-*.json", besideJob(run.StageJob(1)), by(GPU), all, ofJob},
 }
 
 var ofEpochs = []Kind{
-	{"runs/*/epochs/*/topology.json", one(run.Topology(1)), by(Control), all, "internal/store/runs.Run.Topology"},
-	{"runs/*/epochs/*/slots.json", one(run.Slots(1)), by(Control), all, "internal/store/runs.Run.Slots"},
-	{"runs/*/epochs/*/made.json", one(run.Made(1)), by(Control), all, "internal/store/runs.Run.Made activities.made"},
-	{"runs/*/epochs/*/value.json", one(run.Value(1)), by(Model), all, "internal/store/runs.Run.Value"},
-	{"runs/*/epochs/*/accepted.json", one(run.Accepted(1)), by(Control), all, "internal/store/runs.Run.Accepted"},
-	{"runs/*/epochs/*/epoch.json", one(run.Epoch(1)), by(Control), all, "internal/store/runs.Run.Epoch"},
+	{"runs/*/epochs/*/topology.json", one(run.Topology(1)), by(Control), all, "internal/records/runs.Run.Topology"},
+	{"runs/*/epochs/*/slots.json", one(run.Slots(1)), by(Control), all, "internal/records/runs.Run.Slots"},
+	{"runs/*/epochs/*/made.json", one(run.Made(1)), by(Control), all, "internal/records/runs.Run.Made activities.made"},
+	{"runs/*/epochs/*/value.json", one(run.Value(1)), by(Model), all, "internal/records/runs.Run.Value"},
+	{"runs/*/epochs/*/accepted.json", one(run.Accepted(1)), by(Control), all, "internal/records/runs.Run.Accepted"},
+	{"runs/*/epochs/*/epoch.json", one(run.Epoch(1)), by(Control), all, "internal/records/runs.Run.Epoch"},
 	{"runs/*/epochs/*/episodes/*/a*/start.json", one(run.Start(1, 1, 1)), by(Control, Rollout), all,
-		"internal/store/runs.Run.Start"},
+		"internal/records/runs.Run.Start"},
 	{"runs/*/epochs/*/episodes/*/a*/steps/*.json", one(run.Step(1, 1, 1, 1)), by(Rollout), all,
-		"internal/store/runs.Run.Step"},
+		"internal/records/runs.Run.Step"},
 	{"runs/*/epochs/*/episodes/*/a*/episode.json", one(run.Attempt(1, 1, 1)), by(Control, Rollout), all,
-		"internal/store/runs.Run.Attempt"},
+		"internal/records/runs.Run.Attempt"},
 	{"runs/*/epochs/*/episodes/*/credit.json", one(run.Credits(1, 1)), by(Control, Model), all,
-		"internal/store/runs.Run.Credits"},
+		"internal/records/runs.Run.Credits"},
 	{"runs/*/epochs/*/episodes/*/pairs.json", one(run.Pairs(1, 1)), by(Control, Model), all,
-		"internal/store/runs.Run.Pairs"},
+		"internal/records/runs.Run.Pairs"},
 	{"runs/*/epochs/*/agents/*/dataset.json", one(run.Dataset(1, 0)), by(Control, GPU), all,
-		"internal/store/runs.Run.Dataset"},
+		"internal/records/runs.Run.Dataset"},
 	{"runs/*/epochs/*/agents/*/without/*.json", one(run.RowOut(1, 0, 1)), by(Control), all,
-		"internal/store/runs.Run.RowOut"},
+		"internal/records/runs.Run.RowOut"},
 	{"runs/*/epochs/*/agents/*/update.json", one(run.Update(1, 0)), by(Control, GPU), all,
-		"internal/store/runs.Run.Update"},
+		"internal/records/runs.Run.Update"},
 	{"runs/*/epochs/*/agents/*/imitation.json", one(run.Imitation(1, 0)), by(Control, GPU), all,
-		"internal/store/runs.Run.Imitation"},
+		"internal/records/runs.Run.Imitation"},
 	{"runs/*/epochs/*/agents/*/job*-checkpoint-*.json",
 		slices.Concat(besideJob(run.Job(1, 0, nil)), besideJob(run.Job(1, 0, []int{3}))), by(GPU), all, ofJob},
 	{"runs/*/epochs/*/agents/*/imitation-job-checkpoint-*.json", besideJob(run.ImitationJob(1, 0)), by(GPU), all,
@@ -131,9 +131,9 @@ var ofEpochs = []Kind{
 
 var ofEvaluations = []Kind{
 	{"runs/*/evals/*/????.json", one(run.EvalEpisode("epoch-0001/trained-4/val", 1)), by(Control, Rollout), all,
-		"internal/store/runs.Run.EvalEpisode"},
+		"internal/records/runs.Run.EvalEpisode"},
 	{"runs/*/evals/*/result.json", one(run.Result("epoch-0001/trained-4/val")), by(Control), all,
-		"internal/store/runs.Run.Result"},
+		"internal/records/runs.Run.Result"},
 }
 
 // ofJob are the functions that write what training leaves with a job.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // shared is a run that is played once per process. Tests receive copies of the objects in its store.

@@ -1,0 +1,199 @@
+// Package events is the live stream of a run's events in Redis, for viewers, and the schema of the events. The stream
+// may vanish at any moment: nothing depends on it.
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/collabui/collabui/internal/records/runs"
+)
+
+// Event is one event of a run. As JSON it is one object on one line: the key "event" holds its kind, the other keys
+// are the fields of its type. An activity that runs again emits its event again, with the same bytes.
+type Event interface{ kind() string }
+
+// Base says that stage 1 has ended.
+type Base struct {
+	Policy    string `json:"policy"`     // digest
+	InBand    bool   `json:"in_band"`    // success on val is between finetune.stop_low and stop_high
+	StoppedBy string `json:"stopped_by"` // stop_low, max_chunks, levels or given
+}
+
+// Data says that the data set of a level of stage 1 was written.
+type Data struct {
+	Level   int `json:"level"` // 1 to 3
+	Rows    int `json:"rows"`
+	Dropped int `json:"dropped"` // proposed items that were not kept
+}
+
+// Episode says that a slot was rolled out.
+type Episode struct {
+	Epoch   int  `json:"epoch"`
+	Slot    int  `json:"slot"`
+	Success bool `json:"success"`
+	Steps   int  `json:"steps"`
+}
+
+// Void says that an attempt at a slot was void. Another one follows, or the slot has failed.
+type Void struct {
+	Epoch   int    `json:"epoch"`
+	Slot    int    `json:"slot"`
+	Attempt int    `json:"attempt"` // from 1
+	Why     string `json:"why"`
+}
+
+// Labels says how the cells of a slot's episode were labelled, and how many preference pairs came of it.
+type Labels struct {
+	Epoch  int `json:"epoch"`
+	Slot   int `json:"slot"`
+	Right  int `json:"right"`
+	Wrong  int `json:"wrong"`
+	Unsure int `json:"unsure"`
+	Pairs  int `json:"pairs"`
+}
+
+// Environment holds the figures that an environment keeps, such as those of a pool of emulators.
+type Environment struct {
+	Suite   string `json:"suite"`
+	Figures any    `json:"figures"`
+}
+
+// Update says that an agent was updated.
+type Update struct {
+	Epoch int    `json:"epoch"`
+	Agent int    `json:"agent"`
+	Pairs int    `json:"pairs"`
+	Steps int    `json:"steps"` // optimiser steps
+	Kept  string `json:"kept"`  // why the parent policy was kept; empty if it was not
+}
+
+// Warning is something that a person should look at.
+type Warning struct {
+	Epoch int    `json:"epoch"`
+	Agent int    `json:"agent"`
+	Text  string `json:"text"`
+}
+
+// Epoch says that an epoch was committed.
+type Epoch struct {
+	Epoch    int     `json:"epoch"`
+	Rollouts float64 `json:"rollouts"` // success rate of the rollouts, 0 to 1
+	Pairs    int     `json:"pairs"`
+	Val      float64 `json:"val"`  // success rate on val of what the epoch made; -1: not evaluated
+	Kept     string  `json:"kept"` // why the agents go on with the policies before its updates
+	Digest   string  `json:"digest"`
+
+	Positive    float64 `json:"positive"`    // share of the critic's labels that are positive; -1: not counted
+	Failed      int     `json:"failed"`      // slots whose tasks were at fault
+	Quarantined int     `json:"quarantined"` // templates that are left out of training
+}
+
+// Evaluation says that a range of an evaluation's episodes was played.
+type Evaluation struct {
+	Folder    string `json:"folder"`
+	System    string `json:"system"`
+	Split     string `json:"split"`
+	From      int    `json:"from"` // from 0
+	To        int    `json:"to"`   // exclusive
+	Successes int    `json:"successes"`
+}
+
+// Result is the result of a system on a split.
+type Result struct {
+	Folder    string  `json:"folder"`
+	System    string  `json:"system"`
+	Split     string  `json:"split"`
+	Episodes  int     `json:"episodes"`
+	Successes int     `json:"successes"`
+	Rate      float64 `json:"rate"` // 0 to 1
+}
+
+// End says that the run has ended.
+type End struct {
+	FinalDigest string        `json:"final_digest"`
+	Results     []runs.Result `json:"results"`
+}
+
+// Progress is what a terminal shows as a bar. The command line makes it; it never passes through the stream.
+type Progress struct {
+	Run  string `json:"run"`
+	Text string `json:"text"`
+}
+
+// Message is a line for people, such as why a run is paused. The command line makes it too.
+type Message struct {
+	Run  string `json:"run"`
+	Text string `json:"text"`
+}
+
+func (Base) kind() string        { return "base" }
+func (Data) kind() string        { return "data" }
+func (Episode) kind() string     { return "episode" }
+func (Void) kind() string        { return "void" }
+func (Labels) kind() string      { return "labels" }
+func (Environment) kind() string { return "environment" }
+func (Update) kind() string      { return "update" }
+func (Warning) kind() string     { return "warning" }
+func (Epoch) kind() string       { return "epoch" }
+func (Evaluation) kind() string  { return "evaluation" }
+func (Result) kind() string      { return "result" }
+func (End) kind() string         { return "end" }
+func (Progress) kind() string    { return "progress" }
+func (Message) kind() string     { return "message" }
+
+// Encode returns an event as one line of JSON.
+func Encode(event Event) ([]byte, error) {
+	body, err := json.Marshal(event)
+	if err != nil {
+		return nil, err
+	}
+	head := fmt.Sprintf(`{"event":%q`, event.kind())
+	if string(body) == "{}" {
+		return []byte(head + "}"), nil
+	}
+
+	return append([]byte(head+","), body[1:]...), nil
+}
+
+// Decode reads what Encode wrote. An event of a kind that this version does not know is an error.
+func Decode(raw []byte) (Event, error) {
+	var head struct {
+		Event string `json:"event"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, err
+	}
+
+	read, known := kinds[head.Event]
+	if !known {
+		return nil, fmt.Errorf("unknown event %q", head.Event)
+	}
+
+	return read(raw)
+}
+
+// kinds read the events of each kind.
+var kinds = map[string]func([]byte) (Event, error){
+	"base":        decode[Base],
+	"data":        decode[Data],
+	"episode":     decode[Episode],
+	"void":        decode[Void],
+	"labels":      decode[Labels],
+	"environment": decode[Environment],
+	"update":      decode[Update],
+	"warning":     decode[Warning],
+	"epoch":       decode[Epoch],
+	"evaluation":  decode[Evaluation],
+	"result":      decode[Result],
+	"end":         decode[End],
+	"progress":    decode[Progress],
+	"message":     decode[Message],
+}
+
+func decode[T Event](raw []byte) (Event, error) {
+	var e T
+	err := json.Unmarshal(raw, &e)
+
+	return e, err
+}

@@ -1,0 +1,86 @@
+package experiments
+
+import (
+	"context"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// parallelReads is the number of episodes that are read concurrently.
+const parallelReads = 16
+
+// Played is the outcome of one system with one seed.
+type Played struct {
+	Episodes []design.Episode // in the order that all systems share
+	Result   runs.Result
+	Reading  runs.Reading
+}
+
+// ReadPlayed reads the outcome of a system with a seed, from 1. The system must have played all episodes.
+func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, play design.Play, seed int) (Played, error) {
+	run := runs.Run(x.Run(play.Arm, seed))
+	id := rules.EvalID(rules.ExperimentFolder, play.Kind.String(), play.Split)
+	result, _, err := run.Result(id).Must(ctx, b)
+	if err != nil {
+		return Played{}, err
+	}
+
+	out := Played{Episodes: make([]design.Episode, x.Episodes[play.Split]), Result: result}
+	readings := make([]runs.Reading, len(out.Episodes))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallelReads)
+	for i := range out.Episodes {
+		group.Go(func() error {
+			evalEpisode, _, err := run.EvalEpisode(id, i+1).Must(gctx, b)
+			out.Episodes[i] = episodeOf(evalEpisode)
+			for _, evalStep := range evalEpisode.Steps {
+				readings[i] = readings[i].Plus(evalStep.Reading())
+			}
+
+			return err
+		})
+	}
+	err = group.Wait()
+	for _, reading := range readings {
+		out.Reading = out.Reading.Plus(reading)
+	}
+
+	return out, err
+}
+
+// Columns are the columns of a table of episodes. A system is ARM/SYSTEM on SPLIT, seed and episode count from 1, and
+// success is 0 or 1, or the share of right steps in a recorded task.
+var Columns = []string{"system", "seed", "episode", "template", "success", "missing", "false_complete"}
+
+// Lines returns the lines of a table of episodes for one system and seed.
+func Lines(play design.Play, seed int, episodes []design.Episode) [][]string {
+	var out [][]string
+	for i, e := range episodes {
+		out = append(out, []string{
+			play.String(), strconv.Itoa(seed), strconv.Itoa(i + 1), e.Template,
+			strconv.FormatFloat(e.Success, 'g', -1, 64), strconv.FormatBool(e.Missing), strconv.FormatBool(e.False),
+		})
+	}
+
+	return out
+}
+
+// episodeOf returns the fields of an episode that contrasts need.
+func episodeOf(evalEpisode runs.EvalEpisode) design.Episode {
+	out := design.Episode{Template: evalEpisode.Task.Template, Missing: evalEpisode.Outcome.Void != ""}
+	out.False = !evalEpisode.Outcome.Success && !evalEpisode.Outcome.Truncated
+	if metric, ok := evalEpisode.Outcome.Metrics[envadapters.StepSR]; ok && metric.N > 0 {
+		out.Success = metric.Sum / float64(metric.N)
+	} else if evalEpisode.Outcome.Success {
+		out.Success = 1
+	}
+
+	return out
+}

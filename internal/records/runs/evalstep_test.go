@@ -1,0 +1,52 @@
+package runs_test
+
+import (
+	"testing"
+
+	"github.com/collabui/collabui/internal/records/runs"
+)
+
+// spoken is a step of two agents in three rounds, of which the last was not asked of the second.
+func spoken(texts ...string) runs.EvalStep {
+	s := runs.EvalStep{Right: []string{"right", "also right"}}
+	for i, text := range texts {
+		s.Cells = append(s.Cells, runs.EvalCell{Agent: i / 3, Round: i % 3, Text: text, Canonical: text})
+	}
+
+	return s
+}
+
+func TestReadingComparesAnswersOfOneAgent(t *testing.T) {
+	s := spoken("right", "wrong", "also right", "wrong", "wrong")
+	if got, want := s.Reading(), (runs.Reading{RightWrong: 1, WrongRight: 1, WrongWrong: 1}); got != want {
+		t.Errorf("Reading = %+v, want %+v", got, want)
+	}
+	s.Right = nil
+	if got := s.Reading(); got != (runs.Reading{}) {
+		t.Errorf("Reading where nobody knows what is right = %+v, want nothing", got)
+	}
+	sum := runs.Reading{RightRight: 1, WrongRight: 2}.Plus(runs.Reading{RightRight: 3, WrongWrong: 4})
+	if want := (runs.Reading{RightRight: 4, WrongRight: 2, WrongWrong: 4}); sum != want {
+		t.Errorf("Plus = %+v, want %+v", sum, want)
+	}
+}
+
+func TestSaidIsWhatWasSaidLastBefore(t *testing.T) {
+	e := runs.EvalEpisode{Steps: []runs.EvalStep{spoken("a", "b", "c", "d", "e"), spoken("f")}}
+	for _, x := range []struct {
+		step, agent, round int
+		want               string
+	}{
+		{1, 0, 1, "b"}, {1, 1, 0, "d"},
+		{1, 1, 2, "e"}, // not asked: what the agent said in the round before
+		{2, 1, 1, "f"}, // nobody else was asked
+		{9, 0, 0, "f"}, // the episode was shorter
+	} {
+		if got := e.Said(x.step, x.agent, x.round); got != x.want {
+			t.Errorf("Said(%d, %d, %d) = %q, want %q", x.step, x.agent, x.round, got, x.want)
+		}
+	}
+	if got := (runs.EvalEpisode{}).Said(1, 0, 0); got != "" {
+		t.Errorf("Said of an episode without steps = %q, want nothing", got)
+	}
+}
