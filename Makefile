@@ -5,15 +5,15 @@ DATA ?= .collabui
 GO ?= go
 FUZZTIME ?= 20000x
 
-# Python keeps what it compiles outside of the checkout.
+# Python keeps compiled files outside of the checkout.
 export PYTHONPYCACHEPREFIX ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/collabui/pycache
 
-# The linters are in a module of their own, so that their dependencies are not the product's.
+# The linters have their own module, which keeps their dependencies out of the product.
 TOOL := $(GO) tool -modfile=tools/go.mod
 
-# What holds pools, gateways, leases and the player. The short form takes the packages that start no browser and
-# train nothing.
-RACE_SHORT := ./internal/policy/gateway ./internal/policy/llm ./internal/policy/limits ./internal/policy/serving \
+# The packages with pools, gateways, leases and the player. The short form has those that start no browser and train
+# nothing.
+RACE_SHORT := ./internal/policy/gateway ./internal/policy/llm ./internal/policy/limits ./internal/httpd \
 	./internal/method/agents ./internal/method/episode ./activities
 RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./trainer/external \
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
@@ -27,17 +27,17 @@ RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./tra
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
-train: build chromium ## train on embedded defaults, or continue (SPEC=, DATA=)
+train: build chromium ## train the quickstart or SPEC=, or continue it, in the data folder .collabui or DATA=
 	bin/collabui train $(SPEC) --data $(DATA)
 
 build: bin/collabui bin/collabui-local ## build both binaries
 
-# The go command knows best what is out of date, embedded files included.
+# The go command knows best what is out of date, including embedded files.
 bin/collabui:
 	@mkdir -p bin
 	$(GO) build -buildvcs=auto -o $@ ./cmd/collabui
 
-# This module has some 250 dependencies, among them a Temporal server, and its first build takes minutes.
+# This module has some 250 dependencies, including a Temporal server, and its first build takes minutes.
 bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not -name '*_test.go')
 	@mkdir -p bin
 	@echo "building the local services (Temporal, S3, Redis); the first time takes several minutes"
@@ -46,7 +46,7 @@ bin/collabui-local: $(shell find deploy/local -name 'go.*' -o -name '*.go' -not 
 chromium: ## install Chromium if it is missing
 	@scripts/chromium.sh
 
-# Tests that need what others publish.
+# Tests that need packages and programs that others publish.
 PACKAGES := environments statistics datasets tools clients valkey accessibility python deploy-check tokens
 
 test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## install what the tests need, run them all
@@ -57,7 +57,7 @@ test: build chromium unit lint race-short fuzz $(PACKAGES) integration ## instal
 unit: chromium ## run the unit tests
 	$(GO) test -timeout 30m ./workflows ./envadapters/webtasks ./trainer/llamafactory ./internal/care/verify ./...
 
-lint: ## check formatting, vet, determinism of workflows, linters, and that the command line compiles for darwin
+lint: ## check formatting, run vet, workflowcheck and linters, compile the command line for darwin
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these files:"; gofmt -l .; exit 1; }
 	$(GO) vet -tags integration,mutants,recovery,histories ./...
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/collabui
@@ -68,7 +68,7 @@ race: chromium ## run concurrent packages with the race detector
 	@scripts/cc.sh
 	$(GO) test -race $(RACE)
 
-race-short: ## run the quickest of them only
+race-short: ## run the quickest of these packages with the race detector
 	@scripts/cc.sh
 	$(GO) test -race -short $(RACE_SHORT)
 
@@ -90,7 +90,7 @@ attack: build chromium ## play hostile pages, servers, models, specifications an
 		grep -vE '^ *(=== |--- PASS)'; exit $${PIPESTATUS[0]}
 
 HISTORIES ?= workflows/testdata/unreleased
-histories: build ## record the histories of workflows that this code writes into HISTORIES (half an hour)
+histories: build ## record the histories that this code's workflows write, in HISTORIES (half an hour)
 	mkdir -p $(HISTORIES)
 	rm -f $(HISTORIES)/*.json.gz
 	COLLABUI_SAVE_HISTORIES=$(abspath $(HISTORIES)) $(GO) test -count=1 -timeout 90m -tags integration,histories \
@@ -102,28 +102,28 @@ recovery: build chromium ## kill and freeze every component 20 times, measure re
 scale: build ## compare large epochs and long runs with small ones (an hour; nothing else may run)
 	$(GO) test -count=1 -timeout 180m -tags integration -v ./test/scale
 
-# Without MUTANTS, all are played and test/mutants/found.json records which test found each.
+# Without MUTANTS, all mutants are played, and test/mutants/found.json records which test found each of them.
 MUTANTS ?= 0
 TURN ?= 0
 BUDGET ?= 0
 NAME ?=
-mutants: ## plant bugs, and check that tests find each; MUTANTS=6: those whose TURN it is; NAME=: those named so
+mutants: ## plant bugs, and check that tests find each; MUTANTS=6 plays those whose TURN it is, NAME= those so named
 	GOGC=400 $(GO) test -count=1 -timeout 180m -tags mutants ./test/mutants -v \
 		-run 'TestEveryMutantIsFound/planted/$(NAME)' -args -some $(MUTANTS) -turn $(TURN) -budget $(BUDGET) | \
 		grep -vE '^ *(=== |--- PASS)'; exit $${PIPESTATUS[0]}
 
-fuzz: ## run every fuzz target for FUZZTIME (20000x: that many inputs)
+fuzz: ## run every fuzz target for FUZZTIME (20000x means 20,000 inputs)
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" scripts/fuzz.sh
 
-# Not part of `make test`: it asks https://vuln.go.dev, which CI cannot reach. VULNDB names another database, such as a
+# This is not part of `make test`, because CI cannot reach https://vuln.go.dev. VULNDB names another database, such as a
 # mirror in a folder (file:///…).
 VULNDB ?= https://vuln.go.dev
 vuln: ## look for known vulnerabilities (needs the internet)
 	$(TOOL) govulncheck -db $(VULNDB) ./...
 	$(TOOL) govulncheck -C deploy/local -db $(VULNDB) ./...
 
-# The unit tests skip what needs more than Go and Chromium: the official MiniWoB++ pages, and the AndroidWorld companion
-# in Python. What this machine does not have is skipped here, too, with a reason.
+# The unit tests skip tests that need more than Go and Chromium: the official MiniWoB++ pages, and the AndroidWorld
+# companion in Python. If this machine lacks them, they are skipped here, too, with a reason.
 environments: chromium ## run the environments' tests that need foreign pages and Python
 	export COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" COLLABUI_PYTHON="$$(scripts/python.sh)"; \
 	$(GO) test -count=1 -v -run 'Official|RealCompanion|PublishedFiles' ./envadapters/... | \
@@ -132,8 +132,8 @@ environments: chromium ## run the environments' tests that need foreign pages an
 		cd deploy/androidworld/tests && "$$COLLABUI_PYTHON" -m unittest discover -q; \
 	fi
 
-# The unit tests skip what needs other packages: they compute the figures of tables again.
-statistics: ## compute figures of tables with statsmodels, scipy and evalconfidence, and compare
+# The unit tests skip these tests, which need other packages.
+statistics: ## recompute figures of tables with statsmodels, scipy and evalconfidence, and compare
 	export COLLABUI_STATS_PYTHON="$$(scripts/venv.sh stats)"; [ -z "$$COLLABUI_STATS_PYTHON" ] || \
 		$(GO) test -count=1 -run OtherPackages ./internal/method/stats ./internal/records/experiments
 
@@ -141,18 +141,20 @@ datasets: ## load exports with the package datasets, and compare every row
 	export COLLABUI_DATASETS_PYTHON="$$(scripts/venv.sh datasets)"; [ -z "$$COLLABUI_DATASETS_PYTHON" ] || \
 		$(GO) test -count=1 -run DatasetsPackage ./cmd/collabui
 
-# The unit tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
-tools: ## read what `export --as` and python/collabui_track.py write with the packages that its formats belong to
+# The unit tests skip tests that need the packages. If they cannot be installed, the tests are skipped here, too, with a
+# reason.
+tools: ## read the files of `export --as` and python/collabui_track.py with the tools that they are for
 	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)"; [ -z "$$COLLABUI_TOOLS_PYTHON" ] || \
 		$(GO) test -count=1 -run OtherTools ./cmd/collabui
 
-# The unit tests skip what needs a server of Redis or Valkey.
+# The unit tests skip tests that need a Redis or Valkey server.
 valkey: ## share limits over a real cluster and a real sentinel of Valkey
 	export COLLABUI_VALKEY_PYTHON="$$(scripts/venv.sh valkey)"; [ -z "$$COLLABUI_VALKEY_PYTHON" ] || \
 		$(GO) test -count=1 -run Real ./internal/policy/limits
 
-# The integration tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
-clients: build chromium ## ask `collabui infer` with OpenAI's packages for Python and JavaScript
+# The integration tests skip tests that need the packages. If they cannot be installed, the tests are skipped here, too,
+# with a reason.
+clients: build chromium ## call `collabui infer` with OpenAI's packages for Python and JavaScript
 	export COLLABUI_CLIENTS_PYTHON="$$(scripts/venv.sh clients)" COLLABUI_CLIENTS_NODE="$$(scripts/node.sh clients)"; \
 		$(GO) test -count=1 -tags integration -run OfficialClients ./test/integration
 
@@ -164,7 +166,7 @@ tokens: ## look for control tokens in prompts and training rows with real tokeni
 accessibility: chromium ## check the pages of report and viewer with axe-core
 	export COLLABUI_AXE_NODE="$$(scripts/node.sh axe)"; $(GO) test -count=1 -run Axe ./internal/view
 
-# The unit tests skip what needs Python with packages: the published server and client of OpenEnv, and python/.
+# The unit tests skip tests that need Python packages: the published server and client of OpenEnv, and python/.
 python: bin/collabui chromium ## test the Python package, and the protocol against the published OpenEnv package
 	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)"; \
 	export COLLABUI_BROWSERGYM_PYTHON="$$(scripts/venv.sh browsergym)"; \
@@ -173,15 +175,16 @@ python: bin/collabui chromium ## test the Python package, and the protocol again
 		cd python && "$$COLLABUI_OPENENV_PYTHON" -m mypy --cache-dir /dev/null collabui_env collabui_track.py tests && \
 		"$$COLLABUI_OPENENV_PYTHON" -m unittest discover -q -t . -s tests; }
 
-# The unit tests check deploy/ against the code; this also reads it with the tools that deploy it. What cannot be
-# installed is skipped, with a reason.
+# The unit tests check deploy/ against the code; this also reads it with the tools that deploy it. Checks whose tools
+# cannot be installed are skipped, with a reason.
 deploy-check: bin/collabui ## render the chart, read the compose file, check both against schemas and the code
 	export COLLABUI_HELM="$$(scripts/gotool.sh helm)" COLLABUI_COMPOSE="$$(scripts/gotool.sh compose)" \
 		COLLABUI_KEDA="$$(scripts/gotool.sh keda)" COLLABUI_MONITORING="$$(scripts/gotool.sh monitoring)" \
 		COLLABUI_DEPLOY_PYTHON="$$(scripts/venv.sh deploy)" COLLABUI_SBOM="$$(scripts/gotool.sh sbom)"; \
 		$(GO) test -count=1 ./test/deploy
 
-# The runs of these tests wait for lost machines and restarts more than they compute: more of them than cores.
+# The runs of these tests wait for lost machines and restarts more than they compute, so more of them run than there are
+# cores.
 integration: build chromium ## run the tests with real services and processes, and kill them
 	COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)" COLLABUI_PROMETHEUS="$$(scripts/prometheus.sh)" \
 		$(GO) test -count=1 -parallel 5 -timeout 40m -tags integration ./test/integration/...
@@ -203,16 +206,16 @@ production-small: build chromium ## train a small model by real programs on the 
 	scripts/production_small.sh
 
 # COLLABUI_PICTURES=DIR takes pictures of the viewer and of the Temporal UI.
-test-stack: build chromium ## test what deploy/compose starts, by hand (half an hour, mostly builds)
+test-stack: build chromium ## test deploy/compose's programs without containers (half an hour, mostly builds)
 	export COLLABUI_STACK="$$(scripts/stack.sh)" COLLABUI_PROMETHEUS="$$(scripts/prometheus.sh)"; \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheStackByHand ./test/integration
 
-# COLLABUI_BENCH_MODEL=DIR and COLLABUI_BENCH_DEVICES=1 run it on a GPU.
+# COLLABUI_BENCH_MODEL=DIR and COLLABUI_BENCH_DEVICES=1 run this on a GPU.
 bench-llamafactory: ## measure an update against the bare command
 	program="$$(scripts/llamafactory.sh)" && COLLABUI_LLAMAFACTORY="$$program" \
 		$(GO) test -count=1 -v -timeout 60m -run NONE -bench Bare -benchtime 3x ./trainer
 
-# The same variables run it on a GPU, with COLLABUI_VLLM, a vLLM that has one.
+# The same variables run this on a GPU, with COLLABUI_VLLM naming a vLLM for GPUs.
 bench-vllm: ## measure the gateway against vLLM alone
 	vllm="$$(scripts/vllm.sh)" && program="$$(scripts/llamafactory.sh)" && \
 		COLLABUI_VLLM="$$vllm" COLLABUI_LLAMAFACTORY="$$program" \
@@ -225,5 +228,5 @@ bench: build chromium ## measure ratios (some minutes)
 	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" COLLABUI_MINIWOB_PYTHON="$$(scripts/venv.sh miniwob)" \
 		$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench OfficialPages ./envadapters/miniwob
 
-clean: ## delete what was built; runs stay
+clean: ## delete the built programs; runs stay
 	rm -rf bin

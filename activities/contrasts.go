@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/records/experiments"
 	"github.com/collabui/collabui/internal/records/runs"
 )
@@ -41,7 +41,7 @@ func (c *Control) test(ctx context.Context, id ExperimentID, say say) (experimen
 	}
 	v := all[id.Version-1]
 	out := experiments.Result{Version: v.Number, Digest: v.Digest, Reading: map[string]runs.Reading{}}
-	out.Figures = map[string]design.Figures{}
+	out.Figures = map[string]experiment.Figures{}
 	known := map[int]bool{} // versions of which a result existed
 	for n := 1; n < v.Number; n++ {
 		_, there, err := name.Result(n).Sure(ctx, c.Bucket)
@@ -53,7 +53,7 @@ func (c *Control) test(ctx context.Context, id ExperimentID, say say) (experimen
 
 	x := v.Experiment
 	out.Systems = make([]map[string]runs.Result, x.Seeds)
-	played := map[string][][]design.Episode{}
+	played := map[string][][]experiment.Episode{}
 	out.Updates = map[string]experiments.Updates{}
 	for _, arm := range x.Arms {
 		var made experiments.Updates
@@ -87,10 +87,10 @@ func (c *Control) test(ctx context.Context, id ExperimentID, say say) (experimen
 		}
 	}
 	for key, episodes := range played {
-		out.Figures[key] = design.FiguresOf(episodes)
+		out.Figures[key] = experiment.FiguresOf(episodes)
 	}
 	out.Rows = v.Judge(all[:v.Number-1], func(n int) bool { return known[n] },
-		func(p design.Play) [][]design.Episode { return played[p.String()] })
+		func(p experiment.Play) [][]experiment.Episode { return played[p.String()] })
 
 	return out, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/care/fork"
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/experiments"
@@ -86,9 +86,9 @@ func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
 		shares, differ := x.Shares(id.Arm, s)
 		switch {
 		case id.Arm == first:
-		case shares == design.SharesRun:
+		case shares == experiment.SharesRun:
 			return out, c.forkArm(ctx, id, v, s, runs.Run(x.Run(first, id.Seed)), differ)
-		case shares == design.SharesBase:
+		case shares == experiment.SharesBase:
 			base, _, err := runs.Run(x.Run(first, id.Seed)).Base().Must(ctx, c.Bucket)
 			if err != nil {
 				return out, err
@@ -251,7 +251,7 @@ func (c *Control) contestants(ctx context.Context, run string, best, agents int)
 
 // itemsOf returns the evaluations of some systems of a run.
 func itemsOf(
-	x design.Experiment, s spec.Spec, run string, plays []design.Play, policies map[string][]string,
+	x experiment.Experiment, s spec.Spec, run string, plays []experiment.Play, policies map[string][]string,
 ) ([]rules.EvalItem, error) {
 	var out []rules.EvalItem
 	for _, p := range plays {
@@ -264,7 +264,7 @@ func itemsOf(
 			return nil, fault.As(fault.Invalid, err)
 		}
 		split := rules.Split{Episodes: x.Episodes[p.Split]}
-		if split.Environment, split.Name = design.Elsewhere(p.Split); split.Environment != "" {
+		if split.Environment, split.Name = experiment.Elsewhere(p.Split); split.Environment != "" {
 			split.Options = s.Where(split.Environment)
 		}
 		item := split.Item(run, rules.ExperimentFolder, system)

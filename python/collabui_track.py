@@ -3,7 +3,7 @@
     collabui watch RUN --json | python collabui_track.py RUN mlflow
 
 For each epoch that `collabui watch` reports, and for the end of the run, this program reads the tables of the run with
-`collabui export RUN --as json` and logs what the tracker does not have. Started again, it continues.
+`collabui export RUN --as json` and logs what the tracker lacks. If it is started again, it continues.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run has recorded. A later one begins with the rows of an earlier one."""
+    """The records of a run. A later reading begins with the rows of an earlier one."""
 
     name: str
-    id: str  # of the run at the tracker: the name, and the beginning of the hash of the specification
+    id: str  # the run's ID at the tracker: its name, and the beginning of its specification's hash
     ended: bool
     epochs: int
     parameters: dict[str, str]
@@ -55,16 +55,16 @@ class Run:
 
 
 def numbers(prefix: str, line: dict[str, Any], *leave: str) -> dict[str, float]:
-    """Returns the numbers of a line of a table by their names as curves."""
+    """Returns the numbers in a line of a table, by the names of their curves."""
     left = {"run", "epoch", "agent", *leave}
     return {f"{prefix}/{k}": float(v) for k, v in line.items() if isinstance(v, (int, float)) and k not in left}
 
 
 def rows_of(tables: Tables, ended: bool) -> Iterator[Row]:
-    """Yields the rows of a run in an order that a longer run continues."""
+    """Yields the rows of a run, in an order to which a longer run only appends."""
     if not any(line["epoch"] == 0 for line in tables["curve"]):
         yield Row("epoch", 0, {})  # the base policy was not evaluated
-    before: Counter[int] = Counter()  # optimiser steps of the epochs before, by agent
+    before: Counter[int] = Counter()  # optimiser steps of earlier epochs, by agent
     for line in tables["curve"]:
         epoch, values = line["epoch"], numbers("curve", line)
         updates = [u for u in tables["updates"] if u["epoch"] == epoch]
@@ -87,7 +87,7 @@ def rows_of(tables: Tables, ended: bool) -> Iterator[Row]:
 
 
 def read(run: str, options: list[str]) -> Run:
-    """Reads what a run has recorded. The options are for `collabui export`."""
+    """Reads the records of a run. The options are passed to `collabui export`."""
     program = os.environ.get("COLLABUI") or "collabui"
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "export", run, "--as", "json", "--out", folder, *options]
@@ -105,21 +105,21 @@ def read(run: str, options: list[str]) -> Run:
 
 
 class Tracker:
-    """Keeps runs in a place whose name it is given."""
+    """Keeps runs at a place: an experiment, a project or a folder."""
 
     def __init__(self, place: str) -> None:
         self.place = place
 
     def log(self, run: Run) -> None:
-        """Logs what the tracker does not have of a run."""
+        """Logs the part of a run that the tracker lacks."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Hands over what was logged."""
+        """Sends everything that was logged."""
 
 
 class MLflow(Tracker):
-    """An experiment on the server that MLFLOW_TRACKING_URI names, which reports the steps of the curves that it has."""
+    """An experiment on the server that MLFLOW_TRACKING_URI names. The server reports the steps of its curves."""
 
     def log(self, run: Run) -> None:
         import mlflow
@@ -140,7 +140,7 @@ class MLflow(Tracker):
 
 
 class Wandb(Tracker):
-    """A PROJECT or ENTITY/PROJECT. Rows have numbers: online it reports how many it has, offline a new file has all."""
+    """A PROJECT or ENTITY/PROJECT. Online, the server reports its number of rows; offline, a new file has all rows."""
 
     run: Any = None
 
@@ -152,7 +152,7 @@ class Wandb(Tracker):
                 self.run.log({row.axis: row.step, **row.values}, step=number, commit=True)
 
     def begin(self, run: Run) -> None:
-        """Finds the run, or creates it. Offline, a folder that an earlier program left is replaced."""
+        """Finds the run, or creates it. Offline, it replaces a folder that an earlier call left."""
         import wandb
 
         entity, _, project = self.place.rpartition("/")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Install a C compiler if it is missing: the race detector needs one. With apt-get as root on Debian; elsewhere say what
-# to type.
+# Install a C compiler if it is missing, because the race detector needs one. This uses apt-get as root on Debian;
+# elsewhere it prints the command to run.
 set -euo pipefail
 command -v "${CC:-gcc}" >/dev/null && exit 0
 if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then

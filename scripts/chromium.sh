@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install Chromium if it is missing: with apt-get as root on Debian; elsewhere say what to type.
+# Install Chromium if it is missing. This uses apt-get as root on Debian; elsewhere it prints the command to run.
 set -euo pipefail
 for p in "${COLLABUI_CHROMIUM:-}" chromium-headless-shell /usr/lib/chromium/chromium chromium google-chrome \
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do

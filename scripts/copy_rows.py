@@ -1,13 +1,14 @@
-"""Write the first lesson of a model with random weights: lists, from which it copies words and looks up their places.
+"""Write the first lesson of a model with random weights: lists from which it copies words and looks up their places.
 
 Usage: copy_rows.py DIR --rows FILE [--count N] [--seed N]
 
-Demonstrations hold a word or two each that a policy has to copy, which is too little to learn copying from. Here almost
-every token of an answer is one of a list: lines read from it, or names of the goal with what follows them in the list,
-which a model learns only beside reading lines. The words are made up of halves of the rare words of rows
-(demonstrations.alpaca.jsonl of `collabui export RUN --epoch base`), whose system prompt the lesson has, too. Lists grow
-from 3 to 12 elements in the first half; 16 in a row, which train as one batch, have as many elements each, so that
-little is padded. DIR gets a data set of LLaMA-Factory named lesson. The same rows and seed give the same bytes.
+Each demonstration has only a word or two to copy, which is too little to learn copying. Here, almost every token of an
+answer comes from a list: lines read from it, or names in the goal with the text that follows them in the list, which a
+model learns only together with reading lines. The words consist of halves of the rare words of rows
+(demonstrations.alpaca.jsonl of `collabui export RUN --epoch base`), and the lesson has the rows' system prompt, too.
+Lists grow from 3 to 12 elements in the first half. Each 16 consecutive lists, which train as one batch, have the same
+number of elements, so that little is padded. DIR gets a data set of LLaMA-Factory named lesson. The same rows and seed
+give the same bytes.
 """
 
 import argparse
@@ -25,13 +26,13 @@ BATCH = 16
 
 
 def rare(texts):
-    """Return the words that few of the texts have, sorted."""
+    """Return the words that occur in few of the texts, sorted."""
     count = collections.Counter(w for t in texts for w in set(re.findall(r"\w{3,}", t)))
     return sorted(w for w, n in count.items() if n < 0.02 * len(texts))
 
 
 def example(r, words, size, count):
-    """Return a list of size elements as a screen, what is asked of count of them, and the answer."""
+    """Return a prompt, with a screen of size elements and a goal about count of them, and its answer."""
 
     def made_up():
         a, b = r.choice(words), r.choice(words)

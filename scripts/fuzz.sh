@@ -13,7 +13,7 @@ while read -r package dir; do
   for target in $(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' "$dir"/*_test.go); do
     found=$((found + 1))
     echo "fuzz ${package#*/*/*/} $target for $time"
-    # The result of one target is a few lines of progress; they are shown when it fails.
+    # The result of a target is a few lines of progress, which are shown if it fails.
     if ! out="$("$go" test -run NONE -fuzz "^$target\$" -fuzztime "$time" "$package" 2>&1)"; then
       echo "$out"
       exit 1

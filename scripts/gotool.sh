@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Print the path of a program or of a module's folder that deploy/ and its checks need: the one that COLLABUI_NAME
-# names, such as COLLABUI_HELM, or a cached one, built or downloaded by the go command if it is missing. On failure,
-# print nothing and say why: the checks that need it are skipped.
+# Print the path of a program or of a module's folder that deploy/ and its checks need: the path that COLLABUI_NAME
+# holds, such as COLLABUI_HELM, or a cached copy, which the go command builds or downloads if it is missing. On failure,
+# print only the reason, to stderr: the checks that need the program are skipped.
 # usage: gotool.sh NAME
 set -uo pipefail
 program="" module=""
 case "${1:-}" in
   helm) program=helm.sh/helm/v3/cmd/helm@v3.22.0 ;;
-  # What Docker Compose reads its files with.
+  # The library with which Docker Compose reads its files.
   compose) program=github.com/compose-spec/compose-go/v2/cmd@v2.16.2 ;;
   # The definitions of ScaledObject and ServiceMonitor.
   keda) module=github.com/kedacore/keda/v2@v2.21.0 ;;
   monitoring) module=github.com/prometheus-operator/prometheus-operator@v0.85.0 ;;
-  # What lists the modules of a program; releases need it, too.
+  # The program that lists the modules of a program; releases need it, too.
   sbom) program=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0 ;;
   *)
     echo "usage: gotool.sh helm|compose|keda|monitoring|sbom" >&2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Print the path of llamafactory-cli: $COLLABUI_LLAMAFACTORY, or the one in a cached Python environment. The environment
-# is made from the files in locks/llamafactory.txt if it is missing: several GB, with Python 3.11 to 3.13; a CPU is
-# enough.
-# On failure, print nothing, say why and exit with 1. The script may run again, and twice concurrently.
+# Print the path of llamafactory-cli: $COLLABUI_LLAMAFACTORY, or its path in a cached Python environment. If the
+# environment is missing, it is made from the files in locks/llamafactory.txt: several GB, with Python 3.11 to 3.13. A
+# CPU is enough. On failure, print only the reason, to stderr, and exit with 1. The script may be repeated, and may run
+# twice concurrently.
 set -uo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 if [ -n "${COLLABUI_LLAMAFACTORY:-}" ]; then
@@ -31,7 +31,7 @@ if [ ! -e "$dir/ready" ]; then
   fi
   mkdir -p "$dir" || exit 1
   exec 9>"$dir.lock"
-  flock 9 # another call may be making it.
+  flock 9 # another call may be making the environment
   if [ ! -e "$dir/ready" ]; then
     echo "installing LLaMA-Factory with PyTorch into $dir: this downloads some 3 GB and takes 7 GB of disk" >&2
     if ! { "$python" -m venv --clear "$dir" &&

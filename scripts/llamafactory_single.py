@@ -1,7 +1,7 @@
-"""Runs LLaMA-Factory with Muon's iterations in single precision, as all else here is.
+"""Run LLaMA-Factory with Muon's iterations in single precision, like everything else here.
 
-It has them in bfloat16, whose products take a processor with AVX2 alone 5 to 60 times as long: a step of the small
-model took 1.2 s instead of 0.23 s. The arguments are llamafactory-cli's.
+LLaMA-Factory computes them in bfloat16, whose products take 5 to 60 times as long on a processor that only has AVX2: a
+step of the small model took 1.2 s instead of 0.23 s. The arguments are llamafactory-cli's.
 """
 
 import sys
@@ -13,7 +13,7 @@ iterate = muon.zeropower_via_newtonschulz5
 
 
 class Single:
-    """A matrix that stays in single precision when it is asked for its bfloat16."""
+    """A matrix that stays in single precision when it is converted to bfloat16."""
 
     def __init__(self, matrix):
         self.matrix, self.shape, self.size = matrix, matrix.shape, matrix.size

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Write the lock files of Python packages again: those of scripts/locks, and that of deploy/androidworld. NAME.in asks
-# for packages; NAME.txt has them and what they require, with the SHA-256 of every file. Versions that are locked stay
-# unless NAME.in forbids them: to take newer ones, delete NAME.txt first. uv must be on the PATH (pip install uv).
+# Rewrite the lock files of Python packages, in scripts/locks and deploy/androidworld. NAME.in lists packages; NAME.txt
+# has these and their requirements, with the SHA-256 of every file. Locked versions stay unless NAME.in forbids them: to
+# take newer ones, delete NAME.txt first. uv must be on the PATH (pip install uv).
 # usage: lock.sh [NAME ...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/locks"
@@ -9,8 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/locks"
 for name in "$@"; do
   options=(--python-version 3.11)
   case "$name" in
-    vllm | sglang | pages) options+=(--no-deps) ;; # they list all that they install
-    *-alone) options=(--python-version 3.13 --no-deps) ;; # installed without what they require
+    vllm | sglang | pages) options+=(--no-deps) ;; # they list everything that they install
+    *-alone) options=(--python-version 3.13 --no-deps) ;; # installed without their requirements
     trl) # on top of llamafactory
       below="$(mktemp)"
       trap 'rm -f "$below"' EXIT

@@ -6,11 +6,11 @@ Usage: make_model.py DIR [--shape tiny|small|deep|vision|7b] [--dtype float32|bf
 The tokenizer is a byte-level BPE with the chat template of Qwen2, trained on the sentences below, the corpus, and the
 prompts and answers of rows (`collabui export RUN --epoch base` writes them: demonstrations.alpaca.jsonl); it can
 encode every text. The system prompt of rows becomes one token, so that a small model does not compute three hundred
-others in every row. With --apart the first letter of a word is a token of its own, together with the space before it,
-so that the others are the same wherever the word stands: a small model that has to copy a word, and what follows it,
-looks for its last token. The same seed and versions give the same bytes. --shape vision makes a Qwen2-VL, which reads
-images, and has a processor beside the tokenizer. --shape 7b has the sizes of Qwen2-7B (15 GB as bfloat16) and needs a
-machine with a GPU; if there is one, the weights are made on it.
+tokens in every row. With --apart, the first letter of a word is a separate token, together with the space before it, so
+that the other tokens are the same wherever the word stands: a small model that has to copy a word, and the text after
+it, looks for its last token. The same seed and versions give the same bytes. --shape vision makes a Qwen2-VL, which
+reads images, and has a processor beside the tokenizer. --shape 7b has the sizes of Qwen2-7B (15 GB as bfloat16) and
+needs a machine with a GPU; if there is a GPU, the weights are made on it.
 """
 
 import argparse
@@ -50,7 +50,7 @@ SHAPES = {
         max_position_embeddings=4096,
         vocab_size=0,
     ),
-    "deep": dict(  # four narrow layers: a million parameters with few tokens, weights that suit the width
+    "deep": dict(  # four narrow layers: a million parameters with few tokens, and weights that suit the width
         hidden_size=128,
         num_hidden_layers=4,
         num_attention_heads=4,
@@ -125,7 +125,7 @@ def make_tokenizer(vocabulary, corpus, rows=(), apart=False, special=SPECIAL, te
     rows = [json.loads(line) for path in rows for line in open(path, encoding="utf-8")]
     for row in rows:
         texts += [row["instruction"], row["output"]]
-    if apart:  # every space with what follows is a token
+    if apart:  # every space, with the character after it, is a token
         texts += [f" {c}" for c in string.ascii_letters + string.digits] * len(texts)
     t.train_from_iterator(texts, trainer)
     t.add_tokens([AddedToken(s, normalized=False) for s in sorted({row["system"] for row in rows})])
@@ -141,7 +141,7 @@ def make_tokenizer(vocabulary, corpus, rows=(), apart=False, special=SPECIAL, te
 
 
 def vision(text, tokenizer):
-    """Return a Qwen2-VL with a small eye. Its eye has heads of 64 numbers, too."""
+    """Return a Qwen2-VL with a small vision tower, whose heads have 64 numbers, too."""
     rope = dict(rope_type="default", mrope_section=[8, 12, 12], rope_theta=text.pop("rope_theta"))
     ids = tokenizer.convert_tokens_to_ids(IMAGE)
     names = ["vision_start_token_id", "image_token_id", "video_token_id", "vision_end_token_id"]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Turns Mind2Web's scores_all_data.pkl into ranks.jsonl: one line per step, with the ranks of its first 50 candidates.
+"""Turn Mind2Web's scores_all_data.pkl into ranks.jsonl: one line per step, with the ranks of its first 50 candidates.
 
 usage: mind2web_ranks.py scores_all_data.pkl > FOLDER/ranks.jsonl
 
-A pickle can run code when it is loaded: use the published file only.
+A pickle can run code when it is loaded: use only the published file.
 """
 import json
 import pickle

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Print the folder with the official MiniWoB++ pages: $COLLABUI_MINIWOB, or a cached copy of the Python package miniwob,
-# downloaded if it is missing. On failure, print nothing and say why: the tests of the official pages are skipped.
+# downloaded if it is missing. On failure, print only the reason, to stderr: tests of the official pages are skipped.
 set -uo pipefail
 if [ -n "${COLLABUI_MINIWOB:-}" ]; then
   echo "$COLLABUI_MINIWOB"

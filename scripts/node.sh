@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Print a folder of Node's modules that has a set of packages: the one that COLLABUI_SET_NODE names, such as
-# COLLABUI_CLIENTS_NODE, or a cached one, made if it is missing from files whose hashes are in locks/node/SET. On failure,
-# print nothing and say why: the tests that need the set are skipped.
+# Print a folder of Node modules that has a set of packages: the folder that COLLABUI_SET_NODE names, such as
+# COLLABUI_CLIENTS_NODE, or a cached folder. If that is missing, it is made from files whose hashes are in
+# locks/node/SET. On failure, print only the reason, to stderr: the tests that need the set are skipped.
 # usage: node.sh SET
 set -uo pipefail
 case "${1:-}" in
-  # OpenAI's client for JavaScript: later ones want Node 22, and Debian 12 has Node 18.
+  # OpenAI's client for JavaScript. Later versions need Node 22, and Debian 12 has Node 18.
   clients) ;;
-  # What checks that pages can be used by everybody.
+  # The checker of accessibility.
   axe) ;;
   *)
     echo "usage: node.sh clients|axe" >&2

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Train a small Qwen2 as a team trains a large one, on this machine's CPU: LLaMA-Factory trains all its parameters,
-# first on lists to copy from and then on demonstrations of webtasks (examples/production-small-base.yaml), vLLM
-# serves the result, and every agent gets a LoRA adapter by DPO on its own rollouts
-# (examples/production-small.yaml), through a gateway.
+# Train a small Qwen2 as a team trains a large one, on this machine's CPU. LLaMA-Factory trains all its parameters,
+# first on lists to copy from and then on demonstrations of webtasks (examples/production-small-base.yaml). vLLM serves
+# the result through a gateway, and every agent gets a LoRA adapter by DPO on its own rollouts
+# (examples/production-small.yaml).
 #
 # Usage: scripts/production_small.sh [DIR [train|experiment]] (default: .production-small train). A second call
 # continues the first one. Experiment plays examples/experiments/small/production-small.yaml from the same base.
@@ -28,9 +28,9 @@ vllm="$(scripts/vllm.sh)"
 llamafactory="$(scripts/llamafactory.sh)"
 python="$(dirname "$llamafactory")/python"
 export COLLABUI_POLICY_KEY=small CUDA_VISIBLE_DEVICES="" HF_HUB_OFFLINE=1
-# Threads of the trainer and of vLLM share the cores: one that waits for others gives its core away.
+# The threads of the trainer and of vLLM share the cores, so a waiting thread yields its core.
 export OMP_WAIT_POLICY=passive
-# Freed memory stays with a trainer: given back after every step, it cost 8 % of the time.
+# The trainer keeps freed memory: returning it after every step cost 8 % of the time.
 export MALLOC_MMAP_THRESHOLD_=8589934592 MALLOC_TRIM_THRESHOLD_=8589934592
 mkdir -p "$dir"
 printf '#!%s\n' "$python" | cat - scripts/llamafactory_single.py >"$dir/llamafactory"
@@ -40,13 +40,13 @@ export COLLABUI_LLAMAFACTORY="$dir/llamafactory"
 # run calls the program with the services of this folder.
 run() { bin/collabui "$@" --data "$dir/data"; }
 
-# attended runs a program that ends with this script.
+# attended runs a program that is killed when this script ends.
 attended() {
   "$@" &
   wait $!
 }
 
-# finish ends what this script started: a program that it waits for, vLLM and the gateway.
+# finish ends the processes that this script started: a program that it waits for, vLLM and the gateway.
 finish() {
   # shellcheck disable=SC2046 # a word per process
   kill $(jobs -p) 2>/dev/null || true
@@ -54,8 +54,8 @@ finish() {
 }
 trap finish EXIT
 
-# model makes a Qwen2 with random weights. Its tokens are the pieces of words in demonstrations, which an embedded
-# policy's stage 1 makes in a minute.
+# model makes a Qwen2 with random weights. Its tokens are the pieces of words in demonstrations, which stage 1 of an
+# embedded policy makes in a minute.
 model() {
   printf '%s\n' 'name: words' 'environment: webtasks' 'environments: {webtasks: {words: made-up}}' \
     'finetune: {demonstrations: 2000, max_chunks: 1}' 'evaluation: {val: 1}' >"$dir/words.yaml"
@@ -68,8 +68,8 @@ model() {
   mv "$dir/new" "$dir/random"
 }
 
-# lesson SEED FROM TO COUNT teaches a model to copy words and to look up their places, which demonstrations alone do
-# not.
+# lesson SEED FROM TO COUNT teaches a model to copy words and to look up their places, which it does not learn from
+# demonstrations alone.
 lesson() {
   local at="$dir/lesson-$1" from="$dir/$2" to="$dir/$3"
   rm -rf "$at" "$dir/new"
@@ -98,9 +98,10 @@ stop() {
   pids=()
 }
 
-# serve starts vLLM on a folder, whose policy may have a digest, with the gateway beside it. A prompt is read at once:
-# on a CPU, vLLM 0.32 ends with "CPU Generator does not use offset" when it reads one with a seed in parts. The
-# tokenizer is in a folder without the model's config.json: transformers 5.19 would split words as Qwen2's own does.
+# serve MODEL [DIGEST] starts vLLM with a model's folder, and a gateway beside it. vLLM reads every prompt at once: on a
+# CPU, vLLM 0.32 ends with "CPU Generator does not use offset" when it reads a prompt with a seed in parts. The
+# tokenizer is in a folder without the model's config.json, because transformers 5.19 would otherwise split words as
+# Qwen2's own tokenizer does.
 serve() {
   stop
   for address in "$engine" "$gateway"; do
@@ -136,8 +137,8 @@ example() {
   sed "s#/models/#$dir/#" "examples/$1.yaml" >"$dir/$1.yaml"
 }
 
-# base is stage 1. Its result is a whole model, on which a person, or this script, starts vLLM again. A run that has
-# ended was resumed by an earlier call, after the result was written.
+# base runs stage 1. Its result is a whole model, with which a person, or this script, starts vLLM again. If the run has
+# already ended, an earlier call resumed it after the result was written.
 base() {
   local digest=""
   example production-small-base

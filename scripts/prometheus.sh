@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Print the folder of prometheus and promtool: that of $COLLABUI_PROMETHEUS, of the PATH, or of Debian's package, which
-# is unpacked into a cache and not installed. On failure, print nothing and say why: the tests that need them are
-# skipped.
+# Print the folder of prometheus and promtool: $COLLABUI_PROMETHEUS, a folder of the PATH, or the folder of Debian's
+# package, which is unpacked into a cache and not installed. On failure, print only the reason, to stderr: the tests
+# that need them are skipped.
 set -uo pipefail
 if [ -n "${COLLABUI_PROMETHEUS:-}" ]; then
   echo "$COLLABUI_PROMETHEUS"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Print a Python that has aiohttp, which the AndroidWorld companion needs; install it as root on Debian. On failure,
-# print nothing and say why: the companion's tests are skipped.
+# Print the path of a Python that has aiohttp, which the AndroidWorld companion needs; install it as root on Debian. On
+# failure, print only the reason, to stderr: the companion's tests are skipped.
 set -uo pipefail
 fits='import sys, aiohttp; sys.exit(sys.version_info < (3, 11))'
 find_it() {

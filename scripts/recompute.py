@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Computes every figure of an experiment's table again, with evalconfidence, scipy and statsmodels.
+"""Recompute every figure of an experiment's table with evalconfidence, scipy and statsmodels.
 
 usage: collabui experiment FILE --json --csv episodes.csv > result.json
        recompute.py result.json episodes.csv
 
-It prints the number of figures and the greatest difference, and fails if one differs by more than 1e-9.
+The script prints the number of figures and the greatest difference, and fails if a figure differs by more than 1e-9.
 Packages: pip install evalconfidence==0.1.1 statsmodels
 """
 import csv
@@ -24,7 +24,7 @@ LIMIT = 1e-9
 
 
 def read(path):
-    """The episodes of every system, in order, as (seed, template, success, missing, false complete)."""
+    """Return the episodes of every system, in order, as (seed, template, success, missing, false complete)."""
     systems = defaultdict(list)
     with open(path, newline="") as f:
         for e in csv.DictReader(f):
@@ -34,14 +34,14 @@ def read(path):
 
 
 def clustered(differences, labels):
-    """The squared standard error of the mean of differences in clusters, and the number of clusters."""
+    """Return the squared standard error of the mean of clustered differences, and the number of clusters."""
     items = [ItemResult(item_id=str(i), model_id="difference", score=d, cluster_id=l)
              for i, (d, l) in enumerate(zip(differences, labels))]
     return standard_error(items, cluster="cluster_id").se ** 2, len(set(labels))
 
 
 def two_way(differences, seeds, templates):
-    """The interval over seeds and templates (Cameron, Gelbach and Miller 2011), from three one-way errors."""
+    """Return the interval over seeds and templates (Cameron, Gelbach and Miller 2011), from three one-way errors."""
     one, firsts = clustered(differences, seeds)
     two, seconds = clustered(differences, templates)
     both, _ = clustered(differences, [f"{s} {t}" for s, t in zip(seeds, templates)])
@@ -54,11 +54,11 @@ def two_way(differences, seeds, templates):
 
 
 def contrast(row, systems):
-    """The figures of a contrast: rates, difference, both intervals, p."""
+    """Return the figures of a contrast: rates, difference, both intervals, p."""
     sides = [systems[f"{row[side]} on {row['split']}"] for side in ("of", "minus")]
     pairs = [(a, b) for a, b in zip(*sides) if not a[3] and not b[3]]
     sides = list(zip(*pairs))
-    # The mean of a seed is that of its episodes; seeds are what is paired.
+    # The mean of a seed is the mean of its episodes, and seeds are paired.
     c = compare(*([ItemResult(item_id=e[0], model_id=name, score=100 * e[2]) for e in side]
                   for name, side in zip(("of", "minus"), sides)), paired=True)
     low, high = c.ci_diff
@@ -68,13 +68,13 @@ def contrast(row, systems):
         wide = two_way([100 * (a[2] - b[2]) for a, b in pairs], [a[0] for a, _ in pairs], templates)
     if not row.get("repeated"):
         return [c.mean_a, c.mean_b, c.diff, low, high, *wide, c.p_value]
-    if len(set(templates)) == 1:  # seeds that repeat the same systems say nothing about others
+    if len(set(templates)) == 1:  # seeds that repeat the same systems show nothing about other seeds
         wide = [-100, 100]
     return [c.mean_a, c.mean_b, c.diff, *wide, *wide, 1]
 
 
 def figures(episodes):
-    """False completes, and pass^k by counting all subsets of k episodes of every seed and template."""
+    """Return false completes, and pass^k by counting all subsets of k episodes of every seed and template."""
     played = [e for e in episodes if not e[3]]
     cells = defaultdict(list)
     for e in played:
@@ -103,7 +103,7 @@ def main(result, episodes):
         theirs += figures(systems[name])
     for seed in table["systems"]:
         for r in seed.values():
-            if not r.get("protocol") and r["episodes"]:  # recorded tasks have a bootstrap
+            if not r.get("protocol") and r["episodes"]:  # recorded tasks have a bootstrap interval
                 ours += [r["low"], r["high"]]
                 theirs += proportion_confint(r["successes"], r["episodes"], alpha=0.05, method="wilson")
     if len(ours) != len(theirs):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Write the files of a release into dist/: archives and Debian packages for linux amd64 and arm64, archives of the
-# command line for darwin, each with what its programs are made of (sbom.sh), and SHA256SUMS. Equal sources and compiler
-# give equal bytes. With COLLABUI_SIGN naming a private SSH key, SHA256SUMS is signed: `ssh-keygen -Y verify -n
+# Write the files of a release into dist/: archives and Debian packages for linux amd64 and arm64, and archives of the
+# command line for darwin, each with a list of its programs' components (sbom.sh), and SHA256SUMS. Equal sources and
+# compiler give equal bytes. If COLLABUI_SIGN names a private SSH key, SHA256SUMS is signed: `ssh-keygen -Y verify -n
 # collabui` checks it.
 # usage: release.sh VERSION [OS/ARCH ...]
 set -euo pipefail
@@ -26,13 +26,13 @@ for target in "${targets[@]}"; do
   mkdir -p "$stage"
   go build -trimpath -buildvcs=auto -ldflags "-s -w -buildid= -X main.released=${version#v}" \
     -o "$stage/collabui" ./cmd/collabui
-  if [ "$GOOS" = linux ]; then # what one machine needs besides: Temporal, an S3 server, Redis
+  if [ "$GOOS" = linux ]; then # the services of one machine: Temporal, an S3 server, Redis
     go build -C deploy/local -trimpath -buildvcs=auto -ldflags "-s -w -buildid=" -o "$stage/collabui-local" .
   fi
   for program in "$stage"/*; do
     scripts/sbom.sh "$program" "$version" >"$program.cdx.json"
   done
-  git archive HEAD README.md LICENSE CHANGELOG.md docs examples | tar -x -C "$stage" # what git has, and nothing else
+  git archive HEAD README.md LICENSE CHANGELOG.md docs examples | tar -x -C "$stage" # only files in git
   tar --sort=name --mtime="$time" --owner=0 --group=0 --numeric-owner -C "$dist" -cf - "$name" |
     gzip -n9 >"$dist/$name.tar.gz"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Print a folder with the programs of deploy/compose that are not ours: that of $COLLABUI_STACK, or a cached one, filled
-# if it is missing. The versions are those of .env.example, but for mc; PostgreSQL and Redis are Debian's.
+# Print a folder with the programs of deploy/compose that are not ours: $COLLABUI_STACK, or a cached folder, which is
+# filled if it is missing. Except for mc, the versions are the same as in .env.example; PostgreSQL and Redis come from
+# Debian.
 set -euo pipefail
 if [ -n "${COLLABUI_STACK:-}" ]; then
   echo "$COLLABUI_STACK"
@@ -14,7 +15,7 @@ programs=(
   minio=github.com/minio/minio@v0.0.0-20250907161309-07c3a429bfed # RELEASE.2025-09-07T16-13-09Z
   mc=github.com/minio/mc@v0.0.0-20250313080218-cf909e1063a9       # the newest that Go's checksum database knows
 )
-folders=( # of modules: what images have besides their programs
+folders=( # of modules: the files that images have besides their programs
   schema=go.temporal.io/server@v1.32.1/schema
   config=github.com/temporalio/ui-server/v2@v2.55.0/config
 )

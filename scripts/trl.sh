@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Print a Python that has TRL: $COLLABUI_TRL_PYTHON, or that of a cached virtual environment, made if it is missing. It
-# is on top of the one of llamafactory.sh, with whose PyTorch, transformers and peft it runs. On failure, print nothing,
-# say why and exit with 1.
+# Print the path of a Python that has TRL: $COLLABUI_TRL_PYTHON, or the Python of a cached virtual environment, which is
+# made if it is missing. It extends the environment of llamafactory.sh and uses its PyTorch, transformers and peft. On
+# failure, print only the reason, to stderr, and exit with 1.
 set -uo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 packages="$here/locks/trl.txt"
@@ -16,7 +16,7 @@ dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/trl-$made"
 if [ ! -x "$dir/bin/python" ]; then
   tmp="$dir.$$"
   trap 'rm -rf "$tmp"' EXIT
-  # pip finds what llamafactory.sh installed by the path file, and installs only what is missing.
+  # By the path file, pip finds the packages that llamafactory.sh installed, and installs only the missing ones.
   if ! { mkdir -p "$(dirname "$dir")" && "$base" -m venv "$tmp" &&
     "$base" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
       >"$("$tmp/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/llamafactory.pth" &&

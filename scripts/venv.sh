@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Print a Python that has a set of packages: the one that COLLABUI_SET_PYTHON names, such as COLLABUI_STATS_PYTHON, or
-# that of a cached virtual environment, made if it is missing from files whose hashes are in locks/SET.txt. On failure,
-# print nothing and say why: the tests that need the set are skipped.
+# Print the path of a Python that has a set of packages: the path that COLLABUI_SET_PYTHON holds, such as
+# COLLABUI_STATS_PYTHON, or the Python of a cached virtual environment. If that is missing, it is made from files whose
+# hashes are in locks/SET.txt. On failure, print only the reason, to stderr: the tests that need the set are skipped.
 # usage: venv.sh SET
 set -uo pipefail
 case "${1:-}" in
@@ -12,9 +12,9 @@ case "${1:-}" in
     exit 2
     ;;
 esac
-locks="$(cd "$(dirname "${BASH_SOURCE[0]}")/locks" && pwd)" # SET.in says what is in a set
+locks="$(cd "$(dirname "${BASH_SOURCE[0]}")/locks" && pwd)" # SET.in lists the packages of a set
 packages="$locks/$1.txt" alone="$locks/$1-alone.txt"
-[ -e "$alone" ] || alone="" # installed without what they require
+[ -e "$alone" ] || alone="" # installed without their requirements
 variable="COLLABUI_${1^^}_PYTHON"
 if [ -n "${!variable:-}" ]; then
   echo "${!variable}"
@@ -28,7 +28,7 @@ if [ ! -x "$dir/bin/python" ]; then
   fi
   tmp="$dir.$$"
   trap 'rm -rf "$tmp"' EXIT
-  # Modules are compiled when they are imported: compiling all of them takes a third of the installation.
+  # Modules are compiled when they are imported, because compiling all of them takes a third of the installation.
   install() {
     "$tmp/bin/python" -m pip install -q --require-hashes --only-binary :all: --no-deps --no-compile "$@"
   }

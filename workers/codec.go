@@ -9,8 +9,8 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/payloads"
-	"github.com/collabui/collabui/internal/policy/serving"
 )
 
 // EnvCodecKey is the environment variable with the key of the codec server.
@@ -52,11 +52,11 @@ func openCodec(o Options) (server, error) {
 func decodes(codec converter.PayloadCodec, origin string, keys func() string) http.Handler {
 	mux := http.NewServeMux()
 	decode := converter.NewPayloadCodecHTTPHandler(codec)
-	mux.Handle("POST /decode", serving.Locked(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("POST /decode", httpd.Locked(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxDecoded)
 		decode.ServeHTTP(w, r)
 	}), keys))
-	mux.Handle("GET /{$}", serving.Locked(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	mux.Handle("GET /{$}", httpd.Locked(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "The Temporal UI can show encrypted payloads now.\n")
 	}), keys))
 	mux.HandleFunc("OPTIONS /decode", func(w http.ResponseWriter, _ *http.Request) {

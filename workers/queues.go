@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -25,7 +25,7 @@ func queuesOf(roles []string) []string {
 }
 
 // onOneMachine reports whether Temporal is on this machine.
-func (o Options) onOneMachine() bool { return serving.IsLoopback(o.Endpoints.Temporal) }
+func (o Options) onOneMachine() bool { return httpd.IsLoopback(o.Endpoints.Temporal) }
 
 // Of workers with Temporal on their machine: a worker that was killed is replaced within a second, and its activities
 // begin again when their heartbeats are missed. They cost nothing there.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/policy/serving"
 )
 
 // secret reads a variable that a model of a specification names, or the file that the variable with _FILE appended
@@ -64,5 +64,5 @@ func reaches(m spec.Model, host string) bool {
 func inClear(m spec.Model) bool {
 	u, err := url.Parse(m.BaseURL)
 
-	return err == nil && u.Scheme != "https" && !serving.IsLoopback(u.Host)
+	return err == nil && u.Scheme != "https" && !httpd.IsLoopback(u.Host)
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/policy/gateway"
-	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/policy/tinyserver"
 	"github.com/collabui/collabui/trainer/external"
 )
@@ -28,7 +28,7 @@ var Servers = []string{RoleServe, RolePolicy, RoleCodec}
 // Serve is what the roles that are asked over HTTP need. What has no comment about its role is for the role serve.
 type Serve struct {
 	Listen   string        // HOST:PORT; for all of these roles
-	TLS      serving.TLS   // for all of these roles
+	TLS      httpd.TLS     // for all of these roles
 	Server   string        // URL of the server next to it, without /v1
 	Engine   string        // vllm or sglang
 	Key      func() string // the server's API key of the moment; "" or nil: it needs none
@@ -58,11 +58,11 @@ func startServer(ctx context.Context, role string, o Options, fatal func(error))
 	if err != nil {
 		return nil, err
 	}
-	l, err := serving.Listen(o.Serve.Listen, s.key, s.variable, o.Serve.TLS)
+	l, err := httpd.Listen(o.Serve.Listen, s.key, s.variable, o.Serve.TLS)
 	if err != nil {
 		return nil, err
 	}
-	o.Log.Info("serving", "role", role, "url", serving.URL(l, "http"))
+	o.Log.Info("serving", "role", role, "url", httpd.URL(l, "http"))
 
 	ended := make(chan struct{})
 	if s.run != nil {
@@ -70,7 +70,7 @@ func startServer(ctx context.Context, role string, o Options, fatal func(error))
 	}
 	go func() {
 		defer close(ended)
-		if err := serving.Serve(ctx, l, s.handler, o.Drain, s.origins...); err != nil && ctx.Err() == nil {
+		if err := httpd.Serve(ctx, l, s.handler, o.Drain, s.origins...); err != nil && ctx.Err() == nil {
 			fatal(err)
 		}
 	}()

@@ -15,10 +15,10 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/observe/logging"
 	"github.com/collabui/collabui/internal/observe/telemetry"
 	"github.com/collabui/collabui/internal/payloads"
-	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/workflows"
 )
@@ -26,7 +26,7 @@ import (
 // ClientOptions say how Temporal is reached. Unreadable certificates and keys are an invalid fault.
 func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
 	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: logging.Temporal(l), Identity: identity()}
-	if serving.IsLoopback(e.Temporal) { // compression only takes time
+	if httpd.IsLoopback(e.Temporal) { // compression only takes time
 		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
 	var err error

@@ -23,8 +23,8 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/observe/telemetry"
-	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -124,7 +124,7 @@ func (p *process) answerHealth(ctx context.Context) error {
 		return fault.New(fault.Invalid, "--health: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", serving.Healthy)
+	mux.HandleFunc("GET /health", httpd.Healthy)
 	mux.Handle("GET /metrics", p.metrics.Handler())
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, r *http.Request) {
 		if !p.ready.Load() {
@@ -132,9 +132,9 @@ func (p *process) answerHealth(ctx context.Context) error {
 
 			return
 		}
-		serving.Healthy(w, r)
+		httpd.Healthy(w, r)
 	})
-	go func() { _ = serving.Serve(ctx, l, mux, 0) }()
+	go func() { _ = httpd.Serve(ctx, l, mux, 0) }()
 
 	return nil
 }

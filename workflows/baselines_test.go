@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/test/kit/testrun"
 	"github.com/collabui/collabui/workers/catalog"
@@ -46,7 +46,7 @@ func TestAgentsOfTheLiteraturePlayTheSameEpisodes(t *testing.T) {
 	x.Arms, x.Spec.Epochs = x.Arms[:1], 0
 	x.Contrasts = nil
 	for _, kind := range []string{"guide-plain", "guide-t3a", "guide-seeact", "guide-infigui", "base-plain"} {
-		x.Contrasts = append(x.Contrasts, design.Contrast{
+		x.Contrasts = append(x.Contrasts, experiment.Contrast{
 			Of: "full/expert", Minus: "full/" + kind, Split: domain.SplitTestSeeds,
 		})
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/experiments"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -27,20 +27,20 @@ import (
 )
 
 // compared is an experiment with three arms: a fork, and one that only shares the base policy.
-func compared() design.Experiment {
+func compared() experiment.Experiment {
 	s := testrun.Small()
 	s.Epochs, s.Slots = 2, 6
 
-	return design.Experiment{
+	return experiment.Experiment{
 		Name: "x", About: "a test", Spec: s, Seeds: 2, Episodes: map[string]int{domain.SplitTestSeeds: 8},
-		Arms: []design.Arm{
+		Arms: []experiment.Arm{
 			{Name: "full"},
 			{Name: "rft", Set: map[string]string{"preference": "rft"}},
 			{Name: "one", Set: map[string]string{
 				"agents": "1", "rounds": "1", "decoding.temperatures": "[0.2]",
 			}},
 		},
-		Contrasts: []design.Contrast{
+		Contrasts: []experiment.Contrast{
 			{Of: "full/trained", Minus: "full/base", Split: domain.SplitTestSeeds, Primary: true},
 			{Of: "full/trained", Minus: "full/trained-shuffled", Split: domain.SplitTestSeeds},
 			{Of: "full/trained-silent", Minus: "full/trained-alone", Split: domain.SplitTestSeeds},
@@ -52,7 +52,7 @@ func compared() design.Experiment {
 }
 
 // conduct declares an experiment and plays it. Temporal suggests after every arm that it continues as new.
-func conduct(t *testing.T, r *testrun.Run, x design.Experiment) (experiments.Result, error) {
+func conduct(t *testing.T, r *testrun.Run, x experiment.Experiment) (experiments.Result, error) {
 	t.Helper()
 	v, err := experiments.Declare(t.Context(), r.Bucket, x, "ann", time.Now())
 	if err != nil {
@@ -135,7 +135,7 @@ func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
 	if _, err := conduct(t, r, x); err != nil || c.calls > 0 || c.jobs > 0 {
 		t.Errorf("a second time makes %d calls and %d jobs, %v, want none", c.calls, c.jobs, err)
 	}
-	x.Contrasts = append(slices.Clone(x.Contrasts), design.Contrast{
+	x.Contrasts = append(slices.Clone(x.Contrasts), experiment.Contrast{
 		Of: "full/trained-agent1", Minus: "full/base", Split: domain.SplitTestSeeds,
 	})
 	played := r.Suite.Episodes
@@ -160,7 +160,7 @@ func TestAnArmWithOtherAgentsRepeatsNoLevels(t *testing.T) {
 	x := compared()
 	x.Spec = testrun.Tiny()
 	x.Spec.FineTune.Levels, x.Spec.FineTune.Steps.Level2 = []int{2}, 4
-	x.Arms, x.Contrasts = []design.Arm{x.Arms[0], x.Arms[2]}, x.Contrasts[5:]
+	x.Arms, x.Contrasts = []experiment.Arm{x.Arms[0], x.Arms[2]}, x.Contrasts[5:]
 	if _, err := conduct(t, r, x); err != nil {
 		t.Fatal(err)
 	}
@@ -176,11 +176,11 @@ func TestAnArmTrainsAnotherFurtherOnAnotherEnvironment(t *testing.T) {
 	r.Deps.Open = func(envadapters.Options) (envadapters.Suite, error) { return r.Suite, nil }
 	x := compared()
 	x.Spec.Environments = map[string]envadapters.Options{"new": {Suite: "webtasks", Without: []string{"tap-link"}}}
-	x.Arms = []design.Arm{x.Arms[0], {Name: "more", From: "full", Set: map[string]string{
+	x.Arms = []experiment.Arm{x.Arms[0], {Name: "more", From: "full", Set: map[string]string{
 		"environment": "new", "epochs": "1", "focus": `{templates: ["a*"], share: 0.5}`,
 	}}}
 	x.Episodes["new.test-seeds"] = 6
-	x.Contrasts = []design.Contrast{
+	x.Contrasts = []experiment.Contrast{
 		{Of: "more/trained", Minus: "full/trained", Split: "new.test-seeds", Primary: true},
 		{Of: "more/trained", Minus: "full/trained", Split: domain.SplitTestSeeds},
 		{Of: "full/trained", Minus: "full/base-alone", Split: "new.test-seeds"},
@@ -219,28 +219,28 @@ func TestAnArmTrainsAnotherFurtherOnAnotherEnvironment(t *testing.T) {
 func TestADeclarationCannotChangeUnderItsResults(t *testing.T) {
 	t.Parallel()
 	r := testrun.New(t, testrun.Small())
-	declare := func(change func(*design.Experiment)) error {
+	declare := func(change func(*experiment.Experiment)) error {
 		x := compared()
 		change(&x)
 		_, err := experiments.Declare(t.Context(), r.Bucket, x, "ann", time.Now())
 
 		return err
 	}
-	if err := declare(func(*design.Experiment) {}); err != nil {
+	if err := declare(func(*experiment.Experiment) {}); err != nil {
 		t.Fatal(err)
 	}
-	for want, change := range map[string]func(*design.Experiment){
-		"arm rft has other values": func(x *design.Experiment) { x.Arms[1].Set = map[string]string{"slots": "9"} },
-		"arm one has other values": func(x *design.Experiment) { x.Arms[2].From = "full" },
-		"first arm has changed":    func(x *design.Experiment) { x.Arms = slices.Clone(x.Arms[1:]) },
-		"its specification":        func(x *design.Experiment) { x.Spec.Slots++ },
-		"8 episodes of test-seeds": func(x *design.Experiment) { x.Episodes = map[string]int{"test-seeds": 9} },
+	for want, change := range map[string]func(*experiment.Experiment){
+		"arm rft has other values": func(x *experiment.Experiment) { x.Arms[1].Set = map[string]string{"slots": "9"} },
+		"arm one has other values": func(x *experiment.Experiment) { x.Arms[2].From = "full" },
+		"first arm has changed":    func(x *experiment.Experiment) { x.Arms = slices.Clone(x.Arms[1:]) },
+		"its specification":        func(x *experiment.Experiment) { x.Spec.Slots++ },
+		"8 episodes of test-seeds": func(x *experiment.Experiment) { x.Episodes = map[string]int{"test-seeds": 9} },
 	} {
 		if err := declare(change); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("Declare = %v, want an invalid fault with %q", err, want)
 		}
 	}
-	if err := declare(func(x *design.Experiment) { x.Seeds = 9 }); err != nil {
+	if err := declare(func(x *experiment.Experiment) { x.Seeds = 9 }); err != nil {
 		t.Errorf("Declare with more seeds = %v, want no error", err)
 	}
 }
@@ -250,7 +250,7 @@ func TestTheTrainedSystemOfARunThatGainedNothingIsItsBase(t *testing.T) {
 	r := testrun.New(t, testrun.Small())
 	x := compared()
 	x.Arms, x.Spec.Pairs.MinPairs = x.Arms[:1], 9999 // every update keeps its parent
-	x.Contrasts = []design.Contrast{
+	x.Contrasts = []experiment.Contrast{
 		{Of: "full/trained", Minus: "full/base", Split: domain.SplitTestSeeds},
 		{Of: "full/imitation", Minus: "full/base", Split: domain.SplitTestSeeds},
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/config"
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // serveOptions are the flags of envs serve.
 type serveOptions struct {
 	env  envOptions
 	addr string
-	tls  serving.TLS
+	tls  httpd.TLS
 }
 
 func envsServeCmd(a *app) *cobra.Command {
@@ -55,12 +55,12 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 	if err != nil {
 		return err
 	}
-	l, err := serving.Listen(o.addr, key, openenv.EnvKey, o.tls)
+	l, err := httpd.Listen(o.addr, key, openenv.EnvKey, o.tls)
 	if err != nil {
 		return err
 	}
 
-	url := serving.URL(l, "ws") + "/ws"
+	url := httpd.URL(l, "ws") + "/ws"
 	shown := map[string]any{"name": suite.Name(), "title": suite.Title(), "address": url}
 	err = a.print(shown, func(w io.Writer) {
 		say(w, "%s at %s (%d concurrent sessions); check it with: %s",
@@ -76,7 +76,7 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 // keyed rejects requests without one of the keys, except requests for /health.
 func keyed(h http.Handler, keys func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/health" && !serving.Allowed(r, keys) {
+		if r.URL.Path != "/health" && !httpd.Allowed(r, keys) {
 			http.Error(w, "the key in "+openenv.EnvKey+" is missing or wrong", http.StatusUnauthorized)
 			return
 		}
@@ -96,7 +96,7 @@ var usualBounds = bounds{connections: 1 << 14, idle: 2 * time.Minute}
 // serve serves until ctx ends. Open sessions end then: their episodes are void, and are played again.
 func (b bounds) serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{
-		Handler:           serving.Guarded(l, h),
+		Handler:           httpd.Guarded(l, h),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute, // of a request that does not become a session
 		IdleTimeout:       b.idle,

@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/examples"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/experiments"
 	"github.com/collabui/collabui/workers"
@@ -92,31 +92,31 @@ func builtIn() []string {
 }
 
 // loadExperiment reads a built-in experiment, or one from a file.
-func loadExperiment(name string) (design.Experiment, error) {
+func loadExperiment(name string) (experiment.Experiment, error) {
 	if slices.Contains(builtIn(), name) {
 		raw, err := examples.Files.ReadFile("experiments/" + name + ".yaml")
 		if err != nil {
-			return design.Experiment{}, fault.As(fault.Fatal, err)
+			return experiment.Experiment{}, fault.As(fault.Fatal, err)
 		}
 
-		return design.Parse(spec.Source{Name: name, Dir: "experiments"}, raw, examples.Files.ReadFile, catalog.All{})
+		return experiment.Parse(spec.Source{Name: name, Dir: "experiments"}, raw, examples.Files.ReadFile, catalog.All{})
 	}
 
 	raw, err := readFile(name)
 	if err != nil {
-		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w; built in are %s", err,
+		return experiment.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w; built in are %s", err,
 			strings.Join(builtIn(), ", "))
 	}
 	abs, err := filepath.Abs(name)
 	if err != nil {
-		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w", err)
+		return experiment.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w", err)
 	}
 
-	return design.Parse(spec.Source{Name: name, Dir: filepath.Dir(abs)}, raw, readFile, catalog.All{})
+	return experiment.Parse(spec.Source{Name: name, Dir: filepath.Dir(abs)}, raw, readFile, catalog.All{})
 }
 
 // load returns the experiment that the options specify.
-func (o experimentOptions) load(name string) (design.Experiment, error) {
+func (o experimentOptions) load(name string) (experiment.Experiment, error) {
 	x, err := loadExperiment(name)
 	if err != nil {
 		return x, err
@@ -152,7 +152,7 @@ func (a *app) runExperiment(ctx context.Context, o experimentOptions, name strin
 }
 
 // experimentOf declares an experiment that can be played to its end, plays it and prints its table.
-func (s *session) experimentOf(ctx context.Context, x design.Experiment, o playing) error {
+func (s *session) experimentOf(ctx context.Context, x experiment.Experiment, o playing) error {
 	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
 		return err
 	}

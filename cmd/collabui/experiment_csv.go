@@ -7,14 +7,14 @@ import (
 	"os"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/interop"
-	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/records/experiments"
 )
 
 // writeEpisodes writes every episode of every system of an experiment into a file with experiments.Columns. It replaces
 // an existing file once all episodes are read.
-func (s *session) writeEpisodes(ctx context.Context, x design.Experiment, path string) error {
+func (s *session) writeEpisodes(ctx context.Context, x experiment.Experiment, path string) error {
 	var lines bytes.Buffer
 	w := csv.NewWriter(&lines)
 	_ = w.Write(experiments.Columns)

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/records/experiments"
 )
 
 // printDeclared prints what an experiment declares.
-func printDeclared(w io.Writer, x design.Experiment) {
+func printDeclared(w io.Writer, x experiment.Experiment) {
 	say(w, "%s: %s", x.Name, x.About)
 	say(w, "%d seeds; episodes per system and seed: %s", x.Seeds, episodesOf(x))
 	episodes := 0
@@ -39,7 +39,7 @@ func printDeclared(w io.Writer, x design.Experiment) {
 }
 
 // episodesOf returns the episodes of all splits in a few words.
-func episodesOf(x design.Experiment) string {
+func episodesOf(x experiment.Experiment) string {
 	var out []string
 	for _, split := range sortedKeys(x.Episodes) {
 		out = append(out, fmt.Sprintf("%s %d", split, x.Episodes[split]))
@@ -49,7 +49,7 @@ func episodesOf(x design.Experiment) string {
 }
 
 // printPower prints the contrasts, with the power of those that declare an expectation.
-func printPower(w io.Writer, x design.Experiment) {
+func printPower(w io.Writer, x experiment.Experiment) {
 	for _, c := range x.Contrasts {
 		line := "  contrast " + c.String()
 		if c.Primary {
@@ -122,7 +122,7 @@ func updatesLine(arm string, u experiments.Updates) string {
 
 // chosen marks val, the split by which systems were chosen.
 func chosen(split string) string {
-	if _, name := design.Elsewhere(split); name != domain.SplitVal {
+	if _, name := experiment.Elsewhere(split); name != domain.SplitVal {
 		return ""
 	}
 
@@ -144,7 +144,7 @@ func passes(pass []float64) string {
 }
 
 // tableRow returns a line of the table.
-func tableRow(r design.Row, wide int) string {
+func tableRow(r experiment.Row, wide int) string {
 	name := r.String()
 	line := fmt.Sprintf("%s%s %5.1f − %5.1f = %+5.1f", name, strings.Repeat(" ", wide-len([]rune(name))),
 		r.OfRate, r.MinusRate, r.Mean)

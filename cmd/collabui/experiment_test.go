@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 )
 
 func TestCheckSaysWhatAnExperimentPlays(t *testing.T) {
@@ -44,8 +44,8 @@ func TestBuiltInExperimentsArePossible(t *testing.T) {
 }
 
 func TestARowSaysWhatAScepticMustKnow(t *testing.T) {
-	r := design.Row{
-		Contrast: design.Contrast{Of: "a/trained", Minus: "a/base", Split: "val", Primary: true},
+	r := experiment.Row{
+		Contrast: experiment.Contrast{Of: "a/trained", Minus: "a/base", Split: "val", Primary: true},
 		Mean:     2, Low: -1, High: 5, Needs: "gains at least 3 points", Late: true,
 	}
 	for _, split := range []string{"val", "miniwob.val"} {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/policy/llm"
-	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -23,7 +23,7 @@ type inferOptions struct {
 	line   string
 	epoch  string // a number, best or base
 	listen string
-	tls    serving.TLS
+	tls    httpd.TLS
 }
 
 func inferCmd(a *app) *cobra.Command {
@@ -96,11 +96,11 @@ func (a *app) serveSystem(
 	if err != nil {
 		return err
 	}
-	l, err := serving.Listen(o.listen, key, infer.EnvKey, o.tls)
+	l, err := httpd.Listen(o.listen, key, infer.EnvKey, o.tls)
 	if err != nil {
 		return err
 	}
-	url := serving.URL(l, "http") + "/v1"
+	url := httpd.URL(l, "http") + "/v1"
 	shown := map[string]any{
 		"url": url, "model": sys.Model(), "run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests(),
 		"key": key != "",
@@ -117,7 +117,7 @@ func (a *app) serveSystem(
 		go server.Follow(ctx, b, sys.Line, followEvery, model.Load, a.switched)
 	}
 
-	return serving.Serve(ctx, l, server, inferDrain)
+	return httpd.Serve(ctx, l, server, inferDrain)
 }
 
 // followEvery is the interval at which an endpoint reads which system its line accepts.

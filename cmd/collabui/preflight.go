@@ -16,8 +16,8 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/local/disk"
-	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/experiments"
@@ -114,7 +114,7 @@ func continued(x spec.Spec) spec.Spec {
 }
 
 // admitExperiment checks all arms of an experiment that has not been declared yet, and the models that play in it.
-func (s *session) admitExperiment(ctx context.Context, x design.Experiment, noProbe bool) error {
+func (s *session) admitExperiment(ctx context.Context, x experiment.Experiment, noProbe bool) error {
 	known, err := experiments.Experiment(x.Name).Versions(ctx, s.bucket)
 	if err != nil || len(known) > 0 {
 		return err
@@ -131,7 +131,7 @@ func (s *session) admitExperiment(ctx context.Context, x design.Experiment, noPr
 			if _, ok := of.Models[spec.Role(p.Kind.Of)]; ok && !slices.Contains(id.Models, p.Kind.Of) {
 				id.Models = append(id.Models, p.Kind.Of)
 			}
-			environment, split := design.Elsewhere(p.Split)
+			environment, split := experiment.Elsewhere(p.Split)
 			where := spec.Elsewhere{Environment: environment, Split: split}
 			if environment != "" && !slices.Contains(of.Evaluation.OutOfDistribution, where) {
 				of.Evaluation.OutOfDistribution = append(of.Evaluation.OutOfDistribution, where)

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // tlsFlags adds the flags of a server that may use TLS.
-func tlsFlags(f *pflag.FlagSet, t *serving.TLS) {
+func tlsFlags(f *pflag.FlagSet, t *httpd.TLS) {
 	f.StringVar(&t.Cert, "cert", "", "speak TLS with the certificate in `FILE`; renewed files need no restart")
 	f.StringVar(&t.Key, "key", "", "the `FILE` with the private key of --cert")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/observe/events"
-	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/view"
@@ -27,7 +27,7 @@ const envViewKey = "COLLABUI_VIEW_KEY"
 type viewOptions struct {
 	child  childOptions
 	listen string
-	tls    serving.TLS
+	tls    httpd.TLS
 }
 
 // listenDefault is the default address of the viewer.
@@ -70,7 +70,7 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	if o.listen == "" && e.View != "" {
 		return a.print(map[string]any{"url": e.View}, func(w io.Writer) { say(w, "viewer at %s", e.View) })
 	}
-	l, err := serving.Listen(cmp.Or(o.listen, listenDefault), key, envViewKey, o.tls)
+	l, err := httpd.Listen(cmp.Or(o.listen, listenDefault), key, envViewKey, o.tls)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 			return len(found), next
 		},
 	}
-	at := serving.URL(l, "http") + "/"
+	at := httpd.URL(l, "http") + "/"
 	err = a.print(map[string]any{"url": at, "key": key != ""}, func(w io.Writer) { say(w, "viewer at %s", at) })
 	if err != nil {
 		return err
@@ -95,10 +95,10 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 
 	ctx = o.child.lifetime(ctx)
 	mux := http.NewServeMux()
-	mux.Handle("/", serving.Locked(s.Handler(ctx), config.Live(envViewKey, key)))
+	mux.Handle("/", httpd.Locked(s.Handler(ctx), config.Live(envViewKey, key)))
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 
-	return serving.Serve(ctx, l, mux, time.Second, originOf(e.UI)) // its pages link to the viewer's pages
+	return httpd.Serve(ctx, l, mux, time.Second, originOf(e.UI)) // its pages link to the viewer's pages
 }
 
 // originOf returns the origin of an address, as browsers write it, or "".

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the two databases of Temporal and their tables, or brings the tables to the version of this image. It may run
-# again at any time.
+# Creates the two databases of Temporal and their tables, or upgrades the tables to the version of this image. It may
+# run again at any time.
 set -eu
 SQL_PASSWORD="$(cat /run/secrets/postgres)"
 export SQL_PASSWORD

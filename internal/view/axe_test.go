@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/experiments"
 	"github.com/collabui/collabui/internal/records/lines"
@@ -21,24 +21,24 @@ func compared(t *testing.T, b store.Bucket, run runs.Run) {
 	t.Helper()
 	s := spec.Default()
 	s.Name = "table"
-	x := design.Experiment{
+	x := experiment.Experiment{
 		Name: "table", About: "What it is about " + hostile[0], Spec: s, Seeds: 2,
 		Episodes: map[string]int{"test-seeds": 10},
-		Arms:     []design.Arm{{Name: "full"}, {Name: "rft"}},
+		Arms:     []experiment.Arm{{Name: "full"}, {Name: "rft"}},
 	}
-	row := func(primary bool, claim design.Claim, mean float64, holds, late bool) design.Row {
-		c := design.Contrast{
+	row := func(primary bool, claim experiment.Claim, mean float64, holds, late bool) experiment.Row {
+		c := experiment.Contrast{
 			Of: "full/trained", Minus: "rft/trained", Split: "test-seeds", Primary: primary, Claim: claim,
 		}
 		x.Contrasts = append(x.Contrasts, c)
 
-		return design.Row{
+		return experiment.Row{
 			Contrast: c, OfRate: 60, MinusRate: 60 - mean, Seeds: []float64{mean - 1, mean + 1}, Mean: mean,
 			Low: mean - 4, High: mean + 4, WideLow: mean - 6, WideHigh: mean + 6, P: 0.02, Adjusted: 0.04,
 			Holds: holds, Version: 1, Late: late,
 		}
 	}
-	rows := []design.Row{
+	rows := []experiment.Row{
 		row(true, "greater", 5.5, true, false), row(false, "greater", -3.2, false, false),
 		row(false, "", 1.25, true, true),
 	}
@@ -50,7 +50,7 @@ func compared(t *testing.T, b store.Bucket, run runs.Run) {
 	record(t, b, e.Version(2), experiments.Version{Number: 2, Experiment: more, Digest: "def", Who: "me"})
 	record(t, b, e.Result(1), experiments.Result{
 		Version: 1, Digest: "abc", Rows: rows,
-		Figures: map[string]design.Figures{
+		Figures: map[string]experiment.Figures{
 			"full/trained on test-seeds": {FalseCompletes: 0.25, Pass: []float64{0.6, 0.4}},
 		},
 	})

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/experiments"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -85,10 +85,10 @@ func TestAnExperimentLeadsToItsArmsSideBySide(t *testing.T) {
 	var b store.Memory
 	s := spec.Default()
 	s.Name, s.Decoding.Temperatures = "table", []float64{0.5}
-	x := design.Experiment{
+	x := experiment.Experiment{
 		Name: "table", Spec: s, Seeds: 1, Episodes: map[string]int{"val": 1},
-		Arms: []design.Arm{{Name: "full"}, {Name: "rft"}, {Name: "none"}},
-		Contrasts: []design.Contrast{
+		Arms: []experiment.Arm{{Name: "full"}, {Name: "rft"}, {Name: "none"}},
+		Contrasts: []experiment.Contrast{
 			{Of: "full/trained", Minus: "rft/trained", Split: "val"},
 			{Of: "full/trained", Minus: "none/trained", Split: "val"},
 		},

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // TestALinkOfTheViewerOpensTheTemporalUI, which is another service of this machine. Its other pages open nothing, and a
@@ -16,7 +16,7 @@ func TestALinkOfTheViewerOpensTheTemporalUI(t *testing.T) {
 	viewer := httptest.NewServer(nil)
 	t.Cleanup(viewer.Close)
 	asked := make(chan string, 10)
-	ui := httptest.NewServer(serving.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	ui := httptest.NewServer(httpd.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/favicon.ico" {
 			asked <- r.URL.Path
 		}

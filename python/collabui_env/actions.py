@@ -15,11 +15,11 @@ _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "int | None": (int, type(N
 
 @dataclasses.dataclass(frozen=True)
 class Action:
-    """What an agent does. It is one of the classes of mobile or web; their fields are checked when it is made."""
+    """An action of an agent, of one of the classes in mobile or web. Its fields are checked when it is made."""
 
     type: ClassVar[str]
     family: ClassVar[str]
-    allowed: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # values of fields that take only these
+    allowed: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # the allowed values of fields that are restricted
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -39,7 +39,7 @@ class Action:
             raise ValueError(f'{name} "{value}" is none of {", ".join(self.allowed[name])}')
 
     def to_json(self) -> dict[str, Any]:
-        """The action as agents write it. Fields with their default are left out."""
+        """Returns the action as agents write it. Fields with their default are left out."""
         given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
         return {KEYS[self.family]: self.type} | {n: v for n, v in given.items() if v != defaults[n]}

@@ -1,4 +1,4 @@
-"""Checks of what an environment says and returns. A wrong value is a ContractError that says exactly what is wrong."""
+"""Checks of an environment's attributes and return values. A ContractError describes exactly what is wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collabui_env.types import NO_ID, SPLITS, TEST_APPS, TEST_TEMPLATES, TRAIN, 
 
 
 class ContractError(Exception):
-    """An environment returned something else than it promised."""
+    """An environment broke its contract."""
 
 
 def _kind(value: object) -> str:
@@ -32,7 +32,7 @@ def _text(value: object, where: str) -> None:
 
 
 def environment(env: object) -> Environment:
-    """Checks what an environment says about itself."""
+    """Checks the attributes of an environment."""
     if not isinstance(env, Environment):
         raise ContractError(f"expected an Environment, not a value of type {_kind(env)}")
     for attribute in ("name", "title", "version"):
@@ -43,7 +43,7 @@ def environment(env: object) -> Environment:
 
 
 def splits(found: object) -> None:
-    """Checks the splits: their names, and that those for training and tests of new templates share none."""
+    """Checks the splits: their names, and that train, test-templates and test-apps share no template."""
     if not isinstance(found, Mapping) or not found:
         raise ContractError(f"splits() returned {found!r:.100}, expected a mapping from splits to lists of Template")
     homes: dict[str, str] = {}
@@ -74,7 +74,7 @@ def _template(template: object, where: str) -> None:
 
 
 def step(got: object, call: str, family: str) -> Step:
-    """Checks what reset or step returned."""
+    """Checks the result of reset or step."""
     if not isinstance(got, Step):
         raise ContractError(f"{call}() returned a value of type {_kind(got)}, expected a Step")
     if not isinstance(got.elements, Sequence) or isinstance(got.elements, str):
@@ -158,7 +158,7 @@ def _action(action: object, where: str, family: str) -> Action:
 
 
 def right(env: Environment) -> list[Action]:
-    """Asks the judge and the expert which actions help now. The expert's comes first."""
+    """Returns the actions that help now, by the judge and the expert. The expert's action comes first."""
     can = env.capabilities()
     judged: list[Action] = []
     if "judge" in can:
@@ -175,7 +175,7 @@ def right(env: Environment) -> list[Action]:
     if judged and advice not in judged:
         raise ContractError(f"expert() returned {advice.to_json()}, which is none of the judge's {len(judged)} actions")
     if "judge" in can and not judged:
-        return []  # the judge cannot tell
+        return []  # the judge does not know
     return [advice, *(a for a in judged if a != advice)]
 
 

@@ -14,7 +14,7 @@ _OPTIONAL = ("expert", "judge", "screenshot")
 
 
 class InvalidAction(Exception):
-    """Raised by step for a mistake of the agent: nothing was executed. The step counts, and the agent reads why."""
+    """Raised by step for a mistake of the agent, who reads the text: nothing was executed, but the step counts."""
 
 
 class TaskError(Exception):
@@ -22,8 +22,8 @@ class TaskError(Exception):
 
 
 class Environment(ABC):
-    """An environment plays one episode at a time. Every session has an environment and a thread of its own, in which it
-    is made, called and closed, so calls may block.
+    """An environment plays one episode at a time. Every session has its own environment and thread, in which the
+    environment is made, called and closed, so calls may block.
 
     An exception of reset or step voids the episode: it is played again in a new environment, and never scored. Raise
     InvalidAction for mistakes of the agent.
@@ -37,7 +37,7 @@ class Environment(ABC):
 
     @abstractmethod
     def splits(self) -> Splits:
-        """The templates of every split, see standard_splits."""
+        """Returns the templates of every split; see standard_splits."""
 
     @abstractmethod
     def reset(self, task: Task) -> Step:
@@ -48,22 +48,22 @@ class Environment(ABC):
         """Executes one action."""
 
     def judge(self) -> Sequence[Action]:
-        """All actions that help now; none if the judge cannot tell. Override it if the environment knows them."""
+        """Returns all actions that help now; an empty list means that the judge does not know. Optional."""
         raise NotImplementedError
 
     def expert(self) -> Action | None:
-        """An action that helps now, one of the judge's; None if the expert knows none. Override it to demonstrate."""
+        """Returns one of the judge's actions; None means that the expert does not know. Optional."""
         raise NotImplementedError
 
     def screenshot(self) -> bytes:
-        """The current screen as PNG. Override it if there is one."""
+        """Returns the current screen as PNG. Optional."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Tears down. It follows every episode that broke, and every session."""
+        """Tears down. It is called after every broken episode, and after every session."""
 
     def capabilities(self) -> list[str]:
-        """What the environment can do beyond reset and step: what its class overrides."""
+        """Returns the capabilities beyond reset and step: the optional members that the class overrides."""
         found = [name for name in _OPTIONAL if getattr(type(self), name) is not getattr(Environment, name)]
         return ["replayable", *found] if self.replayable else found
 
@@ -82,31 +82,31 @@ class App(Generic[S]):
         self.functions: dict[str, Callable[..., Any]] = {}
 
     def splits(self, f: Callable[[], Splits]) -> Callable[[], Splits]:
-        """Registers what returns the templates of every split."""
+        """Registers the function that returns the templates of every split."""
         return self._register("splits", f)
 
     def reset(self, f: Callable[[Task], tuple[S, Step]]) -> Callable[[Task], tuple[S, Step]]:
-        """Registers what begins an episode. It returns the state and the first step."""
+        """Registers the function that begins an episode. It returns the state and the first step."""
         return self._register("reset", f)
 
     def step(self, f: Callable[[S, Action], Step]) -> Callable[[S, Action], Step]:
-        """Registers what executes an action."""
+        """Registers the function that executes an action."""
         return self._register("step", f)
 
     def judge(self, f: Callable[[S], Sequence[Action]]) -> Callable[[S], Sequence[Action]]:
-        """Registers what returns all actions that help now."""
+        """Registers the function that returns all actions that help now."""
         return self._register("judge", f)
 
     def expert(self, f: Callable[[S], Action | None]) -> Callable[[S], Action | None]:
-        """Registers what returns an action that helps now."""
+        """Registers the function that returns an action that helps now."""
         return self._register("expert", f)
 
     def screenshot(self, f: Callable[[S], bytes]) -> Callable[[S], bytes]:
-        """Registers what returns the screen as PNG."""
+        """Registers the function that returns the screen as PNG."""
         return self._register("screenshot", f)
 
     def close(self, f: Callable[[S], None]) -> Callable[[S], None]:
-        """Registers what tears down after an episode."""
+        """Registers the function that tears down after an episode."""
         return self._register("close", f)
 
     def _register(self, name: str, f: F) -> F:
@@ -116,7 +116,7 @@ class App(Generic[S]):
         return f
 
     def __call__(self) -> Environment:
-        """Makes an environment of the functions."""
+        """Makes an environment from the functions."""
         missing = [name for name in ("splits", "reset", "step") if name not in self.functions]
         if missing:
             raise ValueError(f"the app {self.name} has no function for {missing[0]}: put @app.{missing[0]} before one")
@@ -130,7 +130,7 @@ class _AppEnvironment(Environment):
         self.name, self.title, self.family = app.name, app.title, app.family
         self.version, self.replayable = app.version, app.replayable
         self.functions = app.functions
-        self.states: list[Any] = []  # that of the episode, if there is one
+        self.states: list[Any] = []  # the state of the episode, if there is an episode
 
     def splits(self) -> Splits:
         found: Splits = self.functions["splits"]()

@@ -1,4 +1,4 @@
-"""Who may connect: with a key everyone who has it, without one only this machine, and never a page of a web browser."""
+"""The right to connect: with a key, for everyone who has it; without, for this machine; never for pages of browsers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ VARIABLE = "COLLABUI_ENVS_KEY"
 class Keys:
     """The keys, separated by white space, of COLLABUI_ENVS_KEY or of the file that COLLABUI_ENVS_KEY_FILE names.
 
-    All are accepted while one replaces another. The file is read again whenever they are needed; while that fails, or
-    the file is empty, they are what they were.
+    All are accepted while one replaces another. The file is read again whenever the keys are needed; if this fails, or
+    the file is empty, the old keys remain.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Keys:
         self._keys = self._read() if self._path else os.environ.get(VARIABLE, "").split()
 
     def now(self) -> list[str]:
-        """The keys of this moment; empty if there are none."""
+        """Returns the present keys; an empty list means that no key is required."""
         if self._path:
             with contextlib.suppress(OSError):
                 self._keys = self._read() or self._keys
@@ -37,7 +37,7 @@ class Keys:
 
 
 def loopback(host: str) -> bool:
-    """Whether HOST or HOST:PORT is this machine."""
+    """Reports whether HOST or HOST:PORT is this machine."""
     name = host.rsplit(":", 1)[0] if host.count(":") == 1 or "]:" in host else host
     name = name.strip("[]").lower()
     try:
@@ -47,7 +47,7 @@ def loopback(host: str) -> bool:
 
 
 def refuse(path: str, headers: Headers, keys: list[str]) -> tuple[HTTPStatus, str] | None:
-    """Why a request is refused, or None."""
+    """Returns the reason for refusing a request, or None."""
     if headers.get("Origin") is not None or headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
         return HTTPStatus.FORBIDDEN, "this server answers no web page"
     if not keys and not loopback(headers.get("Host", "")):

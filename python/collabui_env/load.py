@@ -19,7 +19,7 @@ class LoadError(Exception):
 
 def load(spec: str) -> Callable[[], Environment]:
     """Finds FILE_OR_MODULE[:NAME]: a class derived from Environment, an App, or a function that returns an environment.
-    Without NAME it is the only class or App of the file."""
+    Without NAME, the file must have exactly one such class or App."""
     place, _, name = spec.partition(":")
     module = _module(place)
     if name:
@@ -56,7 +56,7 @@ def _module(place: str) -> ModuleType:
     if not os.path.isfile(place):
         raise LoadError(f"there is no file {place}")
     sys.path.insert(0, os.path.dirname(os.path.abspath(place)))
-    name = "environment_" + os.path.basename(place)[: -len(".py")]  # the file may be named as a module that is loaded
+    name = "environment_" + os.path.basename(place)[: -len(".py")]  # a loaded module may have the file's name
     spec = importlib.util.spec_from_file_location(name, place)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -18,7 +18,7 @@ class Action(actions.Action):
 
 @dataclass(frozen=True)
 class Status(Action):
-    """The agent says that the task is complete or infeasible."""
+    """The agent declares the task complete or infeasible."""
 
     type = "status"
     allowed: ClassVar = {"goal_status": ("complete", "infeasible")}
@@ -89,7 +89,7 @@ class NavigateBack(Action):
 
 @dataclass(frozen=True)
 class Scroll(Action):
-    """The screen or an element scrolls. The direction is that in which the view moves."""
+    """The screen or an element scrolls. The view moves in the direction."""
 
     type = "scroll"
     allowed = _DIRECTIONS
@@ -99,7 +99,7 @@ class Scroll(Action):
 
 @dataclass(frozen=True)
 class Swipe(Action):
-    """A finger moves over the screen. The direction is that of the finger."""
+    """A finger moves over the screen in the direction."""
 
     type = "swipe"
     allowed = _DIRECTIONS
@@ -116,7 +116,7 @@ class OpenApp(Action):
 
 @dataclass(frozen=True)
 class Wait(Action):
-    """Nothing is done. It is also what an agent does whose answer nobody understands."""
+    """Nothing is done. An answer that cannot be parsed becomes this action, too."""
 
     type = "wait"
 

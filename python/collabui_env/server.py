@@ -25,17 +25,17 @@ from collabui_env.wire import Refusal
 
 LONGEST_FRAME = 1 << 20  # bytes
 IDLE_LIMIT = 600.0  # seconds between two frames
-MOST_CONNECTIONS = 64  # besides those that play
+MOST_CONNECTIONS = 64  # in addition to those that play
 BACKLOG = 1 << 14  # connections that wait to be accepted; the system may allow fewer (net.core.somaxconn)
 OPEN_LIMIT = 60.0  # seconds for the handshake: all workers of a cluster may connect at once
 _SCHEMA = importlib.resources.files("collabui_env") / "schema.json"
 
 log = logging.getLogger("collabui_env")
-logging.getLogger("websockets").setLevel(logging.CRITICAL)  # what clients do wrong is answered, not logged
+logging.getLogger("websockets").setLevel(logging.CRITICAL)  # mistakes of clients are answered, not logged
 
 
 class Server:
-    """Serves environments that make makes, of which at most places play concurrently."""
+    """Serves environments that make returns. At most `places` of them play concurrently."""
 
     def __init__(self, make: Callable[[], Environment], places: int = 4) -> None:
         if places < 1:
@@ -54,7 +54,7 @@ class Server:
                 f"{host} can be reached from other machines without a key: "
                 f"set {key.VARIABLE} (or {key.VARIABLE}_FILE), or listen on 127.0.0.1"
             )
-        worker = Worker()  # an environment may insist on the thread in which it is made
+        worker = Worker()  # an environment may require the thread in which it was made
         try:
             self.description = await asyncio.wrap_future(worker.call(self._describe))
         finally:
@@ -84,7 +84,7 @@ class Server:
             raise checks.ContractError(f"the environment cannot describe itself: {type(e).__name__}: {e}") from None
 
     def _request(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Answers plain HTTP. None lets a session begin."""
+        """Answers plain HTTP requests. For a session, it returns None."""
         path = request.path.partition("?")[0]
         refused = key.refuse(path, request.headers, self._keys.now())
         if refused:
@@ -152,7 +152,7 @@ def _address(listener: Listener) -> str:
 
 
 async def until_told(make: Callable[[], Environment], host: str, port: int, places: int) -> None:
-    """Serves until the program is told to end."""
+    """Serves until SIGINT or SIGTERM."""
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -169,5 +169,5 @@ async def until_told(make: Callable[[], Environment], host: str, port: int, plac
 
 
 def serve(make: Callable[[], Environment], host: str = "127.0.0.1", port: int = 8000, places: int = 4) -> None:
-    """Serves an environment, such as the class or the App, until the program is told to end."""
+    """Serves an environment, such as the class or the App, until SIGINT or SIGTERM."""
     asyncio.run(until_told(make, host, port, places))

@@ -1,4 +1,4 @@
-"""One connection: it answers frames, and plays one episode at a time in a thread of its own."""
+"""A connection, which answers frames, and plays one episode at a time in its own thread."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Worker:
         Thread(target=self._run, name="environment", daemon=True).start()
 
     def call(self, function: Callable[[], T]) -> Future[T]:
-        """Runs a function after those before it."""
+        """Runs a function after the earlier calls."""
         future: Future[T] = Future()
         self._calls.put((future, function))
         return future
 
     def end(self) -> None:
-        """Ends the thread after the calls before it."""
+        """Ends the thread after the earlier calls."""
         self._calls.put(None)
 
     def _run(self) -> None:
@@ -61,7 +61,7 @@ class Episode:
     """The episode that a session plays."""
 
     task: Task
-    asks: bool  # the client wants to know the right actions
+    asks: bool  # whether the client requested the right actions
     goal: str
     last: Step
     right: list[Action]
@@ -70,7 +70,7 @@ class Episode:
 
 
 class Session:
-    """One connection. Places are shared by all sessions of a server."""
+    """A connection. All sessions of a server share its places."""
 
     def __init__(
         self, make: Callable[[], Environment], description: dict[str, Any], places: asyncio.Semaphore
@@ -123,7 +123,7 @@ class Session:
                 await asyncio.wait_for(self._places.acquire(), OPEN_LIMIT)
             except asyncio.TimeoutError:
                 raise Refusal("CAPACITY_REACHED", f"no place within {OPEN_LIMIT:.0f} s") from None
-            if self._ended:  # the connection was lost at this very moment
+            if self._ended:  # the connection was lost while it waited
                 self._places.release()
                 raise Refusal("SESSION_ERROR", "the connection is lost")
             self._worker = Worker()
@@ -151,7 +151,7 @@ class Session:
             except InvalidAction as e:
                 return episode.last, episode.right, str(e) or "it does nothing here"
             step = checks.step(got, "step", self._description["family"])
-            # Whether the budget ends the episode is decided below; after the end nobody asks.
+            # Whether the budget ends the episode is decided below; after the end, the right actions are not needed.
             over = step.done or episode.steps + 1 >= episode.task.max_steps
             return step, checks.right(self._env) if episode.asks and not over else [], ""
 
@@ -160,7 +160,7 @@ class Session:
         return self._observation(episode, mistake)
 
     async def _guarded(self, function: Callable[[], T]) -> T:
-        """Runs a function of the environment. If it fails, the environment is closed: nobody knows its state."""
+        """Runs a function of the environment. If it fails, the environment is closed, because its state is unknown."""
         try:
             return await self._run(function)
         except Exception as e:

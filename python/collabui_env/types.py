@@ -1,4 +1,4 @@
-"""What an environment gets and returns: tasks, elements and steps."""
+"""The arguments and results of environments: tasks, elements and steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SPLITS = (TRAIN, VAL, TEST_SEEDS, TEST_TEMPLATES, TEST_APPS)
 
 @dataclass(frozen=True)
 class Template:
-    """A kind of task. A seed makes a task of it."""
+    """A kind of task. A seed turns it into a task."""
 
     name: str
     max_steps: int
@@ -28,8 +28,8 @@ Splits = Mapping[str, Sequence[Template]]
 def standard_splits(
     train: Sequence[Template], held_out: Sequence[Template], apps: Sequence[Template] = ()
 ) -> Splits:
-    """Splits as training needs them: val and test-seeds have the templates of train, and no agent is trained on those
-    that are held out. apps, if there are any, are templates of apps that occur nowhere else."""
+    """Returns the splits that training needs: val and test-seeds have the templates of train, and no agent is trained
+    on the held-out templates. apps, if given, are templates of apps that occur nowhere else."""
     splits = {TRAIN: train, VAL: train, TEST_SEEDS: train, TEST_TEMPLATES: held_out}
     return splits | ({TEST_APPS: apps} if apps else {})
 
@@ -44,8 +44,8 @@ class Task:
     max_steps: int
 
     def rng(self, *path: object) -> random.Random:
-        """A generator that depends on the seed, the template, the split and the path, and on nothing else. Draw every
-        random choice of an episode from such generators."""
+        """Returns a generator that depends only on the seed, the template, the split and the path. Draw every random
+        choice of an episode from such generators."""
         parts = (self.seed, self.template, self.split, *path)
         digest = hashlib.sha256("/".join(str(p) for p in parts).encode()).digest()
         return random.Random(int.from_bytes(digest[:8], "big"))
@@ -59,24 +59,24 @@ class Element:
     role: str  # such as button, switch, field, text
     text: str = ""
     desc: str = ""
-    value: str = ""  # what a field holds
+    value: str = ""  # the content of a field
     state: Sequence[str] = ()  # of on, off, checked, unchecked, selected, disabled, focused, expanded, collapsed
-    editable: bool = False  # it takes typed text
+    editable: bool = False  # whether it accepts typed text
     bounds: tuple[int, int, int, int] = (0, 0, 0, 0)  # x, y, width, height
     visible: bool = True
-    occluded: bool = False  # another element would take a tap on its centre
-    target: int | None = None  # the index of the element that takes the input to this one, such as the field of a label
-    id: str = ""  # web actions name an element by it: needed in the web family, empty in the mobile one
+    occluded: bool = False  # whether another element would receive a tap on its centre
+    target: int | None = None  # the index of the element that receives the input to this one: a label's field
+    id: str = ""  # web actions name an element by it: required in the web family, empty in the mobile family
 
 
 @dataclass(frozen=True)
 class Step:
-    """What reset and step return."""
+    """The result of reset or step."""
 
     elements: Sequence[Element]
-    goal: str = ""  # what is to be done; reset sets it
+    goal: str = ""  # the task's goal, which reset sets
     done: bool = False  # the task ended the episode; the server ends it when the budget is spent
-    success: bool = False  # the task is accomplished; what counts is the last step of the episode
-    score: float | None = None  # a figure of your own at the end, kept as information
+    success: bool = False  # the task is accomplished; the last step of the episode counts
+    score: float | None = None  # your own figure at the end, kept as information
     width: int = 0  # of the screen, in the unit of the bounds
     height: int = 0

@@ -77,7 +77,7 @@ class JumpTo(Action):
 
 @dataclass(frozen=True)
 class SwitchTab(Action):
-    """Another tab is shown. Tabs count from 1."""
+    """Another tab is shown. Tabs are counted from 1."""
 
     type = "switch_tab"
     tab: int
@@ -90,7 +90,7 @@ class SwitchTab(Action):
 
 @dataclass(frozen=True)
 class UserInput(Action):
-    """The agent asks the user for something, because it cannot go on."""
+    """The agent needs the user, because it cannot continue alone."""
 
     type = "user_input"
     message: str = ""
@@ -98,7 +98,7 @@ class UserInput(Action):
 
 @dataclass(frozen=True)
 class Finish(Action):
-    """The agent says that the task is done, and may answer a question."""
+    """The agent declares that the task is done, and may answer a question."""
 
     type = "finish"
     answer: str = ""
@@ -106,7 +106,7 @@ class Finish(Action):
 
 @dataclass(frozen=True)
 class Noop(Action):
-    """Nothing is done. It is also what an agent does whose answer nobody understands."""
+    """Nothing is done. An answer that cannot be parsed becomes this action, too."""
 
     type = "none"
 

@@ -50,12 +50,12 @@ _RESET: dict[str, tuple[type, str]] = {
     "seed": (int, "a whole number from 0 to 2^64-1"),
     "max_steps": (int, "a whole number from 1"),
     "right": (bool, "true or false"),
-    "episode_id": (str, "a text"),  # the clients of OpenEnv send one
+    "episode_id": (str, "a text"),  # OpenEnv's clients send it
 }
 
 
 def read_reset(data: Mapping[str, Any], listed: Sequence[Mapping[str, Any]]) -> tuple[Task, bool]:
-    """Reads the data of a reset: the first listed task that it names, and whether it asks for the right actions."""
+    """Reads the data of a reset: the first listed task that it names, and whether it requests the right actions."""
     for key, value in data.items():
         if key not in _RESET:
             raise Refusal("VALIDATION_ERROR", f"unknown key {key:.100}; known are {', '.join(_RESET)}")
@@ -86,7 +86,7 @@ def read_action(family: str, data: Mapping[str, Any]) -> actions.Action:
 
 
 def description(env: Environment) -> dict[str, Any]:
-    """What a state frame says about an environment."""
+    """Returns the description of an environment in a state frame."""
     splits = env.splits()
     tasks = [
         {"name": t.name, "group": t.group, "split": split, "max_steps": t.max_steps}
@@ -106,7 +106,7 @@ def description(env: Environment) -> dict[str, Any]:
 
 
 def elements(step: Step) -> list[dict[str, Any]]:
-    """The elements of a step. What is empty is left out."""
+    """Returns the elements of a step. Empty fields are left out."""
     found = []
     for e in step.elements:
         always = {"i": e.index, "role": e.role, "bounds": list(e.bounds), "visible": e.visible}

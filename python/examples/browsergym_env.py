@@ -1,4 +1,4 @@
-"""BrowserGym's environments for collabui. Serve them with --places 1: its Playwright belongs to one thread."""
+"""BrowserGym's environments for collabui. Serve them with --places 1, because Playwright belongs to one thread."""
 
 import browsergym.core
 import gymnasium
@@ -8,7 +8,7 @@ from playwright.sync_api import sync_playwright
 EDITABLE = ("textbox", "searchbox", "combobox")
 PAGE = "data:text/html,<label>Name <input></label><button onclick=\"document.title = 'sent'\">Send</button>"
 TASKS = {"form": {"id": "browsergym/openended", "task_kwargs": {"start_url": PAGE, "goal": "Send the name Ada"}}}
-CALLS = {  # the actions as BrowserGym's agents write them; !r makes a literal of any text
+CALLS = {  # the actions as BrowserGym's agents write them; !r turns any text into a literal
     web.Click: lambda a: f"click({a.element!r})",
     web.Hover: lambda a: f"hover({a.element!r})",
     web.Select: lambda a: f"select_option({a.element!r}, {a.option!r})",

@@ -20,7 +20,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 
 
 class Lights(Environment):
-    """A row of lights, of which some are to be switched on. It misbehaves as its template says."""
+    """A row of lights, some of which must be switched on. It misbehaves according to its template."""
 
     title = "Lights of a test"
     version = "3"
@@ -132,7 +132,7 @@ class ServerTest(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self) -> None:
         self.stack = contextlib.AsyncExitStack()
         self.addAsyncCleanup(self.stack.aclose)
-        asyncio.get_running_loop().slow_callback_duration = 60  # busy machines are no finding
+        asyncio.get_running_loop().slow_callback_duration = 60  # a busy machine is not a failure
 
     async def serve(self, make: Callable[[], Environment] = Lights, places: int = 2) -> str:
         Lights.made = []

@@ -100,7 +100,7 @@ class ChecksTest(unittest.TestCase):
 
     def test_chance_depends_on_the_task_and_the_path_alone(self) -> None:
         task = Task("a", "train", 7, 3)
-        # The same on every version of Python.
+        # The message must be the same on every version of Python.
         self.assertEqual([3, 2, 1, 4, 0], task.rng("x").sample(range(5), 5))
         draws = [Task("a", "train", 7, 9).rng("x"), task.rng("y"), Task("b", "train", 7, 3).rng("x"), task.rng()]
         self.assertEqual([True, False, False, False], [d.random() == task.rng("x").random() for d in draws])

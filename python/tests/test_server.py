@@ -21,7 +21,7 @@ from tests.support import Client, Lights, ServerTest, lights_app
 
 
 async def play(client: Client) -> list[Any]:
-    """Plays an episode as the expert says, with one mistake at its begin."""
+    """Plays an episode by the expert's actions, with one mistake at its beginning."""
     seen = [await client.ask("reset", task="two", split="test-templates", seed=11, right=True)]
     seen.append(await client.ask("step", action_type="navigate_home"))
     while not seen[-1]["done"]:
@@ -161,7 +161,7 @@ class FailuresTest(ServerTest):
     async def test_connections_wait_while_the_server_is_busy(self) -> None:
         address = urllib.parse.urlsplit(await self.serve())
         clients = []
-        for _ in range(500):  # nothing is accepted meanwhile: this is the server's thread
+        for _ in range(500):  # the server accepts nothing meanwhile, because this is its thread
             client = socket.socket()
             self.addCleanup(client.close)
             client.settimeout(0.5)
@@ -174,7 +174,7 @@ class FailuresTest(ServerTest):
         client = await self.client(address)
         await client.ask("reset", task="one")
         env = Lights.made[-1]
-        client.socket.transport.abort()  # as the death of a worker does
+        client.socket.transport.abort()  # as when a worker dies
         self.assertEqual("", await (await self.client(address)).code("reset", task="one"))
         self.assertEqual(1, env.closed)
 

@@ -24,7 +24,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -196,15 +196,15 @@ func (r *recorder) scheduled() {
 // experiment plays an experiment with a fork, a run that shares the base policy, and an imitation control.
 func (r *recorder) experiment() {
 	const split = domain.SplitTestSeeds
-	x := design.Experiment{
+	x := experiment.Experiment{
 		Name: "x", About: "for the history", Spec: fakepolicy.Specification("x"), Seeds: 2,
 		Episodes: map[string]int{split: 4},
-		Arms: []design.Arm{
+		Arms: []experiment.Arm{
 			{Name: "full", Set: map[string]string{"decoding.temperatures": "[0.5]"}},
 			{Name: "rft", Set: map[string]string{"preference": "rft", "decoding.temperatures": "[0.5]"}},
 			{Name: "one", Set: map[string]string{"agents": "1", "rounds": "1", "decoding.temperatures": "[0.5]"}},
 		},
-		Contrasts: []design.Contrast{
+		Contrasts: []experiment.Contrast{
 			{Of: "full/trained", Minus: "full/imitation", Split: split},
 			{Of: "full/trained-shuffled", Minus: "rft/trained", Split: split},
 			{Of: "one/trained", Minus: "one/base", Split: split},

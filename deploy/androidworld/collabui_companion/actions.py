@@ -1,4 +1,4 @@
-"""An agent's action: checked against what the agent saw, and turned into the fields of android_world's JSONAction."""
+"""Checks an agent's action against the observed screen, and turns it into fields of android_world's JSONAction."""
 
 import re
 
@@ -16,9 +16,9 @@ PLAIN = ('status', 'wait', 'keyboard_enter', 'navigate_home', 'navigate_back')
 def parse(data: dict, elements: list[dict], size: tuple[int, int]) -> dict:
   """Returns the fields of a JSONAction, never an index.
 
-  An index without x and y means the centre of the element that was observed under it. A scroll of an element
-  also gets `area`: [x, y, w, h] in pixels of what is scrolled.
-  Raises BadAction if the action is not one of the family or does not fit the observed screen.
+  An index without x and y means the centre of the element that had this index in the observation. A scroll of an
+  element also gets `area`: the [x, y, w, h] in pixels that scroll.
+  Raises BadAction if the action is not in the family or does not fit the observed screen.
   """
   kind = data.get('action_type')
   if unknown := sorted(set(data) - FIELDS):
@@ -90,9 +90,9 @@ def _point(data: dict, elements: list[dict], size: tuple[int, int]):
 
 
 def _area(data: dict, point, elements: list[dict], size: tuple[int, int]) -> list[int]:
-  """Returns what a scroll at a point moves.
+  """Returns the area that a scroll at a point moves.
 
-  That is the named element, the smallest scrollable one around the point, or the screen.
+  This is the named element, the smallest scrollable element around the point, or the screen.
   """
   if element := _element(data, elements):
     return element['bounds']

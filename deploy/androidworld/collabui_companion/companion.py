@@ -1,6 +1,6 @@
 """Leases on the one emulator, its health and its restarts.
 
-Everything here runs in the event loop. What touches the device runs in the worker.
+Everything here runs in the event loop. Calls that touch the device run in the worker.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class Lease:
 
 
 class Companion:
-  """One emulator and its leases. Call `start` first, in the running loop."""
+  """An emulator and its leases. Call `start` first, in the running loop."""
 
   def __init__(self, options):
     self.options = options
@@ -46,7 +46,7 @@ class Companion:
     self.episode = None  # Only the worker sets it.
     self.episodes = 0
     self.restarts = 0
-    self.dead = ''  # Why there is no emulator.
+    self.dead = ''  # The reason, if there is no emulator.
     self.worker = None
     self._boot = None
     self._watch = None
@@ -79,7 +79,7 @@ class Companion:
   # Leases
 
   def take(self, ttl_s: float, own: Lease | None = None) -> Lease:
-    """Returns a lease and fences all older ones.
+    """Returns a lease and fences all older leases.
 
     Raises BUSY while anything runs, CAPACITY_REACHED while another connection holds a lease, and ADB without an
     emulator.
@@ -94,7 +94,7 @@ class Companion:
     return self.lease
 
   def check(self, lease: Lease | None, generation: int | None) -> None:
-    """Raises STALE_LEASE unless the lease holds and is the one that the frame names, if it names one."""
+    """Raises STALE_LEASE unless the lease holds and the frame names this lease or no lease."""
     if lease is None:
       raise Problem('SESSION_ERROR', 'no lease yet: send a reset first')
     if self.lease is not lease or generation not in (None, lease.generation):
@@ -102,7 +102,7 @@ class Companion:
       raise Problem('STALE_LEASE', f'lease {named} does not hold; the generation is {self.generation}')
 
   async def begin(self, lease: Lease, name: str, seed: int, max_steps: int | None) -> dict:
-    """Tears the previous episode down and begins one."""
+    """Tears down the previous episode and begins another."""
     group, cls = self.catalogue[name]
 
     def run():
@@ -127,9 +127,9 @@ class Companion:
     return await self._call(lease, lambda: self.phone.screenshot())
 
   def end(self, lease: Lease) -> asyncio.Future | None:
-    """Ends a lease and tears its episode down after whatever still runs.
+    """Ends a lease, and tears its episode down after the running call.
 
-    Returns the future of the tear-down; None if the lease had ended before.
+    Returns the future of the tear-down, or None if the lease had already ended.
     """
     if self.lease is not lease:
       return None
@@ -214,7 +214,7 @@ class Companion:
     }
 
   def free(self) -> bool:
-    """Reports whether a probe would disturb nothing."""
+    """Reports whether a probe would not disturb anything."""
     return not self.busy and not (self.episode is not None and self.episode.open)
 
   async def probe(self) -> dict:
@@ -235,9 +235,9 @@ class Companion:
   # Restarts
 
   def leased_since(self, seen: str) -> bool:
-    """Reports whether the emulator was leased after somebody saw it at a generation, and works.
+    """Reports whether the emulator works and was leased after a client saw it at a generation.
 
-    Who wants to restart it has waited meanwhile, and would end another worker's episode.
+    A restart that this client requests would end another worker's episode.
     """
     newer = seen.isdecimal() and self.generation > int(seen)
     return newer and self.lease is not None and self.level() != 'dead'
@@ -265,7 +265,7 @@ class Companion:
     await self._boot_up(old, left)
 
   async def _boot_up(self, old=None, left: Episode | None = None) -> None:
-    """Boots and connects, and tears down what the previous episode left on the device."""
+    """Boots and connects, and tears down an episode that was left on the device."""
 
     def run():
       if old is not None:
@@ -289,7 +289,7 @@ class Companion:
       self.dead = str(as_problem(e))
 
   async def _watchdog(self) -> None:
-    """Ends leases whose time is over and restarts an emulator in which a call hangs.
+    """Ends expired leases, and restarts the emulator if a call hangs in it.
 
     A running call does not count against the time of its lease.
     """

@@ -1,4 +1,4 @@
-"""One connection to one running emulator, through android_world: screen, actions, checks. Every call blocks."""
+"""A connection to a running emulator, through android_world: screen, actions, checks. Every call blocks."""
 
 import base64
 import logging
@@ -37,7 +37,7 @@ class Phone:
     self.pixels = None  # The picture of the same observation.
 
   def fence(self) -> None:
-    """Cuts this connection off, also for a call that hangs in it now and returns later."""
+    """Cuts off this connection, also for a call that hangs in it now and returns later."""
     self.fenced = True
 
     def refuse(*_, **__):
@@ -121,10 +121,10 @@ class Phone:
   def assert_snapshots(self, apps) -> None:
     """Raises DIRTY if the saved state of an app is missing.
 
-    Upstream only warns and starts the task on what the last one left.
+    Upstream only warns, and starts the task in the state that the last task left.
     """
     for app in apps:
-      if not app or app == 'clipper':  # Upstream saves no state of these.
+      if not app or app == 'clipper':  # Upstream does not save their state.
         continue
       activity = adb_utils.get_adb_activity(app)
       if activity is None:
@@ -136,7 +136,7 @@ class Phone:
   def miniwob_reward(self, app: str) -> float:
     """Returns the raw reward of MiniWoB's page, -1 to 1; 0 while the episode runs.
 
-    It reads fractions, on which upstream's own reader fails.
+    It also reads fractions, on which upstream's own reader fails.
     """
     for _ in range(3):
       response = adb_utils.send_android_intent('broadcast', f'{app}.app.GET_REWARD_ACTION', self.env.controller.env)
@@ -215,7 +215,7 @@ class Phone:
     adb_utils.press_enter_button(controller)
 
   def _set_clipboard(self, text: str) -> None:
-    """Sets clipper's clipboard. Upstream's set_clipboard_contents drops what is not ASCII."""
+    """Sets clipper's clipboard. Upstream's set_clipboard_contents drops text that is not ASCII."""
     adb_utils.launch_app('clipper', self.env.controller)
     time.sleep(PAUSE_S / 2)
     output = self._adb('shell', 'am', 'broadcast', '-a', 'clipper.set', '-e', 'text', shlex.quote(text))

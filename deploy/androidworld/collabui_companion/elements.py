@@ -20,7 +20,7 @@ ROLES = {
 def profile_elements(ui_elements, size: tuple[int, int]) -> list[dict]:
   """Returns all elements in upstream's order.
 
-  `i` is the position in that list. Bounds are [x, y, w, h] in pixels. What upstream's agents hide is not visible.
+  `i` is the position in this list. Bounds are [x, y, w, h] in pixels. Elements that upstream hides are not visible.
   """
   return [_element(i, e, size) for i, e in enumerate(ui_elements)]
 

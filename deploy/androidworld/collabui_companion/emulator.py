@@ -26,16 +26,16 @@ PREPARE = (
 
 
 class Emulator:
-  """Starts one emulator in a process group of its own.
+  """Starts an emulator in its own process group.
 
-  With an empty command the emulator runs already, and only the connection is made and cut.
+  With an empty command, the emulator is already running, and only the connection is made and cut.
   """
 
   def __init__(self, options):
     self.options = options
     self.process = None
-    self.setup = options.setup  # Whether the setup is still to be done.
-    self.boot_s = 0.0  # Seconds of the last boot, with the connection.
+    self.setup = options.setup  # Whether the setup is still needed.
+    self.boot_s = 0.0  # Seconds that the last boot took, including the connection.
 
   def alive(self) -> bool:
     return not self.options.emulator_command or (self.process is not None and self.process.poll() is None)
@@ -90,7 +90,7 @@ class Emulator:
     raise TimeoutError(f'Android is not up after {self.options.boot_timeout:.0f} s')
 
   def kill(self) -> None:
-    """Ends the process group. SIGKILL follows SIGTERM after 10 s. May be repeated."""
+    """Ends the process group. SIGKILL follows SIGTERM after 10 s. The call may be repeated."""
     process, self.process = self.process, None
     if process is None:
       return

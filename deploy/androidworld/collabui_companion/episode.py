@@ -1,4 +1,4 @@
-"""One episode of one task, in upstream's order: initialize, home, steps, score, tear down.
+"""An episode of a task, in upstream's order: initialize, home, steps, score, tear down.
 
 Every method runs in the worker thread.
 """
@@ -14,7 +14,7 @@ from collabui_companion.problems import BadAction, Problem
 class Episode:
   """An episode of the lease `owner`.
 
-  `open` says whether steps are possible. An episode that raised an error is torn down already.
+  `open` reports whether steps are possible. An episode that raised an error is already torn down.
   """
 
   def __init__(self, phone: Phone, owner, name: str, group: str, cls: type, seed: int, max_steps: int | None):
@@ -26,7 +26,7 @@ class Episode:
     self.task = None
     self.goal = ''
     self.open = False
-    self.torn = True  # Whether there is nothing left to tear down.
+    self.torn = True  # Whether nothing is left to tear down.
 
   def begin(self) -> dict:
     """Sets the task up and returns the first observation."""
@@ -74,7 +74,7 @@ class Episode:
       self.phone.execute(fields)
     except BadAction as e:
       mistake = {'code': 'BAD_ACTION', 'message': str(e)}
-    if mistake is None and kind not in ('status', 'answer'):  # The others change nothing on the screen.
+    if mistake is None and kind not in ('status', 'answer'):  # The other actions change nothing on the screen.
       self.phone.observe()
     raw = self._reward() if self.group == 'miniwob' else 0.0
     done = kind == 'status' or raw != 0
@@ -94,7 +94,7 @@ class Episode:
     return self.phone.miniwob_reward(self.task.app_names[0])
 
   def close(self, phone: Phone | None = None) -> None:
-    """Tears the task down if that is still to be done, on `phone` if the episode's own connection is cut.
+    """Tears the task down if this is still needed, on `phone` if the episode's own connection is cut.
 
     A failure is logged, counted as TEAR_DOWN, and left to the next close.
     """

@@ -1,4 +1,4 @@
-"""What goes wrong, as codes of the wire profile."""
+"""Failures, as codes of the wire profile."""
 
 MESSAGE_LIMIT = 500  # Characters of a message on the wire.
 
@@ -20,7 +20,7 @@ class BadAction(Exception):
 
 
 def as_problem(error: BaseException, otherwise: str = 'EXECUTION_ERROR') -> Problem:
-  """Returns any exception as a Problem. What is not one yet gets the code `otherwise`."""
+  """Returns any exception as a Problem. Other exceptions get the code `otherwise`."""
   if isinstance(error, Problem):
     return error
   return Problem(otherwise, f'{type(error).__name__}: {error}')

@@ -54,7 +54,7 @@ SCHEMA = {
 
 
 class Session:
-  """One connection. `lease` is the lease of its last reset."""
+  """A connection. `lease` is the lease of its last reset."""
 
   def __init__(self, companion: Companion):
     self.companion = companion
@@ -154,7 +154,7 @@ def _frame(text) -> tuple[str, dict]:
 
 
 def _loopback(host: str) -> bool:
-  """Whether HOST or HOST:PORT is localhost or a loopback address."""
+  """Reports whether HOST or HOST:PORT is localhost or a loopback address."""
   name = host.rsplit(':', 1)[0] if host.count(':') == 1 or host.startswith('[') and ']:' in host else host
   name = name.strip('[]').lower()
   try:
@@ -166,8 +166,8 @@ def _loopback(host: str) -> bool:
 class Keys:
   """The keys, separated by white space, of COLLABUI_ENVS_KEY or of the file that COLLABUI_ENVS_KEY_FILE names.
 
-  All are accepted while one replaces another. The file is read again whenever they are needed; while that fails, or the
-  file is empty, they are what they were.
+  All are accepted while one replaces another. The file is read again whenever the keys are needed; if this fails, or
+  the file is empty, the old keys remain.
   """
 
   def __init__(self):
@@ -186,10 +186,10 @@ class Keys:
 
 
 def guard(keys):
-  """Returns a middleware that refuses pages of web browsers, and requests without one of keys() if there are any.
+  """Returns a middleware that refuses pages of web browsers and, if there are keys(), requests without one of them.
 
-  Without a key the server listens on this machine only. A page can reach it across sites, or under a name of its own
-  that it binds to the loopback: its Origin or its Host is then another than the server's.
+  Without a key the server listens only on this machine. A page can reach it across sites, or under its own name that it
+  binds to the loopback: its Origin or its Host then differs from the server's.
   """
 
   @web.middleware
@@ -210,7 +210,7 @@ def guard(keys):
 
 
 class Server:
-  """The routes around one companion. One of keys() is asked of every request but /health."""
+  """The routes around a companion. Every request except /health needs one of keys()."""
 
   def __init__(self, companion: Companion, keys=list):
     self.companion = companion

@@ -12,7 +12,7 @@ GROUPS = ('android_world', 'information_retrieval', 'miniwob')
 
 
 def instance_seed(seed: int, name: str) -> int:
-  """Returns the seed of a task's parameters, 0 to 2^32 - 1: the first instance of upstream's suite of `seed`."""
+  """Returns the seed of a task's parameters, 0 to 2^32 - 1, as in the first instance of upstream's suite of `seed`."""
   return int(hashlib.sha256(f'{seed}_{name}_0'.encode()).hexdigest(), 16) % 2**32
 
 

@@ -9,7 +9,7 @@ from collabui_companion.problems import Problem
 
 
 class Call:
-  """One call. `tag` is the lease for which it runs; `started` is None while it waits."""
+  """A call. `tag` is the lease for which it runs; `started` is None while it waits."""
 
   def __init__(self, fn, tag, future: asyncio.Future):
     self.fn, self.tag, self.future = fn, tag, future
@@ -39,19 +39,19 @@ class Worker:
     return self.calls[0] if self.calls and self.calls[0].started else None
 
   def busy_s(self) -> float:
-    """Returns how long the running call has run, in seconds; 0 without one."""
+    """Returns how long the running call has run, in seconds; 0 if no call runs."""
     call = self.running
     return time.monotonic() - call.started if call else 0.0
 
   async def idle(self, timeout_s: float) -> bool:
-    """Waits until no call is left. Returns False if that takes longer than timeout_s seconds."""
+    """Waits until no call is left. Returns False if this takes longer than timeout_s seconds."""
     deadline = time.monotonic() + timeout_s
     while self.calls and time.monotonic() < deadline:
       await asyncio.sleep(0.02)
     return not self.calls
 
   def abandon(self, reason: str) -> None:
-    """Gives up the thread: waiting calls never run, and all calls end with ADB now.
+    """Abandons the thread: waiting calls never run, and all calls end with ADB now.
 
     The caller has fenced the device off from the thread.
     """

@@ -1,4 +1,4 @@
-"""What the tests share: the path to the stubs, a served companion, clients."""
+"""Helpers of the tests: the path to the stubs, a served companion, clients."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ ADD, NAME, NUMBER, SAVE = (200, 50), (200, 50), (200, 150), (200, 250)  # Pixels
 
 
 class Peer:
-  """A client; it adds its generation as the profile says."""
+  """A client; it adds its generation as the profile specifies."""
 
   def __init__(self, socket):
     self.socket = socket

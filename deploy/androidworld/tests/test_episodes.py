@@ -1,4 +1,4 @@
-"""What happens between a reset and the score."""
+"""Tests of episodes, from reset to score."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Leases: who may use the device, and what happens after the end of a lease."""
+"""Leases: the right to use the device, and the time after the end of a lease."""
 
 import asyncio
 import threading
@@ -222,7 +222,7 @@ class Hangs(CompanionCase):
         other = await self.peer()
         self.assertIn('goal', await other.reset())
         log = len(phone.log)
-        hang.set()  # The old call goes on, on a connection that is cut.
+        hang.set()  # The old call continues, on a connection that is cut.
         await asyncio.sleep(0.1)
         self.assertEqual((log, 1), (len(phone.log), phone.open_tasks))
         self.assertEqual('STALE_LEASE', (await peer.tap((200, 50)))['code'])

@@ -6,7 +6,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // defaults are the sampling parameters of a request that leaves them out. Engines would otherwise take those of the
@@ -52,7 +52,7 @@ func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage
 	}
 
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
-		return "", nil, serving.Refuse(http.StatusBadRequest, "the request's JSON: expected an object (%v)", err)
+		return "", nil, httpd.Refuse(http.StatusBadRequest, "the request's JSON: expected an object (%v)", err)
 	}
 
 	var stream bool
@@ -60,13 +60,13 @@ func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage
 	for name, to := range map[string]any{"model": &digest, "stream": &stream, "temperature": &temperature} {
 		if rawMessage := fields[name]; rawMessage != nil {
 			if err := json.Unmarshal(rawMessage, to); err != nil {
-				return "", nil, serving.Refuse(http.StatusBadRequest, "%s: %w", name, err)
+				return "", nil, httpd.Refuse(http.StatusBadRequest, "%s: %w", name, err)
 			}
 		}
 	}
 
 	if stream {
-		return "", nil, serving.Refuse(http.StatusBadRequest, "stream: streaming is not offered")
+		return "", nil, httpd.Refuse(http.StatusBadRequest, "stream: streaming is not offered")
 	}
 
 	if temperature > 0 && temperature < greedy {
@@ -118,14 +118,14 @@ func (g *Gateway) pass(
 		if g.dialect.missing(reply{res.StatusCode, string(text)}) {
 			lost := wait(r.Context(), g.lost(r.Context(), h))
 			if !again && lost == nil { // the request is not at fault
-				lost = serving.Later("the engine has lost policy %s again", digest)
+				lost = httpd.Later("the engine has lost policy %s again", digest)
 			}
 
 			return again, lost
 		}
 		from = bytes.NewReader(text)
 	case http.StatusUnauthorized, http.StatusForbidden: // the engine refused the gateway's key, not the client's
-		return false, serving.Refuse(http.StatusConflict,
+		return false, httpd.Refuse(http.StatusConflict,
 			"the engine refuses this gateway's key (it answered %d)", res.StatusCode)
 	}
 	forward(w, res, from)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // Timeouts of requests to the engine.
@@ -39,7 +39,7 @@ func (g *Gateway) request(ctx context.Context, method, path string, body []byte)
 
 	res, err := g.http.Do(req)
 	if err != nil {
-		return nil, serving.Refuse(http.StatusServiceUnavailable, "the engine does not answer: %w", err)
+		return nil, httpd.Refuse(http.StatusServiceUnavailable, "the engine does not answer: %w", err)
 	}
 
 	return res, nil
@@ -80,7 +80,7 @@ func (g *Gateway) callUpTo(
 }
 
 func brokeOff(err error) error {
-	return serving.Refuse(http.StatusServiceUnavailable, "the engine's answer broke off: %w", err)
+	return httpd.Refuse(http.StatusServiceUnavailable, "the engine's answer broke off: %w", err)
 }
 
 // unhappy returns the error of an engine's answer that is not a success. What does not pass by itself is a conflict.
@@ -97,7 +97,7 @@ func unhappy(what string, r reply) error {
 		what += " (start the engine with a larger --max-lora-rank)"
 	}
 
-	return serving.Refuse(status, "%s: the engine answered %d: %s", what, r.status, short(r.text))
+	return httpd.Refuse(status, "%s: the engine answered %d: %s", what, r.status, short(r.text))
 }
 
 // short bounds what is quoted of a server.
@@ -114,7 +114,7 @@ func short(text string) string {
 func (g *Gateway) healthy(ctx context.Context) error {
 	r, err := g.call(ctx, askTime, http.MethodGet, "/health", nil)
 	if err == nil && !r.ok() {
-		err = serving.Refuse(http.StatusServiceUnavailable,
+		err = httpd.Refuse(http.StatusServiceUnavailable,
 			"the engine is not healthy: it answered %d: %s", r.status, short(r.text))
 	}
 
@@ -146,7 +146,7 @@ func (g *Gateway) listed(ctx context.Context) (out listing, err error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal([]byte(r.text), &list); err != nil {
-		return out, serving.Refuse(http.StatusServiceUnavailable, "the engine's list of models: %w", err)
+		return out, httpd.Refuse(http.StatusServiceUnavailable, "the engine's list of models: %w", err)
 	}
 
 	for _, m := range list.Data {
@@ -172,7 +172,7 @@ func (g *Gateway) base(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if len(has.models) == 0 {
-		return "", serving.Refuse(http.StatusServiceUnavailable, "the engine lists no base model")
+		return "", httpd.Refuse(http.StatusServiceUnavailable, "the engine lists no base model")
 	}
 
 	return has.models[0], nil
@@ -236,7 +236,7 @@ func (g *Gateway) probe(ctx context.Context, model string) error {
 	case r.ok():
 		return g.checkTurns(ctx, model)
 	case g.dialect.missing(r):
-		return serving.Refuse(http.StatusServiceUnavailable, "probe of %s: %w: %s", model, errMissing, short(r.text))
+		return httpd.Refuse(http.StatusServiceUnavailable, "probe of %s: %w: %s", model, errMissing, short(r.text))
 	}
 
 	return unhappy("probe of "+model, r)

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -64,7 +64,7 @@ func (g *Gateway) folders() []string {
 
 	var out []string
 	for _, entry := range entries {
-		if serving.IsDigest(entry.Name()) {
+		if httpd.IsDigest(entry.Name()) {
 			out = append(out, entry.Name())
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -53,7 +53,7 @@ type Gateway struct {
 	draining time.Duration // limit of the wait for answers before a sleep; longer than an answer may take
 	loading  time.Duration // limit of one load with its download
 
-	metrics      *serving.Metrics
+	metrics      *httpd.Metrics
 	loads, mends prometheus.Counter
 
 	turn chan struct{} // held while the engine is put to sleep, woken or mended
@@ -95,7 +95,7 @@ func New(options Options) (*Gateway, error) {
 	gateway.measure()
 
 	gateway.handle("POST /v1/chat/completions", gateway.chat)
-	gateway.handle("POST /v1"+serving.ScorePath, gateway.score)
+	gateway.handle("POST /v1"+httpd.ScorePath, gateway.score)
 	gateway.handle("GET /v1/models", gateway.models)
 	gateway.handle("POST /v1/load_lora_adapter", gateway.load)
 	gateway.handle("POST /v1/unload_lora_adapter", gateway.unload)
@@ -182,11 +182,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 	open := r.Method == http.MethodGet && (r.URL.Path == "/health" || r.URL.Path == "/metrics")
 
-	if open || serving.Allowed(r, g.ClientKey) {
+	if open || httpd.Allowed(r, g.ClientKey) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		g.mux.ServeHTTP(rec, r)
 	} else {
-		err := serving.Refuse(http.StatusUnauthorized,
+		err := httpd.Refuse(http.StatusUnauthorized,
 			"the request needs the header Authorization: Bearer with this gateway's key")
 		refusal(err).WriteEngine(rec)
 	}

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // refusal maps an error to what is answered over HTTP: 503 for what may pass, 409 for what does not.
-func refusal(err error) *serving.Refusal {
-	var refused *serving.Refusal
+func refusal(err error) *httpd.Refusal {
+	var refused *httpd.Refusal
 	if errors.As(err, &refused) {
-		return &serving.Refusal{Status: refused.Status, After: refused.After, Err: err}
+		return &httpd.Refusal{Status: refused.Status, After: refused.After, Err: err}
 	}
 
 	status := http.StatusServiceUnavailable
@@ -31,12 +31,12 @@ func refusal(err error) *serving.Refusal {
 		status = http.StatusConflict
 	}
 
-	return &serving.Refusal{Status: status, Err: err}
+	return &httpd.Refusal{Status: status, Err: err}
 }
 
 // badJSON refuses a request whose body is not the expected JSON.
 func badJSON(err error) error {
-	return serving.Refuse(http.StatusBadRequest, "the request's JSON: %w", err)
+	return httpd.Refuse(http.StatusBadRequest, "the request's JSON: %w", err)
 }
 
 func decode(r *http.Request, value any) error {
@@ -56,17 +56,17 @@ func (g *Gateway) models(w http.ResponseWriter, r *http.Request) error {
 
 	var list []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(ready)) {
-		list = append(list, serving.Model(name))
+		list = append(list, httpd.Model(name))
 	}
 	has, _ := g.listed(r.Context()) // an engine that does not answer now has no window
-	serving.WriteModels(w, has.window, list...)
+	httpd.WriteModels(w, has.window, list...)
 
 	return nil
 }
 
 // load makes a policy ready. A policy that is loaded already is a success.
 func (g *Gateway) load(w http.ResponseWriter, r *http.Request) error {
-	name, err := serving.ReadAdapter(io.LimitReader(r.Body, maxControl))
+	name, err := httpd.ReadAdapter(io.LimitReader(r.Body, maxControl))
 	if err != nil {
 		return badJSON(err)
 	}
@@ -74,7 +74,7 @@ func (g *Gateway) load(w http.ResponseWriter, r *http.Request) error {
 	if err := g.prepare(r.Context(), name); err != nil {
 		return err
 	}
-	serving.WriteAdded(w, name)
+	httpd.WriteAdded(w, name)
 
 	return nil
 }
@@ -95,7 +95,7 @@ func (g *Gateway) prepare(ctx context.Context, name string) error {
 }
 
 func (g *Gateway) unload(w http.ResponseWriter, r *http.Request) error {
-	name, err := serving.ReadAdapter(io.LimitReader(r.Body, maxControl))
+	name, err := httpd.ReadAdapter(io.LimitReader(r.Body, maxControl))
 	if err != nil {
 		return badJSON(err)
 	}
@@ -110,7 +110,7 @@ func (g *Gateway) unload(w http.ResponseWriter, r *http.Request) error {
 	if p == nil || p.busy != nil {
 		g.mu.Unlock()
 
-		return serving.Refuse(http.StatusNotFound, "model %q is not loaded", name)
+		return httpd.Refuse(http.StatusNotFound, "model %q is not loaded", name)
 	}
 	p.begin()
 	g.mu.Unlock()
@@ -118,7 +118,7 @@ func (g *Gateway) unload(w http.ResponseWriter, r *http.Request) error {
 	if err := g.evict(context.WithoutCancel(r.Context()), p); err != nil {
 		return err
 	}
-	serving.WriteRemoved(w, name)
+	httpd.WriteRemoved(w, name)
 
 	return nil
 }
@@ -133,15 +133,15 @@ func (g *Gateway) health(w http.ResponseWriter, r *http.Request) error {
 
 	switch {
 	case asleep:
-		return serving.Later("the engine sleeps; its lease ends %s", lease.UTC().Format(time.RFC3339))
+		return httpd.Later("the engine sleeps; its lease ends %s", lease.UTC().Format(time.RFC3339))
 	case closed:
-		return serving.Later("the engine is being put to sleep")
+		return httpd.Later("the engine is being put to sleep")
 	}
 
 	if err := g.healthy(r.Context()); err != nil {
 		return err
 	}
-	serving.Healthy(w, r)
+	httpd.Healthy(w, r)
 
 	return nil
 }

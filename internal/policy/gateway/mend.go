@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // Run maintains the engine until ctx ends. Every few seconds it reloads what the engine lost, unloads adapters of an
@@ -38,7 +38,7 @@ func (g *Gateway) take(ctx context.Context) error {
 	case g.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return serving.Later("%w: the engine is being mended, put to sleep or woken", context.Cause(ctx))
+		return httpd.Later("%w: the engine is being mended, put to sleep or woken", context.Cause(ctx))
 	}
 }
 

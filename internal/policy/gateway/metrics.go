@@ -1,10 +1,10 @@
 package gateway
 
-import "github.com/collabui/collabui/internal/policy/serving"
+import "github.com/collabui/collabui/internal/httpd"
 
 // measure sets up the gateway's metrics.
 func (g *Gateway) measure() {
-	g.metrics = serving.NewMetrics("collabui_serving")
+	g.metrics = httpd.NewMetrics("collabui_serving")
 	g.loads = g.metrics.Counter("loads_total", "Adapters that the engine loaded.")
 	g.mends = g.metrics.Counter("mends_total", "Adapters that the engine had lost and loaded again.")
 

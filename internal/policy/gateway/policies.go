@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // policy is a policy that the engine serves or is about to serve. The gateway's mu guards all fields. While busy is
@@ -84,7 +84,7 @@ func (g *Gateway) enter() error {
 	defer g.mu.Unlock()
 
 	if g.closed {
-		return serving.Later("the engine sleeps, or is about to")
+		return httpd.Later("the engine sleeps, or is about to")
 	}
 	g.out++
 
@@ -102,8 +102,8 @@ func (g *Gateway) leave() {
 // acquire returns the policy of a digest, which is loaded and answers, and loads it if necessary. Concurrent callers
 // wait for one load.
 func (g *Gateway) acquire(ctx context.Context, digest string) (hold, error) {
-	if !serving.IsDigest(digest) {
-		return hold{}, serving.Refuse(http.StatusNotFound,
+	if !httpd.IsDigest(digest) {
+		return hold{}, httpd.Refuse(http.StatusNotFound,
 			"model %q: a model name is the 64 hex digits of a policy's SHA-256", short(digest))
 	}
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -53,7 +53,7 @@ func (g *Gateway) full(ctx context.Context, p *policy) error {
 	}
 
 	if !slices.Contains(has.models, p.digest) {
-		return serving.Refuse(http.StatusConflict,
+		return httpd.Refuse(http.StatusConflict,
 			"policy %s is a whole model: write it with `collabui export --policy %s --out DIR`, "+
 				"and start the engine on DIR with --served-model-name %s", p.digest, p.digest, p.digest)
 	}
@@ -66,7 +66,7 @@ func (g *Gateway) full(ctx context.Context, p *policy) error {
 func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact, error) {
 	raw, there, err := store.MayBlob(ctx, g.Bucket, digest)
 	if err == nil && !there { // whoever asks tries again
-		err = serving.Refuse(http.StatusNotFound, "the store has no policy %s", digest)
+		err = httpd.Refuse(http.StatusNotFound, "the store has no policy %s", digest)
 	}
 	if err != nil {
 		return domain.Artifact{}, err
@@ -74,12 +74,12 @@ func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact,
 
 	a, err := domain.DecodeArtifact(raw)
 	if err != nil {
-		return a, serving.Refuse(http.StatusConflict, // another server may serve it
+		return a, httpd.Refuse(http.StatusConflict, // another server may serve it
 			"policy %s cannot be served by an engine of language models: %w", digest, err)
 	}
 
 	if g.Model != nil && a.Kind != domain.ArtifactFull && a.Base.Digest != g.Model.Digest {
-		return a, serving.Refuse(http.StatusConflict, "policy %s belongs to the base model %s (%s), "+
+		return a, httpd.Refuse(http.StatusConflict, "policy %s belongs to the base model %s (%s), "+
 			"this engine serves %s (%s): start an engine on %s, or ask one that serves it",
 			digest, a.Base.Name, short(a.Base.Digest), g.Model.Name, short(g.Model.Digest), a.Base.Name)
 	}

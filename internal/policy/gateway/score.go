@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // errGone means that the engine lacks a policy that it had.
@@ -17,7 +17,7 @@ var errGone = errors.New("the engine lacks the policy")
 // The tokens of the prompt are those of the engine's chat template with its generation prompt, as when an answer is
 // sampled. The tokens of an answer follow them, so where an answer begins is known exactly.
 func (g *Gateway) score(w http.ResponseWriter, r *http.Request) error {
-	scoreRequest, err := serving.ReadScoreRequest(io.LimitReader(r.Body, maxControl))
+	scoreRequest, err := httpd.ReadScoreRequest(io.LimitReader(r.Body, maxControl))
 	if err != nil {
 		return badJSON(err)
 	}
@@ -33,7 +33,7 @@ func (g *Gateway) score(w http.ResponseWriter, r *http.Request) error {
 			continue
 		}
 		if err == nil {
-			serving.WriteScores(w, scores)
+			httpd.WriteScores(w, scores)
 		}
 
 		return err
@@ -42,7 +42,7 @@ func (g *Gateway) score(w http.ResponseWriter, r *http.Request) error {
 
 // scores returns the scores of a request. If the engine lacks the policy it returns errGone; with again the policy has
 // then been loaded again.
-func (g *Gateway) scores(ctx context.Context, scoreRequest serving.ScoreRequest, again bool) ([]serving.Score, error) {
+func (g *Gateway) scores(ctx context.Context, scoreRequest httpd.ScoreRequest, again bool) ([]httpd.Score, error) {
 	h, err := g.acquire(ctx, scoreRequest.Model)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (g *Gateway) scores(ctx context.Context, scoreRequest serving.ScoreRequest,
 }
 
 // scoresOf returns the scores of a request for a policy that is held.
-func (g *Gateway) scoresOf(ctx context.Context, h hold, request serving.ScoreRequest) ([]serving.Score, error) {
+func (g *Gateway) scoresOf(ctx context.Context, h hold, request httpd.ScoreRequest) ([]httpd.Score, error) {
 	var messages []message
 	if request.System != "" {
 		messages = append(messages, message{Role: "system", Content: request.System})
@@ -70,7 +70,7 @@ func (g *Gateway) scoresOf(ctx context.Context, h hold, request serving.ScoreReq
 		return nil, err
 	}
 
-	out := make([]serving.Score, len(request.Answers))
+	out := make([]httpd.Score, len(request.Answers))
 	for i, text := range request.Answers {
 		answer, err := g.tokens(ctx, g.dialect.scoring.tokenize, map[string]any{
 			"model": h.model, "prompt": text, "add_special_tokens": false,
@@ -85,7 +85,7 @@ func (g *Gateway) scoresOf(ctx context.Context, h hold, request serving.ScoreReq
 				return nil, err
 			}
 		}
-		out[i] = serving.NewScore(sum, len(answer))
+		out[i] = httpd.NewScore(sum, len(answer))
 	}
 
 	return out, nil
@@ -136,5 +136,5 @@ func (g *Gateway) askScore(ctx context.Context, path string, value, out any) err
 
 // cannotScore returns the refusal of an engine that cannot score answers.
 func cannotScore(format string, args ...any) error {
-	return serving.Refuse(http.StatusNotImplemented, format, args...)
+	return httpd.Refuse(http.StatusNotImplemented, format, args...)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 var errNoRoom = errors.New("no room for another adapter")
@@ -42,7 +42,7 @@ func (g *Gateway) seat(ctx context.Context, p *policy) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return serving.Later("%w: all %d adapters are busy", context.Cause(ctx), g.Keep)
+			return httpd.Later("%w: all %d adapters are busy", context.Cause(ctx), g.Keep)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (g *Gateway) evict(ctx context.Context, p *policy) error {
 		case <-ctx.Done():
 			g.end(p, false, nil)
 
-			return serving.Later("%w: policy %s still has %d requests", context.Cause(ctx), p.digest, out)
+			return httpd.Later("%w: policy %s still has %d requests", context.Cause(ctx), p.digest, out)
 		}
 	}
 

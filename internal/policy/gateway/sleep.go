@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // Leases of a sleeping engine.
@@ -29,7 +29,7 @@ func (g *Gateway) sleep(w http.ResponseWriter, r *http.Request) error {
 
 	lease := time.Duration(q.Seconds * float64(time.Second))
 	if lease <= 0 || lease > maxLease {
-		return serving.Refuse(http.StatusBadRequest,
+		return httpd.Refuse(http.StatusBadRequest,
 			"lease_s: expected more than 0 and at most %[2]v seconds, not %[1]v", q.Seconds, maxLease.Seconds())
 	}
 
@@ -50,7 +50,7 @@ func (g *Gateway) sleep(w http.ResponseWriter, r *http.Request) error {
 	g.mu.Lock()
 	g.lease = time.Now().Add(lease)
 	g.mu.Unlock()
-	serving.WriteJSON(w, http.StatusOK, map[string]any{"asleep": true, "lease_s": q.Seconds})
+	httpd.WriteJSON(w, http.StatusOK, map[string]any{"asleep": true, "lease_s": q.Seconds})
 
 	return nil
 }
@@ -87,7 +87,7 @@ func (g *Gateway) fallAsleep(ctx context.Context) error {
 	if err == nil && r.refused() { // it did nothing
 		g.admit()
 
-		return serving.Refuse(http.StatusConflict, "the engine cannot sleep (it answered %d: %s): %s",
+		return httpd.Refuse(http.StatusConflict, "the engine cannot sleep (it answered %d: %s): %s",
 			r.status, short(r.text), g.dialect.hint)
 	}
 
@@ -100,7 +100,7 @@ func (g *Gateway) fallAsleep(ctx context.Context) error {
 		err = unhappy("sleep", r)
 	}
 
-	return serving.Refuse(http.StatusServiceUnavailable, "the engine did not fall asleep: %w (%s)", err, g.dialect.hint)
+	return httpd.Refuse(http.StatusServiceUnavailable, "the engine did not fall asleep: %w (%s)", err, g.dialect.hint)
 }
 
 // keepsWeights refuses the sleep of an engine that would wake with undefined weights.
@@ -116,7 +116,7 @@ func (g *Gateway) keepsWeights(ctx context.Context) error {
 		Backup bool `json:"enable_weights_cpu_backup"`
 	}
 	if !r.ok() || json.Unmarshal([]byte(r.text), &args) != nil || !args.Backup {
-		return serving.Refuse(http.StatusConflict, "the engine may not sleep: it does not say that it keeps its "+
+		return httpd.Refuse(http.StatusConflict, "the engine may not sleep: it does not say that it keeps its "+
 			"weights meanwhile: %s", g.dialect.hint)
 	}
 
@@ -140,7 +140,7 @@ func (g *Gateway) drain(ctx context.Context) error {
 		case <-ctx.Done():
 			g.mu.Lock()
 
-			return serving.Later("%w: %d requests are still in flight; it stays awake", context.Cause(ctx), out)
+			return httpd.Later("%w: %d requests are still in flight; it stays awake", context.Cause(ctx), out)
 		}
 	}
 
@@ -175,7 +175,7 @@ func (g *Gateway) wakeUp(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	serving.WriteJSON(w, http.StatusOK, map[string]any{"asleep": false})
+	httpd.WriteJSON(w, http.StatusOK, map[string]any{"asleep": false})
 
 	return nil
 }
@@ -184,7 +184,7 @@ func (g *Gateway) wakeUp(w http.ResponseWriter, r *http.Request) error {
 func (g *Gateway) wake(ctx context.Context) error {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.wake, map[string]any{})
 	if err == nil && !r.ok() && r.status != http.StatusNotFound {
-		err = serving.Refuse(http.StatusServiceUnavailable,
+		err = httpd.Refuse(http.StatusServiceUnavailable,
 			"the engine did not wake: it answered %d: %s", r.status, short(r.text))
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/policy/turns"
 )
 
@@ -15,7 +15,7 @@ import (
 func (g *Gateway) checkTurns(ctx context.Context, model string) error {
 	err := turns.Check(ctx, tokenizer{g, model})
 	if fault.KindOf(err) == fault.Invalid {
-		return serving.Refuse(http.StatusConflict, "%s: %w", model, err)
+		return httpd.Refuse(http.StatusConflict, "%s: %w", model, err)
 	}
 
 	return err
@@ -54,7 +54,7 @@ func (t tokenizer) Tokens(ctx context.Context, text string) ([]int, error) {
 
 // hidden marks the refusal of an engine that has no way to ask for tokens.
 func hidden(err error) error {
-	var r *serving.Refusal
+	var r *httpd.Refusal
 	if errors.As(err, &r) && r.Status == http.StatusNotImplemented {
 		return fmt.Errorf("%w: %w", turns.ErrHidden, err)
 	}

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/method/agents"
-	"github.com/collabui/collabui/internal/policy/serving"
 )
 
 // IgnoredHeader names the members of a request that had no effect.
@@ -123,7 +123,7 @@ func (q *chatRequest) stopsWell() bool {
 
 // refuse returns the refusal of a request with a wrong member.
 func refuse(param, format string, args ...any) error {
-	return &serving.Refusal{Status: http.StatusBadRequest, Param: param, Err: fmt.Errorf(format, args...)}
+	return &httpd.Refusal{Status: http.StatusBadRequest, Param: param, Err: fmt.Errorf(format, args...)}
 }
 
 // read decodes a request and checks all of it but the model's name and the messages.
@@ -136,7 +136,7 @@ func (q *chatRequest) read(reader io.Reader) error {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return serving.Refuse(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes", tooLarge.Limit)
+		return httpd.Refuse(http.StatusRequestEntityTooLarge, "the request is larger than %d bytes", tooLarge.Limit)
 	case err != nil:
 		return refuse("", "expected one JSON object, such as %s: %w", example, err)
 	}

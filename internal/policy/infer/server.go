@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/policy/serving"
 )
 
 // EnvKey is the environment variable of the key that clients must send. With _FILE appended it names a file that holds
@@ -29,14 +29,14 @@ type Server struct {
 }
 
 // NewServer returns a server of a system whose policies model reaches. If there are keys, one of them must come with
-// every request below /v1 (serving.Allowed).
+// every request below /v1 (httpd.Allowed).
 func NewServer(sys System, model chat.Model, keys func() string) *Server {
 	server := &Server{model: model, keys: keys, mux: http.NewServeMux()}
 	server.Switch(sys)
 	server.mux.HandleFunc("POST /v1/chat/completions", server.guarded(server.complete))
 	server.mux.HandleFunc("GET /v1/models", server.guarded(server.models))
 	server.mux.HandleFunc("GET /v1/models/{id}", server.guarded(server.oneModel))
-	server.mux.HandleFunc("GET /health", serving.Healthy)
+	server.mux.HandleFunc("GET /health", httpd.Healthy)
 	server.mux.HandleFunc("/", notFound)
 
 	return server
@@ -54,13 +54,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // guarded returns a handler that checks the key first.
 func (s *Server) guarded(handlerFunc http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if serving.Allowed(r, s.keys) {
+		if httpd.Allowed(r, s.keys) {
 			handlerFunc(w, r)
 
 			return
 		}
 
-		fail(w, &serving.Refusal{
+		fail(w, &httpd.Refusal{
 			Status: http.StatusUnauthorized,
 			Code:   "invalid_api_key",
 			Err:    errors.New("send the key of this server as a bearer token: Authorization: Bearer KEY"),
@@ -81,7 +81,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	case request.Stream:
 		answer.stream(w, request.StreamOptions.IncludeUsage)
 	default:
-		serving.WriteJSON(w, http.StatusOK, answer)
+		httpd.WriteJSON(w, http.StatusOK, answer)
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *Server) answer(r *http.Request, request *chatRequest) (Answer, error) {
 
 // noModel refuses the name of a model that is not this system.
 func (s System) noModel(name string) error {
-	return &serving.Refusal{
+	return &httpd.Refusal{
 		Status: http.StatusNotFound,
 		Code:   "model_not_found",
 		Param:  "model",
@@ -132,7 +132,7 @@ func (s System) undecided(decided Decided, options Options) error {
 			"allow more, or leave it out (the run's bound is %d)", n, options.MaxTokens, s.Spec.Decoding.MaxTokens)
 	}
 
-	return &serving.Refusal{
+	return &httpd.Refusal{
 		Status: http.StatusBadGateway,
 		Code:   codeNoAction,
 		Err: fmt.Errorf("none of the agents' %d answers holds an action, so nothing is decided: "+
@@ -145,7 +145,7 @@ const codeNoAction = "no_action"
 
 // listed returns the system's entry in the list of models.
 func (s System) listed() map[string]any {
-	fields := serving.Model(s.Model())
+	fields := httpd.Model(s.Model())
 	fields["run"] = s.Run
 	fields["epoch"] = s.Epoch
 	fields["agents"] = len(s.Policies)
@@ -155,7 +155,7 @@ func (s System) listed() map[string]any {
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
-	serving.WriteModels(w, 0, s.current.Load().listed())
+	httpd.WriteModels(w, 0, s.current.Load().listed())
 }
 
 func (s *Server) oneModel(w http.ResponseWriter, r *http.Request) {
@@ -166,11 +166,11 @@ func (s *Server) oneModel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	serving.WriteJSON(w, http.StatusOK, sys.listed())
+	httpd.WriteJSON(w, http.StatusOK, sys.listed())
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	fail(w, &serving.Refusal{
+	fail(w, &httpd.Refusal{
 		Status: http.StatusNotFound,
 		Code:   "unknown_url",
 		Err: fmt.Errorf("no %s %s: there are POST /v1/chat/completions, GET /v1/models, "+
@@ -181,9 +181,9 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 // fail answers with an error in OpenAI's form: what the client did wrong or, by the error's kind, what the policies'
 // servers did.
 func fail(w http.ResponseWriter, err error) {
-	var refused *serving.Refusal
+	var refused *httpd.Refusal
 	if !errors.As(err, &refused) {
-		refused = &serving.Refusal{Status: http.StatusInternalServerError, After: fault.RetryAfter(err), Err: err}
+		refused = &httpd.Refusal{Status: http.StatusInternalServerError, After: fault.RetryAfter(err), Err: err}
 
 		switch fault.KindOf(err) {
 		case fault.Throttled:

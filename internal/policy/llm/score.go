@@ -10,8 +10,8 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/policy/serving"
 )
 
 // Score asks a policy server for the log-probabilities of answers. Its faults are those of Complete; a server that
@@ -21,7 +21,7 @@ func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]c
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
 
-	request := serving.ScoreRequest{
+	request := httpd.ScoreRequest{
 		Model:  scoreRequest.Model,
 		System: domain.BreakTokens(scoreRequest.System),
 		User:   domain.BreakTokens(scoreRequest.User),
@@ -54,13 +54,13 @@ func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]c
 }
 
 // askScores sends a request for scores. A status other than 200 is a refusal.
-func (c *Client) askScores(ctx context.Context, request serving.ScoreRequest) (out serving.ScoreResponse, err error) {
+func (c *Client) askScores(ctx context.Context, request httpd.ScoreRequest) (out httpd.ScoreResponse, err error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return out, err
 	}
 
-	got, err := c.send(ctx, http.MethodPost, c.url(serving.ScorePath), body)
+	got, err := c.send(ctx, http.MethodPost, c.url(httpd.ScorePath), body)
 	switch {
 	case err != nil:
 		return out, err

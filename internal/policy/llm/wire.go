@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 )
 
 // wire is a transport that adds the endpoint's headers and bounds responses.
@@ -45,7 +45,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 
-	if k := res.Header.Get(serving.KernelHeader); w.kernel != "" && k != "" && k != w.kernel {
+	if k := res.Header.Get(httpd.KernelHeader); w.kernel != "" && k != "" && k != w.kernel {
 		_ = res.Body.Close()
 
 		return nil, fault.New(fault.Transient, "policy server %s computes with the kernel %s, this worker with %s: "+

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
@@ -93,7 +93,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	prompt := tinylm.ParsePrompt(request.Messages[len(request.Messages)-1].Content)
 	outs, used := pol.Sample(prompt, request.sampling())
 	s.answered(r, start, request, used)
-	serving.WriteJSON(w, http.StatusOK, request.completion(outs, used, stops))
+	httpd.WriteJSON(w, http.StatusOK, request.completion(outs, used, stops))
 }
 
 var errStop = errors.New("stop: must be a string or a list of strings")

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
 )
@@ -26,8 +26,8 @@ type entry struct {
 // policy returns the policy of a name, its digest, and loads it from the store on first use. Concurrent callers wait
 // for one load.
 func (s *Server) policy(ctx context.Context, name string) (*tinylm.Policy, error) {
-	if !serving.IsDigest(name) {
-		return nil, serving.Refuse(http.StatusNotFound,
+	if !httpd.IsDigest(name) {
+		return nil, httpd.Refuse(http.StatusNotFound,
 			"there is no model %q: a model name is the 64 hex digits of a checkpoint's SHA-256", name)
 	}
 
@@ -57,7 +57,7 @@ func (s *Server) policy(ctx context.Context, name string) (*tinylm.Policy, error
 func (s *Server) read(ctx context.Context, name string, e *entry) {
 	raw, there, err := store.MayBlob(ctx, s.bucket, name)
 	if err == nil && !there { // whoever asks tries again
-		err = serving.Refuse(http.StatusNotFound, "the store has no policy %s", name)
+		err = httpd.Refuse(http.StatusNotFound, "the store has no policy %s", name)
 	}
 	var model *tinylm.Model
 	if err == nil {

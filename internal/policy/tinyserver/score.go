@@ -4,13 +4,13 @@ import (
 	"math"
 	"net/http"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
 // score returns the log-probabilities of answers. A token is one choice of the grammar.
 func (s *Server) score(w http.ResponseWriter, r *http.Request) {
-	scoreRequest, err := serving.ReadScoreRequest(r.Body)
+	scoreRequest, err := httpd.ReadScoreRequest(r.Body)
 	if err != nil {
 		s.fail(w, r, http.StatusBadRequest, err)
 
@@ -25,13 +25,13 @@ func (s *Server) score(w http.ResponseWriter, r *http.Request) {
 	}
 
 	s.metrics.Count(r.URL.Path, http.StatusOK)
-	serving.WriteScores(w, scores(pol.Model, scoreRequest.User, scoreRequest.Answers))
+	httpd.WriteScores(w, scores(pol.Model, scoreRequest.User, scoreRequest.Answers))
 }
 
 // scores returns the scores of answers to a prompt. One that the grammar cannot express has the log-probability −∞.
-func scores(model *tinylm.Model, prompt string, answers []string) []serving.Score {
+func scores(model *tinylm.Model, prompt string, answers []string) []httpd.Score {
 	p := tinylm.ParsePrompt(prompt)
-	out := make([]serving.Score, len(answers))
+	out := make([]httpd.Score, len(answers))
 	example := tinylm.Example{Prompt: p}
 	var at []int // the answer of each choice of example
 	for i, a := range answers {
@@ -39,7 +39,7 @@ func scores(model *tinylm.Model, prompt string, answers []string) []serving.Scor
 			example.Answers = append(example.Answers, choice)
 			at = append(at, i)
 		} else {
-			out[i] = serving.NewScore(math.Inf(-1), 0)
+			out[i] = httpd.NewScore(math.Inf(-1), 0)
 		}
 	}
 
@@ -47,7 +47,7 @@ func scores(model *tinylm.Model, prompt string, answers []string) []serving.Scor
 		return out
 	}
 	for k, logprob := range model.LogProbs([]tinylm.Example{example}, 1)[0] {
-		out[at[k]] = serving.NewScore(logprob, example.Answers[k].Made())
+		out[at[k]] = httpd.NewScore(logprob, example.Answers[k].Made())
 	}
 
 	return out

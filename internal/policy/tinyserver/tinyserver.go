@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/collabui/collabui/internal/policy/serving"
+	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/store"
 )
@@ -28,7 +28,7 @@ type Server struct {
 
 	bucket  store.Bucket
 	mux     *http.ServeMux
-	metrics *serving.Metrics
+	metrics *httpd.Metrics
 
 	busy                   prometheus.Counter // seconds
 	prompt, cached, answer prometheus.Counter // tokens
@@ -43,11 +43,11 @@ func New(bucket store.Bucket) *Server {
 	server.measure()
 
 	server.mux.HandleFunc("POST /v1/chat/completions", server.chat)
-	server.mux.HandleFunc("POST /v1"+serving.ScorePath, server.score)
+	server.mux.HandleFunc("POST /v1"+httpd.ScorePath, server.score)
 	server.mux.HandleFunc("GET /v1/models", server.models)
 	server.mux.HandleFunc("POST /v1/load_lora_adapter", server.load)
 	server.mux.HandleFunc("POST /v1/unload_lora_adapter", server.unload)
-	server.mux.HandleFunc("GET /health", serving.Healthy)
+	server.mux.HandleFunc("GET /health", httpd.Healthy)
 	server.mux.Handle("GET /metrics", server.metrics.Handler())
 
 	return server
@@ -55,7 +55,7 @@ func New(bucket store.Bucket) *Server {
 
 // measure sets up the server's metrics.
 func (s *Server) measure() {
-	s.metrics = serving.NewMetrics("collabui_policy")
+	s.metrics = httpd.NewMetrics("collabui_policy")
 	s.busy = s.metrics.Counter("busy_seconds_total", "Time spent on answers to chats.")
 	s.prompt = s.metrics.Counter("prompt_tokens_total", "Tokens of prompts.")
 	s.cached = s.metrics.Counter("cached_tokens_total", "Tokens of prompts that were taken from the prefix cache.")
@@ -70,8 +70,8 @@ func (s *Server) measure() {
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set(serving.KernelHeader, tinylm.Kernel())
-	if strings.HasPrefix(r.URL.Path, "/v1/") && !serving.Allowed(r, s.Keys) {
+	w.Header().Set(httpd.KernelHeader, tinylm.Kernel())
+	if strings.HasPrefix(r.URL.Path, "/v1/") && !httpd.Allowed(r, s.Keys) {
 		s.fail(w, r, http.StatusUnauthorized,
 			errors.New("the request needs the header Authorization: Bearer with this server's key"))
 
@@ -86,14 +86,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	var list []map[string]any
 	for _, name := range s.loaded() {
-		list = append(list, serving.Model(name))
+		list = append(list, httpd.Model(name))
 	}
 
-	serving.WriteModels(w, 0, list...)
+	httpd.WriteModels(w, 0, list...)
 }
 
 func (s *Server) load(w http.ResponseWriter, r *http.Request) {
-	name, err := serving.ReadAdapter(r.Body)
+	name, err := httpd.ReadAdapter(r.Body)
 	if err != nil {
 		s.fail(w, r, http.StatusBadRequest, err)
 
@@ -105,11 +105,11 @@ func (s *Server) load(w http.ResponseWriter, r *http.Request) {
 
 		return
 	}
-	serving.WriteAdded(w, name)
+	httpd.WriteAdded(w, name)
 }
 
 func (s *Server) unload(w http.ResponseWriter, r *http.Request) {
-	name, err := serving.ReadAdapter(r.Body)
+	name, err := httpd.ReadAdapter(r.Body)
 	if err != nil {
 		s.fail(w, r, http.StatusBadRequest, err)
 
@@ -121,12 +121,12 @@ func (s *Server) unload(w http.ResponseWriter, r *http.Request) {
 
 		return
 	}
-	serving.WriteRemoved(w, name)
+	httpd.WriteRemoved(w, name)
 }
 
 // statusOf returns the status for an error of loading a policy.
 func statusOf(err error) int {
-	var refused *serving.Refusal
+	var refused *httpd.Refusal
 	switch {
 	case errors.As(err, &refused):
 		return refused.Status
@@ -139,7 +139,7 @@ func statusOf(err error) int {
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, err error) {
 	s.metrics.Count(r.URL.Path, status)
-	(&serving.Refusal{Status: status, Err: err}).WriteEngine(w)
+	(&httpd.Refusal{Status: status, Err: err}).WriteEngine(w)
 }
 
 // answered counts an answered chat and, if CallLog is set, logs when it came, its seed and its model.

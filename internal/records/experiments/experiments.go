@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
 )
@@ -19,11 +19,11 @@ type Experiment string
 
 // Version is a version of an experiment's declaration.
 type Version struct {
-	Number     int               `json:"number"` // from 1
-	Experiment design.Experiment `json:"experiment"`
-	Digest     string            `json:"digest"` // of the declaration
-	Who        string            `json:"who"`
-	At         time.Time         `json:"at"`
+	Number     int                   `json:"number"` // from 1
+	Experiment experiment.Experiment `json:"experiment"`
+	Digest     string                `json:"digest"` // of the declaration
+	Who        string                `json:"who"`
+	At         time.Time             `json:"at"`
 }
 
 // Result is the outcome of a version.
@@ -31,11 +31,11 @@ type Result struct {
 	Version int    `json:"version"`
 	Digest  string `json:"digest"` // of the declaration
 
-	Rows []design.Row `json:"rows"`
+	Rows []experiment.Row `json:"rows"`
 	// Systems are the results of all systems, by seed and under ARM/SYSTEM on SPLIT.
 	Systems []map[string]runs.Result `json:"systems"`
 	// Figures are further figures of all systems, over all seeds, by ARM/SYSTEM on SPLIT.
-	Figures map[string]design.Figures `json:"figures"`
+	Figures map[string]experiment.Figures `json:"figures"`
 	// Reading counts the effects of reading on answers, over all seeds, by ARM/SYSTEM on SPLIT, if right actions are
 	// known.
 	Reading map[string]runs.Reading `json:"reading,omitempty"`
@@ -102,7 +102,7 @@ func (x Experiment) Versions(ctx context.Context, bucket store.Bucket) ([]Versio
 
 // Declare records a declaration, unless the newest version is the same. It returns an invalid fault if it has other
 // arms, another specification or fewer episodes than the version before: what was played would not be what is declared.
-func Declare(ctx context.Context, bucket store.Bucket, x design.Experiment, who string, at time.Time) (Version, error) {
+func Declare(ctx context.Context, bucket store.Bucket, x experiment.Experiment, who string, at time.Time) (Version, error) {
 	name := Experiment(x.Name)
 	all, err := name.Versions(ctx, bucket)
 	if err != nil {
@@ -128,9 +128,9 @@ func Declare(ctx context.Context, bucket store.Bucket, x design.Experiment, who 
 }
 
 // extends returns an error unless everything played for one declaration is part of what is played for the next.
-func extends(old, experiment design.Experiment) error {
+func extends(old, experiment experiment.Experiment) error {
 	for _, a := range old.Arms {
-		i := slices.IndexFunc(experiment.Arms, func(arm design.Arm) bool { return arm.Name == a.Name })
+		i := slices.IndexFunc(experiment.Arms, func(arm experiment.Arm) bool { return arm.Name == a.Name })
 		if i >= 0 && (runs.Digest(experiment.Arms[i].Set) != runs.Digest(a.Set) || experiment.Arms[i].From != a.From) {
 			return fault.New(fault.Invalid, "experiment %s: arm %s has other values than when it was declared: "+
 				"give the arm, or the experiment, another name", experiment.Name, a.Name)
@@ -152,7 +152,7 @@ func extends(old, experiment design.Experiment) error {
 
 // Judge tests the contrasts of a version, and marks the contrasts that were declared, or had a seed added, when results
 // were known.
-func (v Version) Judge(before []Version, known func(version int) bool, episodes design.Episodes) []design.Row {
+func (v Version) Judge(before []Version, known func(version int) bool, episodes experiment.Episodes) []experiment.Row {
 	rows := v.Experiment.Test(episodes)
 	for i := range rows {
 		rows[i].Version = v.Number

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/records/experiments"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -34,26 +34,26 @@ func TestOtherPackagesComputeTheSameTable(t *testing.T) {
 	}
 
 	r := rand.New(rand.NewPCG(3, 4))
-	x := design.Experiment{Name: "x", Seeds: 6}
+	x := experiment.Experiment{Name: "x", Seeds: 6}
 	for i, kind := range []string{"trained", "trained-silent", "imitation", "trained-alone"} {
-		x.Contrasts = append(x.Contrasts, design.Contrast{
+		x.Contrasts = append(x.Contrasts, experiment.Contrast{
 			Of: "a/" + kind, Minus: "a/base", Split: "val", Primary: i == 0,
 		})
 	}
 	result := experiments.Result{
-		Systems: make([]map[string]runs.Result, x.Seeds), Figures: map[string]design.Figures{},
+		Systems: make([]map[string]runs.Result, x.Seeds), Figures: map[string]experiment.Figures{},
 	}
 	for k := range result.Systems {
 		result.Systems[k] = map[string]runs.Result{}
 	}
 	lines := [][]string{experiments.Columns}
-	played := map[string][][]design.Episode{}
+	played := map[string][][]experiment.Episode{}
 	for i, kind := range []string{"base", "trained", "trained-silent", "imitation", "trained-alone"} {
 		k, err := rules.ParseKind(kind)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := design.Play{Arm: "a", Kind: k, Split: "val"}
+		p := experiment.Play{Arm: "a", Kind: k, Split: "val"}
 		for seed := range x.Seeds {
 			episodes, won, n := playedAtRandom(r, 0.3+0.1*float64(i)), 0, 0
 			for _, e := range episodes {
@@ -65,9 +65,9 @@ func TestOtherPackagesComputeTheSameTable(t *testing.T) {
 			result.Systems[seed][p.String()] = runs.NewResult(kind, "val", won, n, len(episodes)-n, "")
 			lines = append(lines, experiments.Lines(p, seed+1, episodes)...)
 		}
-		result.Figures[p.String()] = design.FiguresOf(played[p.String()])
+		result.Figures[p.String()] = experiment.FiguresOf(played[p.String()])
 	}
-	result.Rows = x.Test(func(p design.Play) [][]design.Episode { return played[p.String()] })
+	result.Rows = x.Test(func(p experiment.Play) [][]experiment.Episode { return played[p.String()] })
 
 	out, err := recompute(t, python, result, lines)
 	if err != nil || !strings.Contains(out, " figures, at most ") {
@@ -80,8 +80,8 @@ func TestOtherPackagesComputeTheSameTable(t *testing.T) {
 }
 
 // playedAtRandom returns the episodes of a seed.
-func playedAtRandom(r *rand.Rand, rate float64) []design.Episode {
-	out := make([]design.Episode, 60)
+func playedAtRandom(r *rand.Rand, rate float64) []experiment.Episode {
+	out := make([]experiment.Episode, 60)
 	for i := range out {
 		out[i].Template = fmt.Sprint("t", i%7)
 		if r.Float64() < rate+0.05*float64(i%7) {

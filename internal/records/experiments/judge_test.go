@@ -3,16 +3,16 @@ package experiments_test
 import (
 	"testing"
 
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/records/experiments"
 )
 
 func TestWhatIsAddedWhenResultsAreKnownIsLate(t *testing.T) {
 	t.Parallel()
-	first := design.Contrast{Of: "a/trained", Minus: "a/base", Split: "val"}
-	added := design.Contrast{Of: "a/trained", Minus: "a/trained-silent", Split: "val"}
-	version := func(n, seeds int, contrasts ...design.Contrast) experiments.Version {
-		return experiments.Version{Number: n, Experiment: design.Experiment{Seeds: seeds, Contrasts: contrasts}}
+	first := experiment.Contrast{Of: "a/trained", Minus: "a/base", Split: "val"}
+	added := experiment.Contrast{Of: "a/trained", Minus: "a/trained-silent", Split: "val"}
+	version := func(n, seeds int, contrasts ...experiment.Contrast) experiments.Version {
+		return experiments.Version{Number: n, Experiment: experiment.Experiment{Seeds: seeds, Contrasts: contrasts}}
 	}
 	one := version(1, 4, first)
 	for name, c := range map[string]struct {
@@ -35,7 +35,9 @@ func TestWhatIsAddedWhenResultsAreKnownIsLate(t *testing.T) {
 			t.Parallel()
 			last := len(c.versions) - 1
 			rows := c.versions[last].Judge(c.versions[:last], func(n int) bool { return n > 0 && n <= c.known },
-				func(design.Play) [][]design.Episode { return [][]design.Episode{episodesOf("a"), episodesOf("b")} })
+				func(experiment.Play) [][]experiment.Episode {
+					return [][]experiment.Episode{episodesOf("a"), episodesOf("b")}
+				})
 			for i, r := range rows {
 				if r.Late != c.late[i] || r.Version != c.first[i] {
 					t.Errorf("row %d is %+v, want late %v and version %d", i, r, c.late[i], c.first[i])
@@ -46,6 +48,6 @@ func TestWhatIsAddedWhenResultsAreKnownIsLate(t *testing.T) {
 }
 
 // episodesOf returns two episodes of a template.
-func episodesOf(template string) []design.Episode {
-	return []design.Episode{{Template: template, Success: 1}, {Template: template}}
+func episodesOf(template string) []experiment.Episode {
+	return []experiment.Episode{{Template: template, Success: 1}, {Template: template}}
 }

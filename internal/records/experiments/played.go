@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
@@ -18,13 +18,13 @@ const parallelReads = 16
 
 // Played is the outcome of one system with one seed.
 type Played struct {
-	Episodes []design.Episode // in the order that all systems share
+	Episodes []experiment.Episode // in the order that all systems share
 	Result   runs.Result
 	Reading  runs.Reading
 }
 
 // ReadPlayed reads the outcome of a system with a seed, from 1. The system must have played all episodes.
-func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, play design.Play, seed int) (Played, error) {
+func ReadPlayed(ctx context.Context, b store.Bucket, x experiment.Experiment, play experiment.Play, seed int) (Played, error) {
 	run := runs.Run(x.Run(play.Arm, seed))
 	id := rules.EvalID(rules.ExperimentFolder, play.Kind.String(), play.Split)
 	result, _, err := run.Result(id).Must(ctx, b)
@@ -32,7 +32,7 @@ func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, play d
 		return Played{}, err
 	}
 
-	out := Played{Episodes: make([]design.Episode, x.Episodes[play.Split]), Result: result}
+	out := Played{Episodes: make([]experiment.Episode, x.Episodes[play.Split]), Result: result}
 	readings := make([]runs.Reading, len(out.Episodes))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelReads)
@@ -60,7 +60,7 @@ func ReadPlayed(ctx context.Context, b store.Bucket, x design.Experiment, play d
 var Columns = []string{"system", "seed", "episode", "template", "success", "missing", "false_complete"}
 
 // Lines returns the lines of a table of episodes for one system and seed.
-func Lines(play design.Play, seed int, episodes []design.Episode) [][]string {
+func Lines(play experiment.Play, seed int, episodes []experiment.Episode) [][]string {
 	var out [][]string
 	for i, e := range episodes {
 		out = append(out, []string{
@@ -73,8 +73,8 @@ func Lines(play design.Play, seed int, episodes []design.Episode) [][]string {
 }
 
 // episodeOf returns the fields of an episode that contrasts need.
-func episodeOf(evalEpisode runs.EvalEpisode) design.Episode {
-	out := design.Episode{Template: evalEpisode.Task.Template, Missing: evalEpisode.Outcome.Void != ""}
+func episodeOf(evalEpisode runs.EvalEpisode) experiment.Episode {
+	out := experiment.Episode{Template: evalEpisode.Task.Template, Missing: evalEpisode.Outcome.Void != ""}
 	out.False = !evalEpisode.Outcome.Success && !evalEpisode.Outcome.Truncated
 	if metric, ok := evalEpisode.Outcome.Metrics[envadapters.StepSR]; ok && metric.N > 0 {
 		out.Success = metric.Sum / float64(metric.N)

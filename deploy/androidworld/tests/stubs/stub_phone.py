@@ -42,7 +42,7 @@ class Phone:
     # Misbehaviour.
     self.raises = {}  # point -> list of exceptions to raise, or messages of a RuntimeError, one per visit
     self.hangs = {}  # point -> threading.Event to wait for, or seconds; once
-    self.events = []  # all that hang() gave
+    self.events = []  # all events that hang() returned
     self.missing = []  # apps without a snapshot
     self.trees_to_lose = 0
     self.adb_dead = False

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Creates the bucket if it is missing. Needs mc, S3_URL, BUCKET, and files with the keys. At a MinIO server it also makes
-# an account for each of ROLES, whose secret is in /run/secrets/s3_ROLE, with the policy in /policies. It may run again at
-# any time. Keys are passed by standard input: everyone on a host sees command lines.
+# Creates the bucket if it is missing. The script needs mc, S3_URL, BUCKET, and files with the keys. At a MinIO server,
+# it also creates an account for each of ROLES, whose secret is in /run/secrets/s3_ROLE, with the policy in /policies.
+# It may run again at any time. Keys are passed by standard input, because everyone on a host can see command lines.
 set -eu
 export MC_CONFIG_DIR=/tmp/mc
 BUCKET="${BUCKET:-collabui}"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Creates the Temporal namespace and its search attributes if they are missing, and checks them. Needs the temporal
-# command and TEMPORAL_ADDRESS; NAMESPACE and RETENTION_DAYS have defaults. It may run again at any time.
+# Creates the Temporal namespace and its search attributes if they are missing, and checks them. The script needs the
+# temporal command and TEMPORAL_ADDRESS; NAMESPACE and RETENTION_DAYS have defaults. It may run again at any time.
 set -eu
 NAMESPACE="${NAMESPACE:-collabui}"
 until temporal operator cluster health >/dev/null 2>&1; do

@@ -10,7 +10,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 
-{{/* What selects the pods of this release, and with a role those of the role: (dict "root" $ "role" "control"). */}}
+{{/* The labels that select the pods of this release or of a role: (dict "root" $ "role" "control"). */}}
 {{- define "collabui.selector" -}}
 app.kubernetes.io/name: collabui
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -26,7 +26,7 @@ app.kubernetes.io/component: {{ . }}
 {{- if .image.digest }}{{ $r }}@{{ .image.digest }}{{ else }}{{ $r }}:{{ $tag }}{{ end }}
 {{- end }}
 
-{{/* Seconds that work gets to end: within the notice on a machine that may be taken away. */}}
+{{/* The seconds in which work must end: on a machine that may be taken away, within its notice. */}}
 {{- define "collabui.drain" -}}
 {{- if .spot.enabled }}{{ min (int .drainSeconds) (max 5 (sub (int .spot.noticeSeconds) 15)) }}
 {{- else }}{{ int .drainSeconds }}{{ end }}
@@ -94,12 +94,12 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- end }}
 
-{{/* The key of the gateways, for those that ask them and for themselves. */}}
+{{/* The key of the gateways, for the gateways and their clients. */}}
 {{- define "collabui.policyEnv" -}}
 - {name: COLLABUI_POLICY_KEY_FILE, value: /run/secrets/collabui/policy/key}
 {{- end }}
 
-{{/* The key of servers of environments, for control and rollout. */}}
+{{/* The key of environment servers, for control and rollout. */}}
 {{- define "collabui.environmentsEnv" -}}
 {{- if .Values.environments.secret.name }}
 - {name: COLLABUI_ENVS_KEY_FILE, value: /run/secrets/collabui/environments/key}
@@ -107,7 +107,7 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 {{- end }}
 
-{{/* Keys of payloads, for all that read or write workflows. */}}
+{{/* Keys of payloads, for all processes that read or write workflows. */}}
 {{- define "collabui.payloadEnv" -}}
 {{- if .Values.payloads.secret.name }}
 - {name: COLLABUI_PAYLOAD_KEYS_FILE, value: /run/secrets/collabui/payloads/keys}
@@ -197,14 +197,14 @@ app.kubernetes.io/component: {{ . }}
       {{- end }}
 {{- end }}
 
-{{/* What every container may not do. */}}
+{{/* The restrictions of every container. */}}
 {{- define "collabui.confined" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
 
-{{/* Health of a worker. */}}
+{{/* Health probes of a worker. */}}
 {{- define "collabui.probes" -}}
 startupProbe: {httpGet: {path: /health, port: health}, periodSeconds: 5, failureThreshold: 24}
 livenessProbe: {httpGet: {path: /health, port: health}, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6}

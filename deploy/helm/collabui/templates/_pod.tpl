@@ -1,4 +1,4 @@
-{{/* What all pods have: (dict "root" $ "role" "control"). */}}
+{{/* The settings that all pods have: (dict "root" $ "role" "control"). */}}
 {{- define "collabui.podCommon" -}}
 {{- $v := .root.Values -}}
 automountServiceAccountToken: false
@@ -17,7 +17,7 @@ securityContext:
   seccompProfile: {{ ternary $v.rollout.seccompProfile (dict "type" "RuntimeDefault") (eq .role "rollout") | toJson }}
 {{- end }}
 
-{{/* Where the pod of a role may stand, and how long it gets to end. */}}
+{{/* The nodes on which the pod of a role may run, and the time that it has to end. */}}
 {{- define "collabui.place" -}}
 {{- $r := index .root.Values .role -}}
 terminationGracePeriodSeconds: {{ include "collabui.grace" $r }}

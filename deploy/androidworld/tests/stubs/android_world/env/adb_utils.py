@@ -1,4 +1,4 @@
-"""Stub of the adb helpers: all of them go through env.execute_adb_call, as the real ones do."""
+"""Stub of the adb helpers: all of them call env.execute_adb_call, as the real helpers do."""
 
 from typing import Collection, Optional
 
@@ -30,7 +30,7 @@ def press_enter_button(env, timeout_sec: Optional[float] = 10):
 
 
 def type_text(text: str, env, timeout_sec: Optional[float] = 10) -> None:
-  text.encode('ascii')  # the real one loses everything else
+  text.encode('ascii')  # the real helper loses everything else
   issue_generic_request(['shell', 'input', 'text', text], env, timeout_sec)
 
 

@@ -1,4 +1,4 @@
-"""Stub of a task that is answered: its app and complexity stand in the instance only."""
+"""Stub of a task with an answer: only its instance has its app and complexity."""
 
 from android_world.task_evals import task_eval
 

@@ -1,4 +1,4 @@
-"""Stub of a MiniWoB task; its own reader of rewards fails on fractions, as the real one does."""
+"""Stub of a MiniWoB task; its own reader of rewards fails on fractions, as the real reader does."""
 
 from android_world.env import adb_utils
 from android_world.task_evals import task_eval

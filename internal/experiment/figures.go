@@ -1,4 +1,4 @@
-package design
+package experiment
 
 // Figures are further figures of a system, over all seeds.
 type Figures struct {

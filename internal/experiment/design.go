@@ -1,8 +1,8 @@
-// Package design has the rules of experiments: what a file declares beforehand, what is played for it, and how its
+// Package experiment has the rules of experiments: what a file declares beforehand, what is played for it, and how its
 // contrasts are tested. Its functions are pure.
 //
 // It does no I/O.
-package design
+package experiment
 
 import (
 	"fmt"

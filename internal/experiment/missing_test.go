@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 )
 
 // TestWhatIsMissingIsCountedAndAClaimHoldsAtTheWorst: first one episode is missing, then also all of a seed, then all.
@@ -13,14 +13,14 @@ func TestWhatIsMissingIsCountedAndAClaimHoldsAtTheWorst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of, minus := [][]design.Episode{episodes(10, 6), episodes(10, 6), episodes(10, 5)}, [][]design.Episode{
+	of, minus := [][]experiment.Episode{episodes(10, 6), episodes(10, 6), episodes(10, 5)}, [][]experiment.Episode{
 		episodes(10, 1), episodes(10, 1), episodes(10, 1),
 	}
 	x.Contrasts = x.Contrasts[:1]
-	test := func(margin float64) design.Row {
-		x.Contrasts[0].Claim, x.Contrasts[0].Margin = design.ClaimNotWorse, margin
+	test := func(margin float64) experiment.Row {
+		x.Contrasts[0].Claim, x.Contrasts[0].Margin = experiment.ClaimNotWorse, margin
 
-		return x.Test(func(p design.Play) [][]design.Episode {
+		return x.Test(func(p experiment.Play) [][]experiment.Episode {
 			if p.String() == "full/base on test-seeds" {
 				return minus
 			}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/internal/method/design"
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/workers/catalog"
 )
@@ -38,7 +38,7 @@ contrasts:
 `
 
 // parse reads the text of an experiment whose specification has nothing but a name.
-func parse(text string) (design.Experiment, error) {
+func parse(text string) (experiment.Experiment, error) {
 	read := func(path string) ([]byte, error) {
 		if path != "/x/s.yaml" {
 			return nil, fmt.Errorf("there is no %s", path)
@@ -47,7 +47,7 @@ func parse(text string) (design.Experiment, error) {
 		return []byte("name: base\nslots: 50\n"), nil
 	}
 
-	return design.Parse(spec.Source{Name: "x.yaml", Dir: "/x"}, []byte(text), read, catalog.All{})
+	return experiment.Parse(spec.Source{Name: "x.yaml", Dir: "/x"}, []byte(text), read, catalog.All{})
 }
 
 func TestParseReadsAnExperiment(t *testing.T) {
@@ -87,8 +87,8 @@ contrasts:`, 1))
 		t.Fatal(err)
 	}
 	x.Arms[0].Set = map[string]string{"train.ftx": "0.5"}
-	for arm, want := range map[string]design.Shares{
-		"rft": design.SharesRun, "one": design.SharesBase, "strong": design.SharesNothing,
+	for arm, want := range map[string]experiment.Shares{
+		"rft": experiment.SharesRun, "one": experiment.SharesBase, "strong": experiment.SharesNothing,
 	} {
 		s, err := x.Of(arm, 1, catalog.All{})
 		if err != nil {
@@ -159,7 +159,7 @@ func TestTheExamplesArePossibleExperiments(t *testing.T) {
 		raw, err := os.ReadFile(f)
 		if err == nil {
 			src := spec.Source{Name: f, Dir: filepath.Dir(f)}
-			_, err = design.Parse(src, raw, os.ReadFile, catalog.All{})
+			_, err = experiment.Parse(src, raw, os.ReadFile, catalog.All{})
 		}
 		if err != nil {
 			t.Errorf("%s: %v, want no error", f, err)
@@ -168,10 +168,10 @@ func TestTheExamplesArePossibleExperiments(t *testing.T) {
 }
 
 // episodes returns n episodes of two templates, of which the first k are successes.
-func episodes(n, k int) []design.Episode {
-	var out []design.Episode
+func episodes(n, k int) []experiment.Episode {
+	var out []experiment.Episode
 	for i := range n {
-		e := design.Episode{Template: []string{"a", "b"}[i%2]}
+		e := experiment.Episode{Template: []string{"a", "b"}[i%2]}
 		if i < k {
 			e.Success = 1
 		}
@@ -186,7 +186,7 @@ func TestContrastsAreTestedOverSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	played := map[string][][]design.Episode{
+	played := map[string][][]experiment.Episode{
 		"full/trained on test-seeds":          {episodes(10, 6), episodes(10, 7), episodes(10, 5)},
 		"full/base on test-seeds":             {episodes(10, 3), episodes(10, 3), episodes(10, 3)},
 		"full/trained-shuffled on test-seeds": {episodes(10, 6), episodes(10, 6), episodes(10, 6)},
@@ -195,7 +195,7 @@ func TestContrastsAreTestedOverSeeds(t *testing.T) {
 	}
 	played["full/base on test-seeds"][2][0].Missing = true // neither system is scored there
 
-	rows := x.Test(func(p design.Play) [][]design.Episode { return played[p.String()] })
+	rows := x.Test(func(p experiment.Play) [][]experiment.Episode { return played[p.String()] })
 	one := rows[0]
 	if want := []float64{30, 40, 100 * 2.0 / 9}; !slices.EqualFunc(one.Seeds, want, near) || !near(one.Mean, 830.0/27) {
 		t.Errorf("the first row is %+v, want the differences %v", one, want)
@@ -216,21 +216,21 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 func TestClaimsHoldOnlyWhereTheIntervalShowsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		differences []int // successes more than the other, by seed, of 100
-		holds       []design.Claim
+		holds       []experiment.Claim
 	}{
-		"a gain":         {[]int{10, 11, 12}, []design.Claim{design.ClaimGain, design.ClaimNotWorse}},
-		"a small gain":   {[]int{2, 2, 2}, []design.Claim{design.ClaimEqual, design.ClaimNoGain, design.ClaimNotWorse}},
+		"a gain":         {[]int{10, 11, 12}, []experiment.Claim{experiment.ClaimGain, experiment.ClaimNotWorse}},
+		"a small gain":   {[]int{2, 2, 2}, []experiment.Claim{experiment.ClaimEqual, experiment.ClaimNoGain, experiment.ClaimNotWorse}},
 		"a wide gain":    {[]int{0, 10, 40}, nil},
-		"nothing":        {[]int{0, 0, 0}, []design.Claim{design.ClaimEqual, design.ClaimNoGain, design.ClaimNotWorse}},
-		"a loss":         {[]int{-10, -11, -12}, []design.Claim{design.ClaimNoGain}},
+		"nothing":        {[]int{0, 0, 0}, []experiment.Claim{experiment.ClaimEqual, experiment.ClaimNoGain, experiment.ClaimNotWorse}},
+		"a loss":         {[]int{-10, -11, -12}, []experiment.Claim{experiment.ClaimNoGain}},
 		"noise around 0": {[]int{-30, 0, 30}, nil},
 	} {
-		for _, claim := range design.Claims() {
-			x := design.Experiment{Contrasts: []design.Contrast{{
+		for _, claim := range experiment.Claims() {
+			x := experiment.Experiment{Contrasts: []experiment.Contrast{{
 				Of: "a/trained", Minus: "a/base", Split: "val", Claim: claim, Margin: 3,
 			}}}
-			row := x.Test(func(p design.Play) [][]design.Episode {
-				var out [][]design.Episode
+			row := x.Test(func(p experiment.Play) [][]experiment.Episode {
+				var out [][]experiment.Episode
 				for _, d := range c.differences {
 					k := 50
 					if p.Kind.Of == "trained" {
@@ -250,11 +250,11 @@ func TestClaimsHoldOnlyWhereTheIntervalShowsIt(t *testing.T) {
 }
 
 func TestFiguresAreByTemplateAndSeed(t *testing.T) {
-	one := []design.Episode{
+	one := []experiment.Episode{
 		{Template: "a", Success: 1}, {Template: "a", Success: 1}, {Template: "a", Success: 1}, {Template: "a"},
 		{Template: "b", False: true}, {Template: "b", Success: 1}, {Template: "b", Missing: true, False: true},
 	}
-	got := design.FiguresOf([][]design.Episode{one})
+	got := experiment.FiguresOf([][]experiment.Episode{one})
 	// a: 3 of 4, so two are right in 3 of 6 pairs and four never are; b: 1 of 2, and never two.
 	if want := []float64{(0.75 + 0.5) / 2, (0.5 + 0) / 2, 0}; !slices.Equal(got.Pass, want) {
 		t.Errorf("Pass = %v, want %v", got.Pass, want)
@@ -262,23 +262,23 @@ func TestFiguresAreByTemplateAndSeed(t *testing.T) {
 	if want := 1.0 / 6; got.FalseCompletes != want {
 		t.Errorf("FalseCompletes = %v, want %v", got.FalseCompletes, want)
 	}
-	if got := design.FiguresOf(nil); len(got.Pass) != 0 || got.FalseCompletes != 0 {
+	if got := experiment.FiguresOf(nil); len(got.Pass) != 0 || got.FalseCompletes != 0 {
 		t.Errorf("FiguresOf nothing = %+v, want nothing", got)
 	}
-	if got := design.FiguresOf([][]design.Episode{one[3:5]}); len(got.Pass) != 1 {
+	if got := experiment.FiguresOf([][]experiment.Episode{one[3:5]}); len(got.Pass) != 1 {
 		t.Errorf("Pass of one episode per template = %v, want no more than pass^1", got.Pass)
 	}
 }
 
 func TestAContrastOnOneTemplateHasStudentsIntervalOnly(t *testing.T) {
-	x := design.Experiment{Contrasts: []design.Contrast{{Of: "a/trained", Minus: "a/base", Split: "val"}}}
-	row := x.Test(func(p design.Play) [][]design.Episode {
-		one := []design.Episode{{Template: "a", Success: 1}, {Template: "a"}}
+	x := experiment.Experiment{Contrasts: []experiment.Contrast{{Of: "a/trained", Minus: "a/base", Split: "val"}}}
+	row := x.Test(func(p experiment.Play) [][]experiment.Episode {
+		one := []experiment.Episode{{Template: "a", Success: 1}, {Template: "a"}}
 		if p.Kind.Of == "base" {
 			one[0].Success = 0
 		}
 
-		return [][]design.Episode{one, {{Template: "a"}, {Template: "a"}}}
+		return [][]experiment.Episode{one, {{Template: "a"}, {Template: "a"}}}
 	})[0]
 	if row.WideLow != row.Low || row.WideHigh != row.High || math.IsNaN(row.WideLow) {
 		t.Errorf("the row is %+v, want equal intervals", row)
@@ -287,16 +287,16 @@ func TestAContrastOnOneTemplateHasStudentsIntervalOnly(t *testing.T) {
 
 // Systems that have nothing of a run are the same with every seed, so that seeds are no further draws of them.
 func TestSeedsAreNoDrawsOfSystemsWithoutARun(t *testing.T) {
-	play := func(of string, templates ...string) []design.Row {
-		x := design.Experiment{Contrasts: []design.Contrast{
-			{Of: of, Minus: "a/guide-plain", Split: "val", Claim: design.ClaimGain},
+	play := func(of string, templates ...string) []experiment.Row {
+		x := experiment.Experiment{Contrasts: []experiment.Contrast{
+			{Of: of, Minus: "a/guide-plain", Split: "val", Claim: experiment.ClaimGain},
 			{Of: "a/trained", Minus: "a/base", Split: "val"},
 		}}
 
-		return x.Test(func(p design.Play) [][]design.Episode {
-			var out []design.Episode
+		return x.Test(func(p experiment.Play) [][]experiment.Episode {
+			var out []experiment.Episode
 			for _, name := range templates {
-				e := design.Episode{Template: name}
+				e := experiment.Episode{Template: name}
 				if "a/"+p.Kind.String() == of {
 					e.Success = 1
 				}
@@ -307,7 +307,7 @@ func TestSeedsAreNoDrawsOfSystemsWithoutARun(t *testing.T) {
 				other[0].Success = 1 - other[0].Success
 			}
 
-			return [][]design.Episode{out, other, out}
+			return [][]experiment.Episode{out, other, out}
 		})
 	}
 

@@ -1,4 +1,4 @@
-package serving
+package httpd
 
 import (
 	"net/http"

@@ -1,6 +1,6 @@
-// Package serving holds what this system's servers of the OpenAI API share: where they may listen and how they end, the
+// Package httpd holds what this system's servers of the OpenAI API share: where they may listen and how they end, the
 // key of their clients, the form of errors and model lists, the requests that load adapters, and their metrics.
-package serving
+package httpd
 
 import (
 	"encoding/json"
