@@ -76,7 +76,7 @@ func contents(ctx context.Context, b store.Bucket, names []string) (c view.Conte
 		if err != nil {
 			return c, err
 		}
-		experiment, err := experiments.Experiment(name).Version(1).Exists(ctx, b)
+		declared, err := experiments.Experiment(name).Version(1).Exists(ctx, b)
 		if err != nil {
 			return c, err
 		}
@@ -87,12 +87,12 @@ func contents(ctx context.Context, b store.Bucket, names []string) (c view.Conte
 		for _, x := range []struct {
 			is  bool
 			all *[]string
-		}{{run, &c.Runs}, {experiment, &c.Experiments}, {line, &c.Lines}} {
+		}{{run, &c.Runs}, {declared, &c.Experiments}, {line, &c.Lines}} {
 			if x.is {
 				*x.all = append(*x.all, name)
 			}
 		}
-		if !run && !experiment && !line {
+		if !run && !declared && !line {
 			return c, fmt.Errorf("%q is neither a run nor an experiment nor a line of this store (`collabui runs` "+
 				"lists the runs): %w", name, store.ErrNotFound)
 		}

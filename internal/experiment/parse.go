@@ -46,16 +46,16 @@ func Parse(src spec.Source, raw []byte, read func(path string) ([]byte, error), 
 		return Experiment{}, err
 	}
 	f.inherit()
-	experiment := Experiment{
+	declared := Experiment{
 		Name: f.Name, About: f.About, Spec: specification, Seeds: f.Seeds, Episodes: f.Episodes, Arms: f.Arms,
 		Contrasts: f.Contrasts,
 	}
 
-	if err := experiment.Validate(c); err != nil {
-		return experiment, fault.New(fault.Invalid, "%s: %w", src.Name, err)
+	if err := declared.Validate(c); err != nil {
+		return declared, fault.New(fault.Invalid, "%s: %w", src.Name, err)
 	}
 
-	return experiment, nil
+	return declared, nil
 }
 
 // inherit gives arms the values of those that they are like, or that they train further.

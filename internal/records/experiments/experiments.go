@@ -128,22 +128,22 @@ func Declare(ctx context.Context, bucket store.Bucket, x experiment.Experiment, 
 }
 
 // extends returns an error unless everything played for one declaration is part of what is played for the next.
-func extends(old, experiment experiment.Experiment) error {
+func extends(old, declared experiment.Experiment) error {
 	for _, a := range old.Arms {
-		i := slices.IndexFunc(experiment.Arms, func(arm experiment.Arm) bool { return arm.Name == a.Name })
-		if i >= 0 && (runs.Digest(experiment.Arms[i].Set) != runs.Digest(a.Set) || experiment.Arms[i].From != a.From) {
+		i := slices.IndexFunc(declared.Arms, func(arm experiment.Arm) bool { return arm.Name == a.Name })
+		if i >= 0 && (runs.Digest(declared.Arms[i].Set) != runs.Digest(a.Set) || declared.Arms[i].From != a.From) {
 			return fault.New(fault.Invalid, "experiment %s: arm %s has other values than when it was declared: "+
-				"give the arm, or the experiment, another name", experiment.Name, a.Name)
+				"give the arm, or the experiment, another name", declared.Name, a.Name)
 		}
 	}
-	if runs.Digest(old.Spec) != runs.Digest(experiment.Spec) || old.Arms[0].Name != experiment.Arms[0].Name {
+	if runs.Digest(old.Spec) != runs.Digest(declared.Spec) || old.Arms[0].Name != declared.Arms[0].Name {
 		return fault.New(fault.Invalid, "experiment %s: its specification or its first arm has changed since it was "+
-			"declared: give the experiment another name", experiment.Name)
+			"declared: give the experiment another name", declared.Name)
 	}
-	for split, n := range experiment.Episodes {
+	for split, n := range declared.Episodes {
 		if m := old.Episodes[split]; m > 0 && m != n {
 			return fault.New(fault.Invalid, "experiment %s: %d episodes of %s were declared, not %d: give the "+
-				"experiment another name", experiment.Name, m, split, n)
+				"experiment another name", declared.Name, m, split, n)
 		}
 	}
 

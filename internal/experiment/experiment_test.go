@@ -1,4 +1,4 @@
-package design_test
+package experiment_test
 
 import (
 	"fmt"
