@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/failpoint"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -20,7 +21,12 @@ func (e Endpoints) OpenStore() (*store.S3, error) {
 		config.Keys = func() (string, string, string) { return access(), secret(), token() }
 	}
 
-	return store.Open(config)
+	bucket, err := store.Open(config)
+	if err == nil && failpoint.Set() {
+		bucket.Surround(failing)
+	}
+
+	return bucket, err
 }
 
 // PolicyBearer returns a function that returns the key which is sent to policy servers: the first if there are several.

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/failpoint"
 )
 
 // BlobPrefix is the prefix of the keys of blobs; the rest is the SHA-256 of their bytes.
@@ -195,14 +194,7 @@ func GetBlobFile(ctx context.Context, bucket Bucket, sum, file string) error {
 	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename
 
 	digest := sha256.New()
-	err = failpoint.Do("write.blob", func(torn bool) error {
-		out := io.MultiWriter(f, digest)
-		if torn {
-			out = &half{w: out}
-		}
-
-		return lost(BlobPrefix+sum, copyBlob(ctx, bucket, sum, out))
-	})
+	err = lost(BlobPrefix+sum, copyBlob(ctx, bucket, sum, io.MultiWriter(f, digest)))
 	if err == nil {
 		err = fault.As(fault.Transient, errors.Join(f.Chmod(0o644), f.Sync()))
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/failpoint"
 )
 
 // Config describes where the bucket is. Secrets come from the environment, never from a specification.
@@ -68,6 +66,7 @@ type S3 struct {
 	client   *minio.Client
 	bucket   string
 	observed Observer // may be nil
+	around   Around   // may be nil
 }
 
 // Observer is called after an operation has ended: put, get or list.
@@ -75,6 +74,22 @@ type Observer func(ctx context.Context, operation string, began time.Time, err e
 
 // Observe reports all operations to observer, including operations on files. It must be called before the first one.
 func (s *S3) Observe(observer Observer) { s.observed = observer }
+
+// Around runs the effect of a put or a get on a key and returns the error of the operation. With partial, the effect
+// moves only half of the bytes.
+type Around func(operation, key string, effect func(partial bool) error) error
+
+// Surround runs all puts and gets within around. It must be called before the first one.
+func (s *S3) Surround(around Around) { s.around = around }
+
+// within runs an effect within the function that Surround was given.
+func (s *S3) within(operation, key string, effect func(partial bool) error) error {
+	if s.around == nil {
+		return effect(false)
+	}
+
+	return s.around(operation, key, effect)
+}
 
 // ended is deferred at the beginning of an operation.
 func (s *S3) ended(ctx context.Context, operation string, began time.Time, err *error) {
@@ -157,8 +172,8 @@ const conflicts = 6
 // may not see at once. The blob is therefore written again: its name is the hash of its bytes.
 func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool, err error) {
 	defer s.ended(ctx, "put", time.Now(), &err)
-	err = failpoint.Do(place("put.", key), func(torn bool) (err error) {
-		created, err = s.putOnce(ctx, key, body, torn)
+	err = s.within("put", key, func(partial bool) (err error) {
+		created, err = s.putOnce(ctx, key, body, partial)
 
 		return err
 	})
@@ -166,14 +181,14 @@ func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool
 	return created && err == nil, err
 }
 
-func (s *S3) putOnce(ctx context.Context, key string, body []byte, torn bool) (bool, error) {
+func (s *S3) putOnce(ctx context.Context, key string, body []byte, partial bool) (bool, error) {
 	putObjectOptions := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
 	putObjectOptions.SetMatchETagExcept("*")
 	ctx, requests := counted(ctx)
 	var err error
 	for try := range conflicts {
 		var reader io.Reader = bytes.NewReader(body)
-		if torn {
+		if partial {
 			reader = io.LimitReader(reader, int64(len(body)/2))
 		}
 		if _, err = s.client.PutObject(ctx, s.bucket, key, reader, int64(len(body)), putObjectOptions); err == nil {
@@ -231,34 +246,6 @@ func (s *S3) Get(ctx context.Context, key string) ([]byte, error) {
 	}
 
 	return buffer.Bytes(), nil
-}
-
-// numbers matches the parts in which objects of one kind differ: numbers, digests, and names of evaluated items.
-var numbers = regexp.MustCompile(`/a?\d+|/[0-9a-f]{64}|-\d{6}|calls/..|evals/.+/(\d+$)?`)
-
-// place returns the name of a request for failpoints, if any are set.
-func place(what, key string) string {
-	if !failpoint.Set() {
-		return ""
-	}
-
-	return what + placeOf(key)
-}
-
-// placeOf returns the name of a key for failpoints: the path without names and numbers.
-func placeOf(key string) string {
-	if IsBlob(key) {
-		return strings.TrimSuffix(BlobPrefix, "/")
-	}
-	parts := strings.SplitN(strings.TrimSuffix(key, ".json"), "/", 3) // runs, a name, the rest
-
-	return strings.Trim(numbers.ReplaceAllStringFunc("/"+parts[len(parts)-1], func(text string) string {
-		if strings.HasPrefix(text, "evals/") || strings.HasPrefix(text, "calls/") {
-			return text[:6]
-		}
-
-		return ""
-	}), "/")
 }
 
 // List returns keys and sizes under a prefix in lexical order.

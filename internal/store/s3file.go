@@ -15,7 +15,6 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/failpoint"
 )
 
 // upload sends a file in parts. Concurrent senders of one blob send the same bytes, so the order of arrival does not
@@ -33,11 +32,11 @@ func (s *S3) upload(ctx context.Context, key, file string, size int64, again boo
 	}
 	defer func() { _ = f.Close() }()
 
-	return failpoint.Do(place("put.", key), func(torn bool) error {
+	return s.within("put", key, func(partial bool) error {
 		var body io.Reader = &verified{
 			file: f, left: size, sum: strings.TrimPrefix(key, BlobPrefix), hash: sha256.New(),
 		}
-		if torn {
+		if partial {
 			body = io.LimitReader(body, size/2)
 		}
 		putObjectOptions := minio.PutObjectOptions{ContentType: "application/octet-stream"}
@@ -53,8 +52,8 @@ func (s *S3) upload(ctx context.Context, key, file string, size int64, again boo
 func (s *S3) download(ctx context.Context, key string, out io.Writer) (err error) {
 	defer s.ended(ctx, "get", time.Now(), &err)
 
-	return failpoint.Do(place("get.", key), func(torn bool) error {
-		if torn {
+	return s.within("get", key, func(partial bool) error {
+		if partial {
 			out = &half{w: out}
 		}
 

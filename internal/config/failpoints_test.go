@@ -1,9 +1,13 @@
-package store
+package config
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/collabui/collabui/internal/store"
+)
 
 func TestThePlaceOfAKeyHasNoNamesAndNumbers(t *testing.T) {
-	digest := Sum(nil)
+	digest := store.Sum(nil)
 	for key, want := range map[string]string{
 		"blobs/" + digest:                                        "blobs",
 		"runs/q-1/spec.json":                                     "spec",
@@ -15,8 +19,8 @@ func TestThePlaceOfAKeyHasNoNamesAndNumbers(t *testing.T) {
 		"runs/q/calls/ab/" + digest + ".json":                    "calls",
 		"runs/q/finetune/levels/0001.json":                       "finetune/levels",
 	} {
-		if got := placeOf(key); got != want {
-			t.Errorf("placeOf(%q) = %q, want %q", key, got, want)
+		if got := failpointPlace(key); got != want {
+			t.Errorf("failpointPlace(%q) = %q, want %q", key, got, want)
 		}
 	}
 }
