@@ -41,7 +41,7 @@ func (c *Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) 
 		return runs.LevelSet{}, err
 	}
 
-	var rows []domain.Pair
+	var rows []domain.Example
 	card := synth.Card{Level: id.Level, Counts: synth.NewItemCounts()}
 	if card.Imported = s.FineTune.Data.Of(id.Level); card.Imported != "" {
 		rows, err = c.imported(ctx, card.Imported, id.Level)
@@ -59,7 +59,7 @@ func (c *Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) 
 }
 
 // synthesised reads the items of all trajectories and counts them on the card.
-func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card *synth.Card) ([]domain.Pair, error) {
+func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card *synth.Card) ([]domain.Example, error) {
 	run := runs.Run(id.Run)
 	plan, _, err := run.LevelPlan(id.Level).Must(ctx, c.Bucket)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 	}
 
 	card.Counts.Add(plan.Counts)
-	rows := []domain.Pair{}
+	rows := []domain.Example{}
 	for _, b := range batches {
 		rows = append(rows, b.Rows...)
 		card.Counts.Add(b.Counts)
@@ -91,7 +91,7 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 		return nil, err
 	}
 
-	rows = synth.Dedupe(rows, &card.Counts, func(p domain.Pair) string { return synth.KindOf(id.Level, p) })
+	rows = synth.Dedupe(rows, &card.Counts, func(p domain.Example) string { return synth.KindOf(id.Level, p) })
 	if why := card.Counts.Problem(); why != "" {
 		return nil, fault.New(fault.Fatal, "the counters of level %d do not add up: %s", id.Level, why)
 	}
@@ -133,7 +133,7 @@ func (c *Control) sign(s spec.Spec, card *synth.Card) error {
 }
 
 // imported reads a data set that was checked when it was imported.
-func (c *Control) imported(ctx context.Context, digest string, level int) ([]domain.Pair, error) {
+func (c *Control) imported(ctx context.Context, digest string, level int) ([]domain.Example, error) {
 	raw, err := store.GetBlob(ctx, c.Bucket, digest)
 	if err != nil {
 		return nil, fmt.Errorf("finetune.data.level%d: if `collabui import FILE` was never called with it, do so: %w",

@@ -31,7 +31,7 @@ func (r *Rollouts) heard(ctx context.Context, item rules.EvalItem, i int) (func(
 	if !item.System.Shuffled {
 		return nil, nil
 	}
-	kind, err := rules.ParseKind(item.System.Name)
+	kind, err := rules.ParseSystemKind(item.System.Name)
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}

@@ -101,7 +101,7 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, say say, at *pace) (runs.Ch
 
 // demonstrations is the training data of stage 1 without levels.
 type demonstrations struct {
-	pairs    []domain.Pair
+	pairs    []domain.Example
 	unplayed int    // tasks
 	made     string // digest of the policy that was trained on them last
 }
@@ -188,7 +188,7 @@ func (g *GPU) levelJob(
 	}
 	if l.Preference {
 		job.Objective, job.Reference, job.Params = trainer.DPO, start, s.FineTune.Preference
-		pairs = slices.DeleteFunc(pairs, func(p domain.Pair) bool { return p.Rejected == "" })
+		pairs = slices.DeleteFunc(pairs, func(p domain.Example) bool { return p.Rejected == "" })
 		rules.Weigh(s, pairs, true)
 	} else {
 		credit.BalanceActions(pairs)

@@ -238,7 +238,7 @@ type slotParts struct {
 	refs    runs.SlotRefs
 	episode runs.Episode
 	labels  []domain.Credit
-	pairs   []domain.Pair
+	pairs   []domain.Example
 }
 
 // readSlots reads what became of every slot.

@@ -15,7 +15,7 @@ import (
 )
 
 // dataset returns the data set of an agent and its pairs. The first that asks records those of all agents.
-func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, []domain.Pair, error) {
+func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, []domain.Example, error) {
 	recorded := runs.Run(id.Run).Dataset(id.Epoch, id.Agent)
 	there, err := recorded.Exists(ctx, g.Bucket)
 	if err == nil && !there {
@@ -66,7 +66,7 @@ func (g *GPU) gatherOnce(ctx context.Context, s spec.Spec, id AgentID) error {
 // epoch, slot and step. Pairs of earlier epochs are marked with their age. If the agents share their parameters, all
 // pairs are those of agent 0.
 func (g *GPU) gather(ctx context.Context, s spec.Spec, id AgentID) error {
-	own := make([][]domain.Pair, s.Agents)
+	own := make([][]domain.Example, s.Agents)
 	if s.Parameters == spec.ParametersShared {
 		own = own[:1]
 	}
@@ -74,7 +74,7 @@ func (g *GPU) gather(ctx context.Context, s spec.Spec, id AgentID) error {
 	if err != nil || there {
 		return err
 	}
-	err = g.eachPair(ctx, s, EpochID{Run: id.Run, Epoch: id.Epoch}, func(p domain.Pair) {
+	err = g.eachPair(ctx, s, EpochID{Run: id.Run, Epoch: id.Epoch}, func(p domain.Example) {
 		agent := p.Agent
 		if s.Parameters == spec.ParametersShared {
 			agent = 0
@@ -118,8 +118,8 @@ func (g *GPU) gathered(ctx context.Context, id AgentID, agents int) (bool, error
 
 // eachPair calls use with the pairs of an epoch, in order. A failed slot has none. Pairs of earlier epochs, whose
 // specification may have been another one, are left out if they do not fit the update.
-func (g *GPU) eachPair(ctx context.Context, s spec.Spec, id EpochID, use func(domain.Pair)) error {
-	read := func(ctx context.Context, i int) ([]domain.Pair, error) {
+func (g *GPU) eachPair(ctx context.Context, s spec.Spec, id EpochID, use func(domain.Example)) error {
+	read := func(ctx context.Context, i int) ([]domain.Example, error) {
 		return runs.Run(id.Run).PairsOf(ctx, g.Bucket, id.Epoch, i+1)
 	}
 	slots, _, err := runs.Run(id.Run).Slots(id.Epoch).Must(ctx, g.Bucket) // an earlier epoch may have had others
@@ -127,7 +127,7 @@ func (g *GPU) eachPair(ctx context.Context, s spec.Spec, id EpochID, use func(do
 		return err
 	}
 
-	return store.InOrder(ctx, len(slots.Slots), read, func(_ int, pairs []domain.Pair) error {
+	return store.InOrder(ctx, len(slots.Slots), read, func(_ int, pairs []domain.Example) error {
 		for _, p := range pairs {
 			if fits(s, p) {
 				use(p)
@@ -139,7 +139,7 @@ func (g *GPU) eachPair(ctx context.Context, s spec.Spec, id EpochID, use func(do
 }
 
 // fits reports whether the update of a specification can learn from a pair, which may have been made for another one.
-func fits(s spec.Spec, p domain.Pair) bool {
+func fits(s spec.Spec, p domain.Example) bool {
 	if p.Source == domain.SourceNone {
 		return s.Preference == spec.PreferenceRFT
 	}

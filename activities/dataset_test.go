@@ -27,7 +27,7 @@ func TestAnUpdateLeavesOutRowsThatWereMadeForAnother(t *testing.T) {
 		for _, p := range []spec.Preference{spec.PreferenceDPO, spec.PreferenceRFT, spec.PreferenceGRPO} {
 			s := spec.Default()
 			s.Preference = p
-			if got := fits(s, domain.Pair{Source: source}); got != want[p] {
+			if got := fits(s, domain.Example{Source: source}); got != want[p] {
 				t.Errorf("a row of source %q fits %s: %v, want %v", source, p, got, want[p])
 			}
 		}
@@ -45,7 +45,7 @@ func TestPairsOfAnEarlierEpochAreReadWithItsNumberOfSlots(t *testing.T) {
 	}
 	for slot := 1; slot <= 3; slot++ {
 		if _, _, err := run.Pairs(1, slot).Record(t.Context(), g.Bucket, func() (runs.Pairs, error) {
-			return runs.Pairs{Pairs: []domain.Pair{{Agent: 0, Source: domain.SourcePeer}}}, nil
+			return runs.Pairs{Pairs: []domain.Example{{Agent: 0, Source: domain.SourcePeer}}}, nil
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestPairsOfAnEarlierEpochAreReadWithItsNumberOfSlots(t *testing.T) {
 		s := spec.Default()
 		s.Slots = slots
 		got := 0
-		err := g.eachPair(t.Context(), s, EpochID{Run: string(run), Epoch: 1}, func(domain.Pair) { got++ })
+		err := g.eachPair(t.Context(), s, EpochID{Run: string(run), Epoch: 1}, func(domain.Example) { got++ })
 		if err != nil || got != 3 {
 			t.Errorf("with %d slots now: %d pairs, %v, want the 3 of the epoch", slots, got, err)
 		}
@@ -97,7 +97,7 @@ func TestTheFirstUpdateGathersTheDataSetsOfAllAgents(t *testing.T) {
 	for slot := 1; slot <= slots; slot++ {
 		if _, _, err := run.Pairs(1, slot).Record(t.Context(), b, func() (runs.Pairs, error) {
 			agent := slot % (agents - 1) // the last has none
-			return runs.Pairs{Pairs: []domain.Pair{
+			return runs.Pairs{Pairs: []domain.Example{
 				{Agent: agent, Slot: slot, Source: domain.SourcePeer},
 				{Agent: agents, Slot: slot, Source: domain.SourcePeer}, // of nobody
 			}}, nil

@@ -112,7 +112,7 @@ func (r *Rollouts) demonstrate(
 
 				own, peers := target.Messages(rng, text, t.Observation)
 				prompt, err := target.Template.User(t.View(), own, peers)
-				out.Pairs = append(out.Pairs, domain.Pair{
+				out.Pairs = append(out.Pairs, domain.Example{
 					Slot: slot.Number, Step: t.Number, Template: slot.Task.Template,
 					Prompt: prompt, Chosen: text, Weight: 1, Source: domain.SourceExpert,
 				})

@@ -64,7 +64,7 @@ func (c *Control) retrained(ctx context.Context, f schedules.Firing) (spec.Spec,
 
 // reached returns what an accepted system reached on val when it was made, or nil if it was not evaluated. A base
 // policy is only evaluated by a run that trains it further.
-func (c *Control) reached(ctx context.Context, x lines.System) (*runs.Result, error) {
+func (c *Control) reached(ctx context.Context, x lines.SystemRef) (*runs.Result, error) {
 	s, err := runs.Run(x.Run).At(ctx, c.Bucket, x.Epoch)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func quiet(string) {}
 
 // Gate probes an update and applies the gates.
 func (g *GPU) Gate(
-	ctx context.Context, s spec.Spec, id AgentID, u runs.Update, pairs []domain.Pair, base string,
+	ctx context.Context, s spec.Spec, id AgentID, u runs.Update, pairs []domain.Example, base string,
 ) (runs.Update, error) {
 	return g.gate(ctx, s, id, u, pairs, base)
 }

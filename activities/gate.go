@@ -167,7 +167,7 @@ func (c *Control) Judge(ctx context.Context, id FiringID) (Judged, error) {
 		if err != nil {
 			return Judged{}, err
 		}
-		g, _, err := runs.Run(f.Run).Gate().Record(ctx, c.Bucket, func() (runs.Gate, error) {
+		g, _, err := runs.Run(f.Run).Gate().Record(ctx, c.Bucket, func() (runs.GateRecord, error) {
 			return c.gate(ctx, f, v)
 		})
 
@@ -176,8 +176,8 @@ func (c *Control) Judge(ctx context.Context, id FiringID) (Judged, error) {
 }
 
 // gate compares both systems on what they have played.
-func (c *Control) gate(ctx context.Context, f schedules.Firing, v schedules.Version) (runs.Gate, error) {
-	g := runs.Gate{Against: f.Accepted.String(), Results: []runs.Result{}}
+func (c *Control) gate(ctx context.Context, f schedules.Firing, v schedules.Version) (runs.GateRecord, error) {
+	g := runs.GateRecord{Against: f.Accepted.String(), Results: []runs.Result{}}
 	var err error
 	if g.Epoch, err = c.candidate(ctx, f); err != nil {
 		return g, err
@@ -193,7 +193,7 @@ func (c *Control) gate(ctx context.Context, f schedules.Firing, v schedules.Vers
 	var tokens [2]runs.Cost
 	var episodes int
 	for _, group := range groupsOf(f) {
-		var pairs []retrain.Pair
+		var pairs []retrain.PairedEpisode
 		for n := 1; n <= v.Schedule.Gate.Episodes; n++ {
 			endpoints.Progress(ctx, fmt.Sprintf("%s, episode %d", group.name, n))
 			var both [2]runs.EvalEpisode
@@ -206,7 +206,7 @@ func (c *Control) gate(ctx context.Context, f schedules.Firing, v schedules.Vers
 			if both[0].Outcome.Void != "" || both[1].Outcome.Void != "" {
 				continue
 			}
-			pairs = append(pairs, retrain.Pair{
+			pairs = append(pairs, retrain.PairedEpisode{
 				Template: both[0].Task.Template, Old: both[0].Outcome.Success, New: both[1].Outcome.Success,
 			})
 			tokens[0], tokens[1] = tokens[0].Plus(both[0].Cost()), tokens[1].Plus(both[1].Cost())

@@ -61,7 +61,7 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, say say) (runs.Policy, er
 	if s.Parameters == spec.ParametersShared {
 		agent = 0 // all controls are the same, as their one policy is
 	}
-	pairs = slices.DeleteFunc(without(pairs, u.Without), func(p domain.Pair) bool { return p.Advantage < 0 })
+	pairs = slices.DeleteFunc(without(pairs, u.Without), func(p domain.Example) bool { return p.Advantage < 0 })
 	rules.Weigh(s, pairs, false)
 	got, err := g.train(ctx, s, trainer.Job{
 		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,

@@ -72,7 +72,7 @@ func (m *Models) pairs(ctx context.Context, l *labelling, say say) (runs.Pairs, 
 	if err != nil {
 		return runs.Pairs{}, err
 	}
-	out := runs.Pairs{Episode: e.ref, Credit: l.ref, Calls: []runs.Call{}, Pairs: []domain.Pair{}}
+	out := runs.Pairs{Episode: e.ref, Credit: l.ref, Calls: []runs.Call{}, Pairs: []domain.Example{}}
 	plan, err := m.plan(ctx, l.Run, l.Epoch)
 	if err != nil {
 		return out, err

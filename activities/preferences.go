@@ -18,7 +18,7 @@ import (
 func (m *Models) preferences(
 	ctx context.Context, s spec.Spec, id LevelID, t runs.Trajectory, screens []synth.Screen,
 ) (synth.Batch, error) {
-	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewItemCounts()}
+	b := synth.Batch{Rows: []domain.Example{}, Counts: synth.NewItemCounts()}
 	base, _, err := m.before(ctx, s, ChunkID{Run: id.Run, Chunk: id.Chunk})
 	if err != nil {
 		return b, err
@@ -110,11 +110,11 @@ func chosen(target synth.Target, t runs.Trajectory, screen synth.Screen) (choice
 // preference returns the pair of one step, or why there is none.
 func (m *Models) preference(
 	ctx context.Context, s spec.Spec, slot domain.Slot, step domain.Step, propose proposer,
-) (domain.Pair, string, error) {
+) (domain.Example, string, error) {
 	var audits []credit.Audit
 	grade, err := m.grader(s, slot, &audits)
 	if err != nil {
-		return domain.Pair{}, "", err
+		return domain.Example{}, "", err
 	}
 
 	// A critic that is a model grades the chosen answer when it sees it among the candidates.
@@ -125,7 +125,7 @@ func (m *Models) preference(
 			label, err = oracle(ctx, step)
 		}
 		if err != nil || label.Labels[0] != domain.Positive {
-			return domain.Pair{}, synth.DropCritic, err
+			return domain.Example{}, synth.DropCritic, err
 		}
 	}
 
@@ -143,11 +143,11 @@ func (m *Models) preference(
 		[]domain.Step{step}, []domain.Credit{label}, adversary, grade)
 	switch {
 	case err != nil:
-		return domain.Pair{}, "", err
+		return domain.Example{}, "", err
 	case slices.ContainsFunc(audits, func(a credit.Audit) bool { return a.Again < a.Blinded }):
-		return domain.Pair{}, synth.DropCritic, nil
+		return domain.Example{}, synth.DropCritic, nil
 	case len(pairs) == 0:
-		return domain.Pair{}, synth.DropNoMistake, nil
+		return domain.Example{}, synth.DropNoMistake, nil
 	}
 
 	return pairs[0], "", nil

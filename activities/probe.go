@@ -19,7 +19,7 @@ const probers = 8
 
 // gate probes the new policy. A breach keeps the parent and says why.
 func (g *GPU) gate(
-	ctx context.Context, s spec.Spec, id AgentID, u runs.Update, pairs []domain.Pair, base string,
+	ctx context.Context, s spec.Spec, id AgentID, u runs.Update, pairs []domain.Example, base string,
 ) (runs.Update, error) {
 	seed := domain.Seed(s.Seed, "probe", id.Epoch, u.Agent)
 	sample := rules.ProbePairs(s.Gates, pairs, seed)
@@ -28,7 +28,7 @@ func (g *GPU) gate(
 		return u, err
 	}
 
-	if u.Kept = rules.Gate(s.Gates, p, sample); u.Kept != "" {
+	if u.Kept = rules.UpdateGate(s.Gates, p, sample); u.Kept != "" {
 		u.Policy = u.Parent
 	}
 	if rules.Finite(p) {
@@ -42,7 +42,7 @@ func (g *GPU) gate(
 // for every trainer. If the servers cannot score answers, the probe says why.
 func (g *GPU) probe(
 	ctx context.Context, s spec.Spec, id AgentID, u runs.Update, base string, shares map[string]float64,
-	pairs []domain.Pair, seed uint64,
+	pairs []domain.Example, seed uint64,
 ) (domain.Probe, error) {
 	template, err := rules.Template(s)
 	if err != nil {
@@ -76,7 +76,7 @@ func (g *GPU) probe(
 // sample asks a policy for one answer to the prompt of every pair, at temperature 1. It leaves out pairs whose prompts
 // are refused.
 func (g *GPU) sample(
-	ctx context.Context, s spec.Spec, policy, system string, pairs []domain.Pair, seed uint64,
+	ctx context.Context, s spec.Spec, policy, system string, pairs []domain.Example, seed uint64,
 ) ([]rules.Probed, error) {
 	out, refused := make([]rules.Probed, len(pairs)), make([]bool, len(pairs))
 	asks, ctx := errgroup.WithContext(ctx)

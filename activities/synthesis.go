@@ -170,7 +170,7 @@ func (m *Models) synthesize(
 func (m *Models) items(
 	ctx context.Context, s spec.Spec, id LevelID, t runs.Trajectory, screens []synth.Screen,
 ) (synth.Batch, error) {
-	b := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewItemCounts()}
+	b := synth.Batch{Rows: []domain.Example{}, Counts: synth.NewItemCounts()}
 	author, err := m.author(s, id.Level)
 	if err != nil {
 		return b, err
@@ -185,7 +185,7 @@ func (m *Models) items(
 		n = s.Synthesis.Instructions
 	}
 	for _, screen := range screens {
-		row := domain.Pair{Slot: t.Slot.Number, Template: t.Slot.Task.Template}
+		row := domain.Example{Slot: t.Slot.Number, Template: t.Slot.Task.Template}
 		seed := domain.Seed(t.Slot.Seed, "synthesis", id.Level, screen.Step)
 		if err := b.Write(ctx, author, target, id.Level, n, row, screen, seed); err != nil {
 			return b, err

@@ -179,7 +179,7 @@ func fails(got trainer.Result, pairs, fewest int) string {
 }
 
 // without returns the pairs that are left without some rows, which count from 1 and are in order.
-func without(pairs []domain.Pair, rows []int) []domain.Pair {
+func without(pairs []domain.Example, rows []int) []domain.Example {
 	for _, row := range slices.Backward(rows) {
 		pairs = slices.Delete(pairs, row-1, row)
 	}
@@ -188,7 +188,7 @@ func without(pairs []domain.Pair, rows []int) []domain.Pair {
 }
 
 // updateJob returns the training job of an agent's update.
-func updateJob(s spec.Spec, id AgentID, u runs.Update, base runs.Policy, pairs []domain.Pair) trainer.Job {
+func updateJob(s spec.Spec, id AgentID, u runs.Update, base runs.Policy, pairs []domain.Example) trainer.Job {
 	job := trainer.Job{
 		ID:        runs.Run(id.Run).Job(id.Epoch, id.Agent, u.Without),
 		Objective: trainer.DPO, Pairs: pairs, Params: s.Train,

@@ -64,9 +64,14 @@ type Credit struct {
 	Labels []Label `json:"labels"`
 }
 
-// Pair is one training example: on a prompt, which is exactly what the agent saw, the chosen answer is better than the
-// rejected one. Without a rejected answer it serves SFT only.
-type Pair struct {
+// Example is one training example. Prompt is exactly what the agent saw. Source is the tag that states what kind of
+// example it is:
+//
+//   - a preference pair: Chosen is better than Rejected (adversary, own, peer, correction, candidate, imported);
+//   - a sample of GRPO: Chosen is one answer of the agent, with its Advantage (group);
+//   - a right answer without a rejected one, which serves SFT only (none), or a demonstration (expert);
+//   - an answer to a question about a screen: its Source is the kind of the question (level 1 of stage 1).
+type Example struct {
 	Agent             int     `json:"agent"`
 	Slot              int     `json:"slot"`
 	Step              int     `json:"step"`
@@ -87,7 +92,7 @@ type Pair struct {
 }
 
 // Learned returns the answers of a pair or sample that training is to make more and less probable; "" is none.
-func (p Pair) Learned() (more, less string) {
+func (p Example) Learned() (more, less string) {
 	if p.Advantage < 0 {
 		return "", p.Chosen
 	}

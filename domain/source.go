@@ -1,6 +1,7 @@
 package domain
 
-// Source says where the rejected answer of a pair comes from. In a row of level 1 it is the kind of the question.
+// Source states what kind of example an Example is, and where the rejected answer of a pair comes from. In an example
+// of level 1 it is the kind of the question.
 type Source string
 
 // The sources of pairs.

@@ -84,7 +84,7 @@ func benchJob(b *testing.B, o llamafactory.Options) trainer.Job {
 		},
 	}
 	for i := range 64 {
-		j.Pairs = append(j.Pairs, domain.Pair{
+		j.Pairs = append(j.Pairs, domain.Example{
 			Prompt: fmt.Sprintf("Goal: press word%d\nHistory: none\nScreen:\n", i) +
 				strings.Repeat("0 button some words of a page\n", 30),
 			Chosen:   "Reason: this serves the goal.\nAction: {\"action_type\":\"click\",\"index\":0}",

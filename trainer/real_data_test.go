@@ -12,7 +12,7 @@ import (
 )
 
 // dataOfARun plays a small run in a real browser and returns what its stage 1 and its first epoch trained on.
-func dataOfARun(t *testing.T) (demos, pairs []domain.Pair) {
+func dataOfARun(t *testing.T) (demos, pairs []domain.Example) {
 	t.Helper()
 
 	s := testrun.Small()

@@ -60,7 +60,7 @@ func TestRealGRPO(t *testing.T) {
 
 // groups returns the samples of n steps, at each of which two agents are right in their second round only. Right and
 // wrong answers have other words, because a model that was never trained learns the form of its answers, too.
-func groups(n int) []domain.Pair {
+func groups(n int) []domain.Example {
 	var steps []domain.Step
 	var credits []domain.Credit
 	for k := range n {

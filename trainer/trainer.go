@@ -38,7 +38,7 @@ type Job struct {
 	Reference string
 	Objective Objective
 	// Pairs have a fixed order. SFT uses prompts and chosen answers, GRPO also advantages: its pairs are samples.
-	Pairs  []domain.Pair
+	Pairs  []domain.Example
 	Params domain.TrainParams
 	Seed   uint64
 	// Workers is the number of threads. It never changes the result.

@@ -26,14 +26,14 @@ func levels() spec.Spec {
 }
 
 // level reads the data set of a level and its rows.
-func level(t *testing.T, r *testrun.Run, n int) (runs.LevelSet, []domain.Pair) {
+func level(t *testing.T, r *testrun.Run, n int) (runs.LevelSet, []domain.Example) {
 	t.Helper()
 	set := read(t, r, runs.Run(r.Spec.Name).Level(n))
 	raw, err := store.GetBlob(t.Context(), r.Bucket, set.Body.SHA256)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []domain.Pair
+	var rows []domain.Example
 	if err := json.Unmarshal(raw, &rows); err != nil {
 		t.Fatal(err)
 	}
@@ -149,11 +149,11 @@ func wantViolationsFound(t *testing.T, r *testrun.Run) {
 		t.Fatal(err)
 	}
 
-	for want, plant := range map[string]func(*runs.LevelSet, []domain.Pair){
-		"do not add up":             func(s *runs.LevelSet, _ []domain.Pair) { s.Card.Counts.Proposed++ },
-		"rows, the body has":        func(s *runs.LevelSet, _ []domain.Pair) { s.Card.Rows++ },
-		"does not hold the rows":    func(_ *runs.LevelSet, rows []domain.Pair) { rows[0].Chosen += " " },
-		"not those of the recorded": func(s *runs.LevelSet, _ []domain.Pair) { s.Card.Counts.Unanswered++ },
+	for want, plant := range map[string]func(*runs.LevelSet, []domain.Example){
+		"do not add up":             func(s *runs.LevelSet, _ []domain.Example) { s.Card.Counts.Proposed++ },
+		"rows, the body has":        func(s *runs.LevelSet, _ []domain.Example) { s.Card.Rows++ },
+		"does not hold the rows":    func(_ *runs.LevelSet, rows []domain.Example) { rows[0].Chosen += " " },
+		"not those of the recorded": func(s *runs.LevelSet, _ []domain.Example) { s.Card.Counts.Unanswered++ },
 	} {
 		set, rows := level(t, r, 2)
 		plant(&set, rows)
@@ -169,7 +169,7 @@ func wantViolationsFound(t *testing.T, r *testrun.Run) {
 }
 
 // replaceLevel overwrites a data set with a valid hash.
-func replaceLevel(t *testing.T, r *testrun.Run, key string, set runs.LevelSet, rows []domain.Pair) {
+func replaceLevel(t *testing.T, r *testrun.Run, key string, set runs.LevelSet, rows []domain.Example) {
 	t.Helper()
 	raw, err := json.Marshal(rows)
 	if err != nil {

@@ -202,12 +202,12 @@ func (c *choosy) Train(ctx context.Context, j trainer.Job, say trainer.Progress)
 	if !strings.Contains(j.ID, "/agents/2/") {
 		return c.Trainer.Train(ctx, j, say)
 	}
-	id := func(p domain.Pair) string { return fmt.Sprint(p.Slot, p.Step, p.Chosen, p.Rejected) }
+	id := func(p domain.Example) string { return fmt.Sprint(p.Slot, p.Step, p.Chosen, p.Rejected) }
 	if c.bad == "" {
 		c.bad = id(j.Pairs[6])
 	}
 	c.rows = len(j.Pairs)
-	if slices.ContainsFunc(j.Pairs, func(p domain.Pair) bool { return id(p) == c.bad }) {
+	if slices.ContainsFunc(j.Pairs, func(p domain.Example) bool { return id(p) == c.bad }) {
 		return trainer.Result{}, fault.New(fault.Invalid, "row 7 cannot be trained on")
 	}
 

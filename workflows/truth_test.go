@@ -48,7 +48,7 @@ func wantTrueStep(t *testing.T, r *testrun.Run, epoch, slot int, got domain.Cred
 }
 
 // wantTrueRow checks a row of a level against what its prompt says: the scripted goals name the button to tap.
-func wantTrueRow(t *testing.T, level int, p domain.Pair) {
+func wantTrueRow(t *testing.T, level int, p domain.Example) {
 	t.Helper()
 	goal, buttons := asked(p.Prompt, level)
 	tapped := func(text string) string {

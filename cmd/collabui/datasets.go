@@ -84,8 +84,8 @@ func levelSets(ctx context.Context, b store.Bucket, run runs.Run, system string)
 }
 
 // demonstrations returns the data of stage 1 in a run without levels.
-func demonstrations(ctx context.Context, b store.Bucket, run runs.Run) ([]domain.Pair, error) {
-	var pairs []domain.Pair
+func demonstrations(ctx context.Context, b store.Bucket, run runs.Run) ([]domain.Example, error) {
+	var pairs []domain.Example
 	for i := 0; ; i++ {
 		d, there, err := run.Demonstration(i).Sure(ctx, b)
 		if err != nil || !there {

@@ -29,7 +29,7 @@ func TestAnEpisodeIsShownInWords(t *testing.T) {
 			}},
 		}}},
 		Credits: &runs.Credits{Critic: "oracle", Steps: []domain.Credit{{Step: 1, Labels: []domain.Label{0, 1, -1}}}},
-		Pairs:   &runs.Pairs{Pairs: []domain.Pair{{Step: 1, Agent: 1, Chosen: "typed", Rejected: "clicked"}}},
+		Pairs:   &runs.Pairs{Pairs: []domain.Example{{Step: 1, Agent: 1, Chosen: "typed", Rejected: "clicked"}}},
 	}}
 	var shown strings.Builder
 	e.text(&shown)

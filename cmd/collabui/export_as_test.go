@@ -69,7 +69,7 @@ func oddRun(t *testing.T) (runs.Run, store.Bucket) {
 		{Step: 1, Labels: []domain.Label{1, 0, -1, 1}}, {Step: 2, Labels: []domain.Label{1, 1, 1, 1}},
 	}
 	put(t, b, run.Credits(1, 1), runs.Credits{Critic: "oracle", Steps: graded})
-	put(t, b, run.Pairs(1, 1), runs.Pairs{Pairs: []domain.Pair{{Step: 1, Agent: 0, Round: 1, Chosen: "c"}}})
+	put(t, b, run.Pairs(1, 1), runs.Pairs{Pairs: []domain.Example{{Step: 1, Agent: 0, Round: 1, Chosen: "c"}}})
 
 	item := "epoch-0001/trained-2/val"
 	put(t, b, run.EvalEpisode(item, 1), runs.EvalEpisode{

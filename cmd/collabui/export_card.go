@@ -59,7 +59,7 @@ type dataCard struct {
 
 // readme returns the README.md of an export, which describes its data sets and how to use its system.
 func readme(
-	ctx context.Context, b store.Bucket, sys infer.System, written *infer.Exported, epoch int,
+	ctx context.Context, b store.Bucket, sys infer.TrainedSystem, written *infer.Exported, epoch int,
 	sets []rows.Set, files map[string][]byte,
 ) ([]byte, error) {
 	c := dataCard{

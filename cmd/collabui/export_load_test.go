@@ -97,11 +97,11 @@ func TestTheDatasetsPackageLoadsExports(t *testing.T) {
 
 	t.Run("rows that differ", func(t *testing.T) {
 		long := strings.Repeat("long ", 1000)
-		mixed := []domain.Pair{{Prompt: "p", Chosen: "c", Weight: 1}}
+		mixed := []domain.Example{{Prompt: "p", Chosen: "c", Weight: 1}}
 		for range 3000 {
-			mixed = append(mixed, domain.Pair{Prompt: long, Chosen: "c", Weight: 2})
+			mixed = append(mixed, domain.Example{Prompt: long, Chosen: "c", Weight: 2})
 		}
-		mixed = append(mixed, domain.Pair{Prompt: "p <image>", Chosen: "c", Rejected: "r", Weight: 0.5, Image: "abc"})
+		mixed = append(mixed, domain.Example{Prompt: "p <image>", Chosen: "c", Rejected: "r", Weight: 0.5, Image: "abc"})
 		sets := []rows.Set{
 			{Name: "mixed", System: "S", Pairs: mixed}, {Name: "none", System: "S"},
 			{Name: "plain", System: "S", Pairs: mixed[:1]},

@@ -62,7 +62,7 @@ func wantEqual(t *testing.T, name string, got, want any) {
 	}
 }
 
-func exportsAnEpoch(t *testing.T, r *testrun.Run, sys infer.System) {
+func exportsAnEpoch(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	dir := filepath.Join(t.TempDir(), "new")
 	x, err := export(t.Context(), r.Bucket, "small", exportOptions{epoch: "1", out: dir})
 	if err != nil {
@@ -139,7 +139,7 @@ func TestACardIsNotBrokenByNames(t *testing.T) {
 	}
 }
 
-func exportsPolicies(t *testing.T, dir string, x exported, sys infer.System) {
+func exportsPolicies(t *testing.T, dir string, x exported, sys infer.TrainedSystem) {
 	t.Helper()
 	for i, p := range sys.Policies {
 		agent := x.System.Agents[i]
@@ -154,7 +154,7 @@ func exportsPolicies(t *testing.T, dir string, x exported, sys infer.System) {
 }
 
 // exportsTheSystem checks how the exported agents decide.
-func exportsTheSystem(t *testing.T, dir string, r *testrun.Run, sys infer.System) {
+func exportsTheSystem(t *testing.T, dir string, r *testrun.Run, sys infer.TrainedSystem) {
 	t.Helper()
 	written := unmarshal[infer.Exported](t, filepath.Join(dir, "system.json"))
 	wantEqual(t, "rounds", written.Rounds, r.Spec.Rounds)
@@ -270,7 +270,7 @@ func artifacts(t *testing.T, b store.Bucket) []runs.Policy {
 	return policies
 }
 
-func exportsAdapters(t *testing.T, r *testrun.Run, sys infer.System) {
+func exportsAdapters(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	sys.Policies = artifacts(t, r.Bucket)
 	sys.Spec.Prompts = map[string]string{
 		prompts.Agent: "{{/* version 9 */ -}}{{define \"system\"}}s{{end}}{{define \"user\"}}u{{end}}",

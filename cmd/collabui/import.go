@@ -148,7 +148,7 @@ func readImport(path string) (imported, []byte, error) {
 	}
 	out.Kind, out.Rows, out.Same = importedRows, len(in.Rows), in.Same
 	out.Systems, out.Images = in.Systems, in.Images
-	out.Pairs = len(slices.DeleteFunc(in.Rows, func(p domain.Pair) bool { return p.Rejected == "" }))
+	out.Pairs = len(slices.DeleteFunc(in.Rows, func(p domain.Example) bool { return p.Rejected == "" }))
 
 	return out, raw, nil
 }

@@ -68,7 +68,7 @@ func (a *app) runInfer(ctx context.Context, o inferOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	var sys infer.System
+	var sys infer.TrainedSystem
 	if o.line != "" {
 		sys, err = infer.OfLine(ctx, b, o.line)
 	} else {
@@ -90,7 +90,7 @@ func (a *app) runInfer(ctx context.Context, o inferOptions, args []string) error
 
 // serveSystem serves a system until ctx ends.
 func (a *app) serveSystem(
-	ctx context.Context, b store.Bucket, sys infer.System, model *llm.Pool, o inferOptions,
+	ctx context.Context, b store.Bucket, sys infer.TrainedSystem, model *llm.Pool, o inferOptions,
 ) error {
 	key, err := config.Secret(infer.EnvKey)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *app) serveSystem(
 const followEvery = 2 * time.Second
 
 // switched reports that an endpoint serves another system, or why it cannot.
-func (a *app) switched(sys infer.System, err error) {
+func (a *app) switched(sys infer.TrainedSystem, err error) {
 	if err != nil {
 		say(a.err, "the system that the line accepts cannot be served yet; the one before answers: %v", err)
 		return

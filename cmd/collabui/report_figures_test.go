@@ -64,7 +64,7 @@ func troubled(t *testing.T) *testrun.Run {
 	}
 	r.Deps.Chat = strict{r.Deps.Chat, goal(2), goal(5)}
 	void := slots.Slots[3].Task
-	for step, kind := range map[int]scripted.Kind{1: scripted.Diverge, 2: scripted.Void} {
+	for step, kind := range map[int]scripted.Misbehaviour{1: scripted.Diverge, 2: scripted.Void} {
 		r.Suite.Break(scripted.Fault{Template: void.Template, Seed: void.Seed, Step: step, Kind: kind, Times: 1})
 	}
 	if _, err := r.Play(t, nil); err != nil {

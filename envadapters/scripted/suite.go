@@ -15,16 +15,16 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Kind is a kind of misbehaviour.
-type Kind string
+// Misbehaviour is a kind of misbehaviour.
+type Misbehaviour string
 
 const (
 	// Void loses the episode with fault.Void.
-	Void Kind = "void"
+	Void Misbehaviour = "void"
 	// Invalid blames the task with envadapters.ErrTask.
-	Invalid Kind = "invalid"
+	Invalid Misbehaviour = "invalid"
 	// Diverge shows another screen from then on, so a replay differs.
-	Diverge Kind = "diverge"
+	Diverge Misbehaviour = "diverge"
 )
 
 // Fault is a misbehaviour at one step of a task's episodes.
@@ -36,7 +36,7 @@ type Fault struct {
 	Seed uint64
 	// Step counts from 1. 0 is Reset.
 	Step int
-	Kind Kind
+	Kind Misbehaviour
 	// Times is how often the environment misbehaves before it behaves.
 	Times int
 }
@@ -85,7 +85,7 @@ func (s *Suite) Break(faults ...Fault) {
 }
 
 // hit returns the misbehaviour that is due at a step of a task, and counts it. It is empty if none is due.
-func (s *Suite) hit(task domain.Task, step int) Kind {
+func (s *Suite) hit(task domain.Task, step int) Misbehaviour {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

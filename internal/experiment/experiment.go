@@ -62,7 +62,7 @@ type Contrast struct {
 // Play is a system of an arm on a split.
 type Play struct {
 	Arm   string
-	Kind  rules.Kind
+	Kind  rules.SystemKind
 	Split string // as in Contrast
 }
 
@@ -89,7 +89,7 @@ func (c Contrast) sides() (of, minus Play) {
 
 func play(text, split string) Play {
 	arm, system, _ := strings.Cut(text, "/")
-	kind, _ := rules.ParseKind(system)
+	kind, _ := rules.ParseSystemKind(system)
 
 	return Play{Arm: arm, Kind: kind, Split: split}
 }

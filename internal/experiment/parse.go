@@ -152,7 +152,7 @@ func (f file) checkContrasts(arms []string, must spec.Must) {
 	for _, c := range f.Contrasts {
 		for _, side := range []string{c.Of, c.Minus} {
 			arm, system, _ := strings.Cut(side, "/")
-			_, err := rules.ParseKind(system)
+			_, err := rules.ParseSystemKind(system)
 			must(slices.Contains(arms, arm), "contrasts", "ARM/SYSTEM with an arm of %v, not %q", arms, side)
 			must(err == nil, "contrasts", "a system that there is, in %q: %v", side, err)
 		}

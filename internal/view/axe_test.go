@@ -56,7 +56,7 @@ func compared(t *testing.T, b store.Bucket, run runs.Run) {
 	})
 	for n, verb := range []lines.Verb{lines.Promote, lines.Reject} {
 		record(t, b, lines.Line("production").Entry(n+1), lines.Entry{
-			Number: n + 1, Verb: verb, System: lines.System{Run: string(run), Epoch: 1}, Who: "me",
+			Number: n + 1, Verb: verb, System: lines.SystemRef{Run: string(run), Epoch: 1}, Who: "me",
 			Why:     "why" + hostile[2],
 			Results: []runs.Result{{System: "trained-2", Split: "val", Episodes: 10, Successes: 6, Rate: 0.6}},
 		})

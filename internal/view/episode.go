@@ -50,7 +50,7 @@ func (e Episode) Vote(step int) (vote domain.Vote, voters int) {
 }
 
 // PairsOf returns the pairs of a step, by its number.
-func (e Episode) PairsOf(number int) (out []domain.Pair) {
+func (e Episode) PairsOf(number int) (out []domain.Example) {
 	if e.Pairs == nil {
 		return nil
 	}

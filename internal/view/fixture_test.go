@@ -135,7 +135,7 @@ func credited(t testing.TB, b store.Bucket, run runs.Run) {
 			{Agent: 1, Round: 0, Given: true, Value: 0.9, Reason: "it looks right" + hostile[3]},
 		}}},
 	})
-	record(t, b, run.Pairs(1, 1), runs.Pairs{Pairs: []domain.Pair{{
+	record(t, b, run.Pairs(1, 1), runs.Pairs{Pairs: []domain.Example{{
 		Agent: 0, Step: 1, Chosen: "chosen" + hostile[0], Rejected: "rejected" + hostile[1],
 		Source: domain.SourceAdversary, Weight: 1,
 	}, {

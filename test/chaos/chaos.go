@@ -115,7 +115,7 @@ func (c *Cell) Close() {
 type Played struct {
 	Digest   string
 	Took     time.Duration
-	Struck   []Kind
+	Struck   []FaultKind
 	Waited   string   // what a slow run waited for
 	Problems []string // violations: the run did not end, or its store is not sound
 }

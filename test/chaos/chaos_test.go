@@ -32,9 +32,9 @@ func TestMain(m *testing.M) {
 // tally is what became of the runs.
 type tally struct {
 	mu         sync.Mutex
-	struck     map[Kind]int
-	violations map[Kind]int
-	kinds      []Kind
+	struck     map[FaultKind]int
+	violations map[FaultKind]int
+	kinds      []FaultKind
 	places     []string
 	digests    map[string]bool
 	played     int
@@ -44,7 +44,7 @@ type tally struct {
 // TestRunsOnRealProcessesUnderFaults: whatever is killed, frozen or cut off, a run ends with the digest of an
 // undisturbed one and a sound store.
 func TestRunsOnRealProcessesUnderFaults(t *testing.T) {
-	sum := &tally{struck: map[Kind]int{}, violations: map[Kind]int{}, digests: map[string]bool{}}
+	sum := &tally{struck: map[FaultKind]int{}, violations: map[FaultKind]int{}, digests: map[string]bool{}}
 	seeds := make(chan uint64, *number)
 	for i := range *number {
 		seeds <- *first + uint64(i)
@@ -139,7 +139,7 @@ func (s *tally) print(took time.Duration) {
 	fmt.Printf("\n%d runs in %v, the longest %v; %d failpoints\n\n",
 		s.played, took.Round(time.Second), s.longest.Round(time.Second), len(s.places))
 	fmt.Printf("| fault | times struck | violations |\n|---|---|---|\n")
-	slices.SortFunc(s.kinds, func(a, b Kind) int { return strings.Compare(string(a), string(b)) })
+	slices.SortFunc(s.kinds, func(a, b FaultKind) int { return strings.Compare(string(a), string(b)) })
 	for _, k := range s.kinds {
 		fmt.Printf("| %s | %d | %d |\n", k, s.struck[k], s.violations[k])
 	}

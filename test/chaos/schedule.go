@@ -12,30 +12,30 @@ import (
 	"github.com/collabui/collabui/test/kit/pipeline"
 )
 
-// Kind is a kind of fault, as named in the table.
-type Kind string
+// FaultKind is a kind of fault, as named in the table.
+type FaultKind string
 
 // perRun is the number of faults of a run.
 const perRun = 3
 
 // point is a failpoint of the worker.
 type point struct {
-	kind    Kind
+	kind    FaultKind
 	setting string
 	file    string // exists once the failpoint has struck
 }
 
 // event is a fault that strikes when the run has made a given number of requests to S3.
 type event struct {
-	kind   Kind
+	kind   FaultKind
 	at     int64
 	struck bool
 	strike func(ctx context.Context, run string) error
 }
 
 // Kinds returns all kinds of faults.
-func (c *Cell) Kinds() []Kind {
-	var out []Kind
+func (c *Cell) Kinds() []FaultKind {
+	var out []FaultKind
 	for _, verb := range failpoint.Verbs {
 		out = append(out, pointKind(verb))
 	}
@@ -46,7 +46,7 @@ func (c *Cell) Kinds() []Kind {
 	return out
 }
 
-func pointKind(verb failpoint.Verb) Kind { return Kind("failpoint: " + string(verb)) }
+func pointKind(verb failpoint.Verb) FaultKind { return FaultKind("failpoint: " + string(verb)) }
 
 // schedule returns the faults of a seed. Consecutive seeds go through all kinds in turn.
 func (c *Cell) schedule(seed uint64) (points []point, events []*event) {
@@ -80,7 +80,7 @@ const (
 func (c *Cell) faults() []*event {
 	var out []*event
 	add := func(kind string, do func()) {
-		out = append(out, &event{kind: Kind(kind), strike: func(context.Context, string) error {
+		out = append(out, &event{kind: FaultKind(kind), strike: func(context.Context, string) error {
 			do()
 
 			return nil

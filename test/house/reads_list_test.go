@@ -24,8 +24,8 @@ var reads = map[string]string{
 	"internal/policy/gateway.Gateway.artifact MayBlob":     "answered with 404, upon which clients ask again",
 	"internal/policy/tinyserver.Server.read MayBlob":       "answered with 404, upon which clients ask again",
 	"internal/policy/infer.Find Exists":                    "a person sees the answer; a server asks again",
-	"internal/policy/infer.System.choose Sure":             "the newest epoch instead of the best",
-	"internal/policy/infer.System.readEpoch Sure":          "whether a person asked for an epoch that is not committed",
+	"internal/policy/infer.TrainedSystem.choose Sure":             "the newest epoch instead of the best",
+	"internal/policy/infer.TrainedSystem.readEpoch Sure":          "whether a person asked for an epoch that is not committed",
 
 	// Reads at which a run continues. Anything that is begun again finds what is recorded, and records it once.
 	"activities.Control.PlanRun Exists":      "stage 1, or the end, is done again, and adopts what is recorded",

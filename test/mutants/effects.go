@@ -78,7 +78,7 @@ var effects = []Mutant{
 	},
 	{
 		Name: "a data set has its pairs in another order", Symbol: "activities.GPU.gather",
-		Change: replace(`own[agent] = append(own[agent], p)`, `own[agent] = append([]domain.Pair{p}, own[agent]...)`),
+		Change: replace(`own[agent] = append(own[agent], p)`, `own[agent] = append([]domain.Example{p}, own[agent]...)`),
 		Find:   simulated,
 	},
 	{

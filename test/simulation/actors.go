@@ -34,7 +34,7 @@ func acts(faults []Fault) bool {
 }
 
 // arrange lets an event take place, unless it is impossible now.
-func (w *world) arrange(kind Kind) bool {
+func (w *world) arrange(kind FaultKind) bool {
 	switch kind {
 	case S3Behind:
 		w.s3.behind(time.Duration(1+w.order.IntN(30))*time.Second, time.Minute)
@@ -64,11 +64,11 @@ const (
 )
 
 // actor lets someone act beside the run, who tries again after a temporary fault, or when the process has died.
-func (w *world) actor(kind Kind) {
+func (w *world) actor(kind FaultKind) {
 	number := w.struck[kind]
 	random := domain.Rand(w.seed, string(kind), number)
 	days := 1 + random.IntN(60)
-	do := map[Kind]func(context.Context) error{
+	do := map[FaultKind]func(context.Context) error{
 		GC:          func(ctx context.Context) error { return w.nights(ctx, w.s3, 3) },
 		Copy:        w.copies,
 		Fork:        func(ctx context.Context) error { return w.fork(ctx, fmt.Sprintf("fork-%d", number)) },

@@ -8,137 +8,137 @@ import (
 	"strings"
 )
 
-// Kind is a kind of fault. A fault of a request strikes at a point: a request, a step of a trainer or an environment,
-// or the beginning or end of an activity. An event takes place between two points.
-type Kind string
+// FaultKind is a kind of fault. A fault of a request strikes at a point: a request, a step of a trainer or an
+// environment, or the beginning or end of an activity. An event takes place between two points.
+type FaultKind string
 
 // The kinds of faults.
 const (
-	none Kind = ""
+	none FaultKind = ""
 
 	// Faults that can strike every point of an activity.
-	Kill      Kind = "kill"       // the worker dies before the request
-	KillAfter Kind = "kill after" // the worker dies after the request has taken effect
-	Late      Kind = "late"       // Temporal gives up the activity, which continues while another worker repeats it
-	Slow      Kind = "slow"       // the request takes ten seconds
-	Jump      Kind = "jump"       // the clock jumps 20 minutes ahead, as on a machine that slept
-	Restart   Kind = "restart"    // Temporal's data are lost; the run is started again beside the old activities
-	Silent    Kind = "silent"     // its heartbeats are lost: it times out, runs for a while, and is then cancelled
+	Kill      FaultKind = "kill"       // the worker dies before the request
+	KillAfter FaultKind = "kill after" // the worker dies after the request has taken effect
+	Late      FaultKind = "late"       // Temporal gives up the activity, which continues while another worker repeats it
+	Slow      FaultKind = "slow"       // the request takes ten seconds
+	Jump      FaultKind = "jump"       // the clock jumps 20 minutes ahead, as on a machine that slept
+	Restart   FaultKind = "restart"    // Temporal's data are lost; the run is started again beside the old activities
+	Silent    FaultKind = "silent"     // its heartbeats are lost: it times out, runs for a while, and is then cancelled
 
 	// Faults that can strike the beginning of an activity.
-	NoWorker Kind = "no worker" // no worker takes it for one to sixty days
+	NoWorker FaultKind = "no worker" // no worker takes it for one to sixty days
 
 	// Faults that can strike the beginning of an activity that is not the control worker's.
-	OtherVersion Kind = "other version" // a worker of another version takes it, which would do it differently
-	TwoResults   Kind = "two results"   // two workers do it concurrently, with different answers and policies
+	OtherVersion FaultKind = "other version" // a worker of another version takes it, which would do it differently
+	TwoResults   FaultKind = "two results"   // two workers do it concurrently, with different answers and policies
 
 	// Faults that can strike the end of an activity.
-	Unacknowledged Kind = "unacknowledged" // it ends, and Temporal does not learn of it
+	Unacknowledged FaultKind = "unacknowledged" // it ends, and Temporal does not learn of it
 
 	// Faults that can strike a request to S3.
-	S3Down      Kind = "s3 down"      // no connection
-	S3Error     Kind = "s3 500"       // internal error, without effect
-	S3Busy      Kind = "s3 503"       // slow down
-	S3Conflict  Kind = "s3 409"       // another write of the key is under way
-	S3Proxy     Kind = "s3 404"       // a proxy responds instead of the server
-	S3Lost      Kind = "s3 lost"      // the request takes effect, and the response is lost
-	S3Truncated Kind = "s3 truncated" // the body ends in the middle
-	S3Stalled   Kind = "s3 stalled"   // the body stops in the middle, and the connection stays
-	S3Away      Kind = "s3 away"      // no connection for the next requests: more than an activity tries
-	S3Full      Kind = "s3 full"      // no space for the data of the next requests
-	S3Lies      Kind = "s3 lies"      // the server confirms a blob that it did not write
-	S3Torn      Kind = "s3 torn"      // the server writes half of a blob, and fails
-	S3Stale     Kind = "s3 stale"     // an existing object is reported missing, by an error document of S3
-	S3Omits     Kind = "s3 omits"     // a list leaves one key out
-	S3Cut       Kind = "s3 cut"       // a list ends in the middle, and claims to be whole
+	S3Down      FaultKind = "s3 down"      // no connection
+	S3Error     FaultKind = "s3 500"       // internal error, without effect
+	S3Busy      FaultKind = "s3 503"       // slow down
+	S3Conflict  FaultKind = "s3 409"       // another write of the key is under way
+	S3Proxy     FaultKind = "s3 404"       // a proxy responds instead of the server
+	S3Lost      FaultKind = "s3 lost"      // the request takes effect, and the response is lost
+	S3Truncated FaultKind = "s3 truncated" // the body ends in the middle
+	S3Stalled   FaultKind = "s3 stalled"   // the body stops in the middle, and the connection stays
+	S3Away      FaultKind = "s3 away"      // no connection for the next requests: more than an activity tries
+	S3Full      FaultKind = "s3 full"      // no space for the data of the next requests
+	S3Lies      FaultKind = "s3 lies"      // the server confirms a blob that it did not write
+	S3Torn      FaultKind = "s3 torn"      // the server writes half of a blob, and fails
+	S3Stale     FaultKind = "s3 stale"     // an existing object is reported missing, by an error document of S3
+	S3Omits     FaultKind = "s3 omits"     // a list leaves one key out
+	S3Cut       FaultKind = "s3 cut"       // a list ends in the middle, and claims to be whole
 
 	// Faults that can strike a request to Redis.
-	RedisDown  Kind = "redis down"  // no connection
-	RedisFlush Kind = "redis flush" // all its keys are lost
+	RedisDown  FaultKind = "redis down"  // no connection
+	RedisFlush FaultKind = "redis flush" // all its keys are lost
 
 	// Faults that can strike a call to a policy server.
-	PolicyDown Kind = "policy down"
-	PolicyBusy Kind = "policy 429"
+	PolicyDown FaultKind = "policy down"
+	PolicyBusy FaultKind = "policy 429"
 
 	// Faults that can strike a call to a chat endpoint.
-	ModelDown  Kind = "model down"
-	ModelBusy  Kind = "model 429"
-	ModelHangs Kind = "model hangs" // for two minutes
+	ModelDown  FaultKind = "model down"
+	ModelBusy  FaultKind = "model 429"
+	ModelHangs FaultKind = "model hangs" // for two minutes
 
 	// Faults that can strike a step of an environment.
-	EnvironmentDies Kind = "environment dies"
-	EnvironmentOdd  Kind = "environment odd" // its screens differ after a replay
+	EnvironmentDies FaultKind = "environment dies"
+	EnvironmentOdd  FaultKind = "environment odd" // its screens differ after a replay
 
 	// Faults that can strike a request of an actor.
-	Freeze Kind = "freeze" // its process is stopped for longer than the grace period
+	Freeze FaultKind = "freeze" // its process is stopped for longer than the grace period
 
 	// Events of S3.
-	S3Behind      Kind = "s3 behind"       // for a minute, a replica responds that is seconds behind
-	S3HoursBehind Kind = "s3 hours behind" // for an hour, a replica responds that is hours behind
-	S3Older       Kind = "s3 older"        // it is reset to an earlier state, for which the workers are stopped
-	ClockOff      Kind = "clock off"       // the workers' clock jumps by up to 30 hours, but not the server's
+	S3Behind      FaultKind = "s3 behind"       // for a minute, a replica responds that is seconds behind
+	S3HoursBehind FaultKind = "s3 hours behind" // for an hour, a replica responds that is hours behind
+	S3Older       FaultKind = "s3 older"        // it is reset to an earlier state, for which the workers are stopped
+	ClockOff      FaultKind = "clock off"       // the workers' clock jumps by up to 30 hours, but not the server's
 
 	// Events of Temporal.
-	TemporalOlder  Kind = "temporal older"   // it is reset to an earlier state, while the old activities continue
-	ChildCancelled Kind = "child cancelled"  // someone cancels an open child workflow
-	ChildEnds      Kind = "child terminated" // someone terminates an open child workflow
+	TemporalOlder  FaultKind = "temporal older"   // it is reset to an earlier state, while the old activities continue
+	ChildCancelled FaultKind = "child cancelled"  // someone cancels an open child workflow
+	ChildEnds      FaultKind = "child terminated" // someone terminates an open child workflow
 )
 
 // Kinds of events in which others act beside the run: see actors.
 const (
-	GC          Kind = "gc"           // three nightly collections
-	Copy        Kind = "copy"         // to a second store whose garbage is collected meanwhile, and back
-	Fork        Kind = "fork"         // an unchanged fork, which is run when everything else has ended
-	DeleteOther Kind = "delete other" // another run with the same policies is deleted, and collected
-	Undelete    Kind = "undelete"     // another run is deleted, and taken back while garbage is collected
-	DeleteAgain Kind = "delete again" // the run is stopped, deleted, collected, and begun again under its name
-	Pause       Kind = "pause"        // a person pauses the run for one to sixty days
-	Stop        Kind = "stop"         // a person stops the run, and continues it later
-	Set         Kind = "set"          // a person changes a value
+	GC          FaultKind = "gc"           // three nightly collections
+	Copy        FaultKind = "copy"         // to a second store whose garbage is collected meanwhile, and back
+	Fork        FaultKind = "fork"         // an unchanged fork, which is run when everything else has ended
+	DeleteOther FaultKind = "delete other" // another run with the same policies is deleted, and collected
+	Undelete    FaultKind = "undelete"     // another run is deleted, and taken back while garbage is collected
+	DeleteAgain FaultKind = "delete again" // the run is stopped, deleted, collected, and begun again under its name
+	Pause       FaultKind = "pause"        // a person pauses the run for one to sixty days
+	Stop        FaultKind = "stop"         // a person stops the run, and continues it later
+	Set         FaultKind = "set"          // a person changes a value
 )
 
 var (
-	everywhere        = []Kind{Kill, KillAfter, Late, Slow, Jump, Restart, Silent} // every point of an activity
-	everyActor        = []Kind{Kill, KillAfter, Slow, Jump, Freeze}                // every point of an actor
-	beginFaults       = []Kind{NoWorker}
-	workerFaults      = []Kind{NoWorker, OtherVersion, TwoResults}
-	endFaults         = []Kind{Unacknowledged}
-	s3BlobFaults      = []Kind{S3Lies, S3Torn}
-	s3ReadFaults      = []Kind{S3Stale}
-	s3ListFaults      = []Kind{S3Omits, S3Cut}
-	redisFaults       = []Kind{RedisDown, RedisFlush}
-	policyFaults      = []Kind{PolicyDown, PolicyBusy}
-	modelFaults       = []Kind{ModelDown, ModelBusy, ModelHangs}
-	environmentFaults = []Kind{EnvironmentDies, EnvironmentOdd}
-	s3Faults          = []Kind{
+	everywhere        = []FaultKind{Kill, KillAfter, Late, Slow, Jump, Restart, Silent} // every point of an activity
+	everyActor        = []FaultKind{Kill, KillAfter, Slow, Jump, Freeze}                // every point of an actor
+	beginFaults       = []FaultKind{NoWorker}
+	workerFaults      = []FaultKind{NoWorker, OtherVersion, TwoResults}
+	endFaults         = []FaultKind{Unacknowledged}
+	s3BlobFaults      = []FaultKind{S3Lies, S3Torn}
+	s3ReadFaults      = []FaultKind{S3Stale}
+	s3ListFaults      = []FaultKind{S3Omits, S3Cut}
+	redisFaults       = []FaultKind{RedisDown, RedisFlush}
+	policyFaults      = []FaultKind{PolicyDown, PolicyBusy}
+	modelFaults       = []FaultKind{ModelDown, ModelBusy, ModelHangs}
+	environmentFaults = []FaultKind{EnvironmentDies, EnvironmentOdd}
+	s3Faults          = []FaultKind{
 		S3Down, S3Error, S3Busy, S3Conflict, S3Proxy, S3Lost, S3Truncated, S3Stalled, S3Away, S3Full,
 	}
 
 	// events take place between two points.
-	events = []Kind{S3Behind, S3HoursBehind, S3Older, ClockOff, TemporalOlder, ChildCancelled, ChildEnds}
-	actors = []Kind{GC, Copy, Fork, DeleteOther, Undelete, DeleteAgain, Pause, Stop, Set}
+	events = []FaultKind{S3Behind, S3HoursBehind, S3Older, ClockOff, TemporalOlder, ChildCancelled, ChildEnds}
+	actors = []FaultKind{GC, Copy, Fork, DeleteOther, Undelete, DeleteAgain, Pause, Stop, Set}
 )
 
 // Kinds are all kinds of faults.
-var Kinds = slices.Concat(everywhere, []Kind{Freeze}, workerFaults, endFaults, s3Faults, s3BlobFaults, s3ReadFaults,
+var Kinds = slices.Concat(everywhere, []FaultKind{Freeze}, workerFaults, endFaults, s3Faults, s3BlobFaults, s3ReadFaults,
 	s3ListFaults, redisFaults, policyFaults, modelFaults, environmentFaults, events, actors)
 
 var only = flag.String("only", "", "the only kinds that are drawn, with commas")
 
 // drawn reports whether schedules may have a kind.
-func drawn(kind Kind) bool {
+func drawn(kind FaultKind) bool {
 	return *only == "" || slices.Contains(strings.Split(*only, ","), string(kind))
 }
 
 // alone returns the kinds that are drawn and need no actor.
-func alone() []Kind {
-	return slices.DeleteFunc(slices.Clone(Kinds), func(kind Kind) bool {
+func alone() []FaultKind {
+	return slices.DeleteFunc(slices.Clone(Kinds), func(kind FaultKind) bool {
 		return !drawn(kind) || kind == Freeze || slices.Contains(actors, kind)
 	})
 }
 
 // brings lists the effects that kinds have, at least sometimes.
-var brings = map[Kind][]string{
+var brings = map[FaultKind][]string{
 	TwoResults: {varied},
 	GC: {
 		"gc removed manifests", "gc put blobs into the trash", "gc freed objects", "gc restored objects",
@@ -159,7 +159,7 @@ var brings = map[Kind][]string{
 // are counted from 1.
 type Fault struct {
 	At   int
-	Kind Kind
+	Kind FaultKind
 }
 
 func (f Fault) String() string { return fmt.Sprintf("%d:%s", f.At, f.Kind) }
@@ -184,11 +184,11 @@ func Draw(seed uint64, points int) []Fault {
 	r := rand.New(rand.NewPCG(seed, 1))
 	faults := alone()
 	if seed%variedEvery != 0 {
-		faults = slices.DeleteFunc(faults, func(kind Kind) bool { return kind == TwoResults && *only == "" })
+		faults = slices.DeleteFunc(faults, func(kind FaultKind) bool { return kind == TwoResults && *only == "" })
 	}
-	with := slices.DeleteFunc(slices.Clone(actors), func(k Kind) bool { return !drawn(k) })
+	with := slices.DeleteFunc(slices.Clone(actors), func(k FaultKind) bool { return !drawn(k) })
 	var out []Fault
-	add := func(k Kind) { out = append(out, Fault{At: 1 + r.IntN(points), Kind: k}) }
+	add := func(k FaultKind) { out = append(out, Fault{At: 1 + r.IntN(points), Kind: k}) }
 	for range 1 + r.IntN(20) {
 		if len(faults) > 0 {
 			add(faults[r.IntN(len(faults))])
@@ -210,4 +210,6 @@ func Draw(seed uint64, points int) []Fault {
 	return out
 }
 
-func isEvent(kind Kind) bool { return slices.Contains(events, kind) || slices.Contains(actors, kind) }
+func isEvent(kind FaultKind) bool {
+	return slices.Contains(events, kind) || slices.Contains(actors, kind)
+}

@@ -35,7 +35,7 @@ func (s *s3) copy(req *http.Request, key string) (*http.Response, error) {
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // list lists objects. With a delimiter, all objects below a folder are one common prefix.
-func (s *s3) list(req *http.Request, kind Kind) (*http.Response, error) {
+func (s *s3) list(req *http.Request, kind FaultKind) (*http.Response, error) {
 	query := req.URL.Query()
 	prefix := query.Get("prefix")
 	delimiter := query.Get("delimiter")

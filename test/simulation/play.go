@@ -26,7 +26,7 @@ import (
 type Played struct {
 	Digest   string // of the run's end
 	Points   int
-	Struck   map[Kind]int
+	Struck   map[FaultKind]int
 	Effects  map[string]int // effects of faults and actors
 	Took     time.Duration  // on the simulated clock
 	Trace    string         // empty if it was not kept

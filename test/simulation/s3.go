@@ -100,7 +100,7 @@ var (
 )
 
 // can returns the faults that can strike a request.
-func (s *s3) can(req *http.Request, key string) []Kind {
+func (s *s3) can(req *http.Request, key string) []FaultKind {
 	switch {
 	case key == "":
 		return s3Lists
@@ -116,7 +116,7 @@ func (s *s3) can(req *http.Request, key string) []Kind {
 }
 
 // instead returns a fault's response to a request that has no effect, or nil.
-func (s *s3) instead(req *http.Request, kind Kind, key string, body []byte) (*http.Response, error) {
+func (s *s3) instead(req *http.Request, kind FaultKind, key string, body []byte) (*http.Response, error) {
 	switch kind {
 	case S3Down, S3Away:
 		return nil, errors.New("connection refused")
@@ -172,7 +172,7 @@ type failing func() error
 func (f failing) Read([]byte) (int, error) { return 0, f() }
 
 // answer executes a request.
-func (s *s3) answer(req *http.Request, key string, body []byte, kind Kind) (*http.Response, error) {
+func (s *s3) answer(req *http.Request, key string, body []byte, kind FaultKind) (*http.Response, error) {
 	switch {
 	case req.Method == http.MethodPut && req.Header.Get("X-Amz-Copy-Source") != "":
 		return s.copy(req, key)

@@ -31,13 +31,13 @@ type scheduler struct {
 	waiting []*point
 	arrived chan struct{}
 	points  int
-	faults  []Fault           // faults that have not struck yet
-	away    int               // remaining requests to S3 that find no connection
-	full    int               // remaining writes to S3 that find no space
-	struck  map[Kind]int      // by kind
-	effects map[string]int    // effects of faults and actors, in words
-	restart func()            // loses Temporal's data
-	happen  func(k Kind) bool // lets an event take place, unless it is impossible now
+	faults  []Fault                // faults that have not struck yet
+	away    int                    // remaining requests to S3 that find no connection
+	full    int                    // remaining writes to S3 that find no space
+	struck  map[FaultKind]int      // by kind
+	effects map[string]int         // effects of faults and actors, in words
+	restart func()                 // loses Temporal's data
+	happen  func(k FaultKind) bool // lets an event take place, unless it is impossible now
 
 	trace   *strings.Builder // nil if no trace is kept
 	failing []string         // lines of activities that failed since the last line of the trace
@@ -47,19 +47,19 @@ type scheduler struct {
 // point is where an activity or an actor waits for the scheduler.
 type point struct {
 	name string
-	all  []Kind // faults that can strike every point of its execution
-	can  []Kind // further faults that can strike it
-	goOn chan Kind
+	all  []FaultKind // faults that can strike every point of its execution
+	can  []FaultKind // further faults that can strike it
+	goOn chan FaultKind
 }
 
-func (p *point) strikes(kind Kind) bool {
+func (p *point) strikes(kind FaultKind) bool {
 	return slices.Contains(p.can, kind) || slices.Contains(p.all, kind)
 }
 
 func newScheduler(seed uint64, faults []Fault, keep bool) *scheduler {
 	s := &scheduler{
 		order: rand.New(rand.NewPCG(seed, 2)), faults: slices.Clone(faults),
-		struck: map[Kind]int{}, effects: map[string]int{},
+		struck: map[FaultKind]int{}, effects: map[string]int{},
 		end: make(chan struct{}), arrived: make(chan struct{}, 1), began: time.Now(),
 	}
 	if keep {
@@ -185,7 +185,7 @@ const frozenFor = grace + 2*time.Hour
 // at waits until the scheduler lets the point continue. It returns the fault that strikes the point, which the caller
 // carries out; faults of the execution itself are carried out here. The caller must call after once the request has
 // taken effect. Requests that belong to neither an activity nor an actor continue immediately.
-func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (kind Kind, after func(), err error) {
+func (s *scheduler) at(ctx context.Context, name string, can ...FaultKind) (kind FaultKind, after func(), err error) {
 	e := executionOf(ctx)
 	if e == nil {
 		return none, func() {}, nil
@@ -194,7 +194,7 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (kind Kind
 		return none, nil, errDead
 	}
 	e.passes()
-	p := &point{name: e.name + " " + name, all: everywhere, can: can, goOn: make(chan Kind, 1)}
+	p := &point{name: e.name + " " + name, all: everywhere, can: can, goOn: make(chan FaultKind, 1)}
 	hurry := ctx.Done()
 	if e.actor {
 		p.all = everyActor
@@ -230,7 +230,7 @@ func (s *scheduler) at(ctx context.Context, name string, can ...Kind) (kind Kind
 	case Restart:
 		s.restart()
 	case Slow, Jump:
-		time.Sleep(map[Kind]time.Duration{Slow: 10 * time.Second, Jump: 20 * time.Minute}[kind])
+		time.Sleep(map[FaultKind]time.Duration{Slow: 10 * time.Second, Jump: 20 * time.Minute}[kind])
 		if e.isDead() { // it died meanwhile
 			return none, nil, errDead
 		}
@@ -342,7 +342,7 @@ func (s *scheduler) takesPlace() bool {
 }
 
 // due returns the fault that strikes a point.
-func (s *scheduler) due(p *point) Kind {
+func (s *scheduler) due(p *point) FaultKind {
 	for i, fault := range s.faults {
 		if fault.At > s.points {
 			break

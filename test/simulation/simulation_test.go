@@ -35,15 +35,15 @@ func TestMain(m *testing.M) {
 type sweep struct {
 	mu     sync.Mutex
 	want   [2]Played // by the seed: see short
-	struck map[Kind]int
-	longer map[Kind]time.Duration // the longest simulated time of a run that the kind struck
+	struck map[FaultKind]int
+	longer map[FaultKind]time.Duration // the longest simulated time of a run that the kind struck
 	effect map[string]int
 	failed int
 }
 
 // TestSchedules simulates runs under faults. Each must end with the digest of an undisturbed run and a sound store.
 func TestSchedules(t *testing.T) {
-	s := &sweep{struck: map[Kind]int{}, longer: map[Kind]time.Duration{}, effect: map[string]int{}}
+	s := &sweep{struck: map[FaultKind]int{}, longer: map[FaultKind]time.Duration{}, effect: map[string]int{}}
 	for i := range s.want {
 		s.want[i] = Play(t, uint64(i), nil, false)
 		if len(s.want[i].Problems) > 0 {
@@ -178,10 +178,10 @@ func TestReplay(t *testing.T) {
 	for _, f := range strings.Split(*replayed, ",") {
 		at, kind, _ := strings.Cut(f, ":")
 		n, err := strconv.Atoi(at)
-		if err != nil || !slices.Contains(Kinds, Kind(kind)) {
+		if err != nil || !slices.Contains(Kinds, FaultKind(kind)) {
 			t.Fatalf("-faults has %q, want AT:KIND with a kind of %v", f, Kinds)
 		}
-		faults = append(faults, Fault{At: n, Kind: Kind(kind)})
+		faults = append(faults, Fault{At: n, Kind: FaultKind(kind)})
 	}
 	want, got := Play(t, *seed%2, nil, false), Play(t, *seed, faults, true)
 	t.Log(got.Trace)

@@ -214,7 +214,7 @@ func TestNoPromptHasAControlTokenOfAPage(t *testing.T) {
 func TestNoRowHasAControlTokenOfAPage(t *testing.T) {
 	set := rows.Set{Name: "s"}
 	for _, text := range injection.Corpus() {
-		set.Pairs = append(set.Pairs, domain.Pair{Prompt: text, Chosen: text, Rejected: text})
+		set.Pairs = append(set.Pairs, domain.Example{Prompt: text, Chosen: text, Rejected: text})
 	}
 	files, err := rows.Export(set)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 
 // Copies turns weights into numbers of copies, for training programs that do not support weights. Systematic resampling
 // returns as many pairs as there were, in the same order, each as often as its share of the weight, rounded up or down.
-func Copies(pairs []domain.Pair) []domain.Pair {
+func Copies(pairs []domain.Example) []domain.Example {
 	sum := 0.0
 	for _, p := range pairs {
 		sum += p.Weight
 	}
-	uneven := func(p domain.Pair) bool { return p.Weight != pairs[0].Weight }
+	uneven := func(p domain.Example) bool { return p.Weight != pairs[0].Weight }
 	if sum <= 0 || !slices.ContainsFunc(pairs, uneven) {
 		return slices.Clone(pairs)
 	}
 
 	n := float64(len(pairs))
-	var out []domain.Pair
+	var out []domain.Example
 	upto := 0.0
 	for i, p := range pairs {
 		upto += p.Weight / sum * n

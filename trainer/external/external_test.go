@@ -27,9 +27,9 @@ func TestCopiesFollowTheWeights(t *testing.T) {
 		"one pair": {weights: []float64{0, 0, 1}, want: "ccc"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var pairs []domain.Pair
+			var pairs []domain.Example
 			for i, w := range c.weights {
-				pairs = append(pairs, domain.Pair{Prompt: string(rune('a' + i)), Weight: w})
+				pairs = append(pairs, domain.Example{Prompt: string(rune('a' + i)), Weight: w})
 			}
 
 			got := ""

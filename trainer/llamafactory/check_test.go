@@ -185,9 +185,9 @@ func TestLongRowsAreLeftOutUpToAShare(t *testing.T) {
 }
 
 func TestPairsWithoutWhatTheObjectiveNeedsAreRefused(t *testing.T) {
-	for name, change := range map[string]func(*domain.Pair){
-		"no prompt":     func(p *domain.Pair) { p.Prompt = "" },
-		"equal answers": func(p *domain.Pair) { p.Rejected = p.Chosen },
+	for name, change := range map[string]func(*domain.Example){
+		"no prompt":     func(p *domain.Example) { p.Prompt = "" },
+		"equal answers": func(p *domain.Example) { p.Rejected = p.Chosen },
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := someJob(trainer.DPO)

@@ -40,8 +40,8 @@ func tooMany(long []longRow, rows int, share float64, file string, o Options) er
 }
 
 // without returns the pairs whose rows are not too long.
-func without(pairs []domain.Pair, long []longRow) []domain.Pair {
-	var out []domain.Pair
+func without(pairs []domain.Example, long []longRow) []domain.Example {
+	var out []domain.Example
 	for i, p := range pairs {
 		if len(long) > 0 && long[0].index == i {
 			long = long[1:]

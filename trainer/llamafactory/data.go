@@ -92,7 +92,7 @@ func setOf(j trainer.Job) (rows.Set, error) {
 }
 
 // images fetches the screenshots of a data set.
-func (t *Tool) images(ctx context.Context, pairs []domain.Pair, dir string) error {
+func (t *Tool) images(ctx context.Context, pairs []domain.Example, dir string) error {
 	for _, p := range pairs {
 		if p.Image == "" {
 			continue

@@ -110,7 +110,7 @@ func job(t *testing.T, change func(*llamafactory.Options)) trainer.Job {
 	for i := range 20 {
 		prompt := fmt.Sprintf("Goal: press word%d\nHistory: none\nScreen:\n"+
 			"0 button word0\n1 button word1\n2 button word2\n", i%3)
-		j.Pairs = append(j.Pairs, domain.Pair{
+		j.Pairs = append(j.Pairs, domain.Example{
 			Slot:     i,
 			Prompt:   prompt,
 			Chosen:   click(t, i%3),

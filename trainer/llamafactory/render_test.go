@@ -91,7 +91,7 @@ func someJob(objective trainer.Objective) trainer.Job {
 		Smoothing: 0.1, Ftx: 0.5,
 	}}
 	for i := range 24 {
-		p := domain.Pair{Prompt: fmt.Sprint("Goal: ", i), Chosen: "a", Rejected: "b", Weight: 1}
+		p := domain.Example{Prompt: fmt.Sprint("Goal: ", i), Chosen: "a", Rejected: "b", Weight: 1}
 		j.Pairs = append(j.Pairs, p)
 	}
 

@@ -17,7 +17,7 @@ type ShareGPTRow struct {
 	Rejected *Message  `json:"rejected,omitempty"`
 }
 
-func (s Set) sharegpt(p domain.Pair, ranking, images bool) ShareGPTRow {
+func (s Set) sharegpt(p domain.Example, ranking, images bool) ShareGPTRow {
 	answer := Message{Role: Assistant, Content: p.Chosen}
 	row := ShareGPTRow{
 		Images: imagesOf(p, images),
@@ -47,7 +47,7 @@ type AlpacaRow struct {
 	System      string   `json:"system"`
 }
 
-func (s Set) alpaca(p domain.Pair, ranking, images bool) AlpacaRow {
+func (s Set) alpaca(p domain.Example, ranking, images bool) AlpacaRow {
 	row := AlpacaRow{Images: imagesOf(p, images), Instruction: instruction(p), System: s.System}
 	if ranking {
 		row.Chosen, row.Rejected = &p.Chosen, &p.Rejected
@@ -63,7 +63,7 @@ const ImagePlace = "<image>"
 
 // instruction returns the user's message for LLaMA-Factory, with the place of an image after the text, where chat
 // endpoints get it, too.
-func instruction(p domain.Pair) string {
+func instruction(p domain.Example) string {
 	if p.Image != "" {
 		return p.Prompt + ImagePlace
 	}

@@ -25,7 +25,7 @@ type Meta struct {
 	Weight   float64 `json:"weight"`
 }
 
-func (s Set) preference(p domain.Pair, images bool) PreferenceRow {
+func (s Set) preference(p domain.Example, images bool) PreferenceRow {
 	row := PreferenceRow{
 		Images: imagesOf(p, images),
 		Meta: Meta{

@@ -1,6 +1,6 @@
 // Package rows is the only home of the row formats of other programs: LLaMA-Factory's sharegpt and alpaca, each for SFT
 // and as a ranking, with dataset_info.json, and conversational preference rows, which TRL reads. A row is one line of a
-// JSONL file, made from one domain.Pair. Trainers and the export command write the same rows.
+// JSONL file, made from one domain.Example. Trainers and the export command write the same rows.
 //
 // It does no I/O.
 package rows
@@ -23,7 +23,7 @@ type Set struct {
 	// System is the system message of every prompt. It is always written, because chat templates of servers and
 	// trainers would otherwise put in different ones.
 	System string
-	Pairs  []domain.Pair
+	Pairs  []domain.Example
 }
 
 // Format is the form of a file's rows.
@@ -142,17 +142,17 @@ func (s Set) Encode(w io.Writer, f File) error {
 
 // ranked reports whether the set has rejected answers.
 func (s Set) ranked() bool {
-	return slices.ContainsFunc(s.Pairs, func(p domain.Pair) bool { return p.Rejected != "" })
+	return slices.ContainsFunc(s.Pairs, func(p domain.Example) bool { return p.Rejected != "" })
 }
 
 // samples reports whether the set is of samples for GRPO.
 func (s Set) samples() bool {
-	return slices.ContainsFunc(s.Pairs, func(p domain.Pair) bool { return p.Advantage != 0 })
+	return slices.ContainsFunc(s.Pairs, func(p domain.Example) bool { return p.Advantage != 0 })
 }
 
 // images reports whether the set has screenshots. Then every row of it has a list of images.
 func (s Set) images() bool {
-	return slices.ContainsFunc(s.Pairs, func(p domain.Pair) bool { return p.Image != "" })
+	return slices.ContainsFunc(s.Pairs, func(p domain.Example) bool { return p.Image != "" })
 }
 
 // Message is one turn of a conversation.
@@ -175,7 +175,7 @@ const (
 func ImageFile(digest string) string { return "images/" + digest + ".png" }
 
 // imagesOf returns the list of images of a row, which is nil in a set without any.
-func imagesOf(p domain.Pair, images bool) []string {
+func imagesOf(p domain.Example, images bool) []string {
 	switch {
 	case !images:
 		return nil

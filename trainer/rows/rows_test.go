@@ -17,7 +17,7 @@ import (
 
 // sets are one with and one without rejected answers and screenshots. Texts hold what JSON and LLaMA-Factory escape.
 var sets = []rows.Set{
-	{Name: "epoch1-agent0", System: "S <b>", Pairs: []domain.Pair{
+	{Name: "epoch1-agent0", System: "S <b>", Pairs: []domain.Example{
 		{
 			Agent: 2, Slot: 3, Step: 4, Template: "t", Source: "s", Weight: 0.5,
 			Prompt: "p <image> & \"q\"\nü", Chosen: "c", Rejected: "r", Image: "abc",
@@ -25,11 +25,11 @@ var sets = []rows.Set{
 		{Prompt: "=p2 <video>", Chosen: "c2"},
 		{Slot: 1, Prompt: "p3 <audio>", Chosen: "", Rejected: "r3", Weight: 1},
 	}},
-	{Name: "epoch1-agent1", System: "S", Pairs: []domain.Pair{
+	{Name: "epoch1-agent1", System: "S", Pairs: []domain.Example{
 		{Agent: 1, Slot: 3, Step: 4, Source: "group", Weight: 1, Prompt: "p", Chosen: "u", Advantage: 1},
 		{Agent: 1, Slot: 3, Step: 4, Source: "group", Weight: 1, Prompt: "p", Chosen: "d", Advantage: -1},
 	}},
-	{Name: "level1", System: "S", Pairs: []domain.Pair{{Prompt: "q", Chosen: "a", Weight: 1}}},
+	{Name: "level1", System: "S", Pairs: []domain.Example{{Prompt: "q", Chosen: "a", Weight: 1}}},
 }
 
 // TestEveryFormatHasItsGoldenBytes compares all files with those in testdata, and checks that there are no others.
@@ -103,7 +103,7 @@ func TestInfoDescribesTheFiles(t *testing.T) {
 
 // TestAnExportCanBeImported checks that preference rows are read back with prompt and answers, and images are counted.
 func TestAnExportCanBeImported(t *testing.T) {
-	set := rows.Set{Name: "s", System: "S", Pairs: []domain.Pair{
+	set := rows.Set{Name: "s", System: "S", Pairs: []domain.Example{
 		{Prompt: "p <image> q", Chosen: "c", Rejected: "r", Image: "abc"},
 		{Prompt: "p2", Chosen: "c2"},
 	}}
@@ -136,7 +136,7 @@ func TestAnExportCanBeImported(t *testing.T) {
 // TestNoRowHasAControlToken puts every injection of the corpus into the system message, a prompt and its answers.
 func TestNoRowHasAControlToken(t *testing.T) {
 	hostile := strings.Join(injection.Corpus(), "\n")
-	set := rows.Set{Name: "s", System: hostile, Pairs: []domain.Pair{
+	set := rows.Set{Name: "s", System: hostile, Pairs: []domain.Example{
 		{Prompt: hostile, Chosen: hostile, Rejected: hostile},
 		{Prompt: hostile, Chosen: hostile, Advantage: 1},
 	}}

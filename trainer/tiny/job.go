@@ -95,7 +95,7 @@ func (t *Trainer) prepare(ctx context.Context, j trainer.Job) (*state, error) {
 }
 
 // add adds a pair to the examples, or skips it if the policy cannot say one of its answers.
-func (s *state) add(p domain.Pair) {
+func (s *state) add(p domain.Example) {
 	texts := []string{p.Chosen}
 	if s.job.Objective == trainer.DPO {
 		texts = append(texts, p.Rejected)

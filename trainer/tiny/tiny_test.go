@@ -17,7 +17,7 @@ import (
 )
 
 // pairs returns preferences for the first of two buttons.
-func pairs(t *testing.T, n int) []domain.Pair {
+func pairs(t *testing.T, n int) []domain.Example {
 	t.Helper()
 
 	click := func(index int) string {
@@ -28,9 +28,9 @@ func pairs(t *testing.T, n int) []domain.Pair {
 
 		return text
 	}
-	var out []domain.Pair
+	var out []domain.Example
 	for i := range n {
-		out = append(out, domain.Pair{
+		out = append(out, domain.Example{
 			Prompt:   fmt.Sprintf("Goal: tap w%d\nHistory: none\nScreen:\n0 button w%d\n1 button v%d\n", i, i, i),
 			Chosen:   click(0),
 			Rejected: click(1),
@@ -42,7 +42,7 @@ func pairs(t *testing.T, n int) []domain.Pair {
 }
 
 // of returns the examples of an objective: for GRPO every second answer is a wrong one.
-func of(objective trainer.Objective, pairs []domain.Pair) []domain.Pair {
+func of(objective trainer.Objective, pairs []domain.Example) []domain.Example {
 	if objective != trainer.GRPO {
 		return pairs
 	}
@@ -146,7 +146,7 @@ func TestAnUnknownObjectiveIsRefused(t *testing.T) {
 }
 
 // still trains a job on some pairs at a rate that changes nothing, so that the loss of a step is that of its examples.
-func still(t *testing.T, rows []domain.Pair, passes int) trainer.Result {
+func still(t *testing.T, rows []domain.Example, passes int) trainer.Result {
 	t.Helper()
 	got, err := (&Trainer{Bucket: &store.Memory{}}).Train(t.Context(), trainer.Job{
 		Objective: trainer.SFT, Pairs: rows, Seed: 3,

@@ -104,7 +104,7 @@ func (t *Tool) Ready() error {
 // supported refuses jobs that the script cannot do.
 func supported(f external.Folder, j trainer.Job, o Options) error {
 	switch {
-	case slices.ContainsFunc(j.Pairs, func(p domain.Pair) bool { return p.Image != "" }):
+	case slices.ContainsFunc(j.Pairs, func(p domain.Example) bool { return p.Image != "" }):
 		return fault.New(fault.Invalid,
 			"the trainer trl does not support screenshots: leave out synthesis.screenshots, or use llamafactory")
 	case j.Params.BatchSize%o.PerDevice != 0:

@@ -34,7 +34,7 @@ func render(t *testing.T, alter change) (map[string]any, error) {
 		Params:    domain.TrainParams{BatchSize: 4, Passes: 2, Beta: 0.1, Ftx: 0.3, Warmup: 0.5},
 	}
 	for range 8 {
-		j.Pairs = append(j.Pairs, domain.Pair{Prompt: "p", Chosen: "a", Rejected: "b", Weight: 1})
+		j.Pairs = append(j.Pairs, domain.Example{Prompt: "p", Chosen: "a", Rejected: "b", Weight: 1})
 	}
 	alter(&j, &f, &o)
 

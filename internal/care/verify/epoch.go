@@ -124,7 +124,7 @@ type fingerprint struct {
 	sum   [16]byte
 }
 
-func printOf(pair domain.Pair) fingerprint {
+func printOf(pair domain.Example) fingerprint {
 	pair.Weight = 0
 	raw, _ := json.Marshal(pair) // plain values can always be encoded
 	sum := sha256.Sum256(raw)
@@ -205,7 +205,7 @@ func (v *validator) dataset(ctx context.Context, key string, want []fingerprint)
 	}
 	n := 0
 	wrong := -1
-	err = runs.EachPair(ctx, v.b, d.Body, func(pair domain.Pair) error {
+	err = runs.EachPair(ctx, v.b, d.Body, func(pair domain.Example) error {
 		if wrong < 0 && n < len(want) && want[n] != printOf(pair) {
 			wrong = n
 		}

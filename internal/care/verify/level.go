@@ -46,7 +46,7 @@ func (v *validator) level(n int) error {
 }
 
 // items returns what a level must hold, and its counters.
-func (v *validator) items(level int) ([]domain.Pair, synth.ItemCounts, error) {
+func (v *validator) items(level int) ([]domain.Example, synth.ItemCounts, error) {
 	counts := synth.NewItemCounts()
 	plan, _, err := v.run.LevelPlan(level).Must(v.ctx, v.b)
 	if err != nil {
@@ -54,7 +54,7 @@ func (v *validator) items(level int) ([]domain.Pair, synth.ItemCounts, error) {
 	}
 
 	counts.Add(plan.Counts)
-	rows := []domain.Pair{}
+	rows := []domain.Example{}
 	for i := range v.spec.FineTune.Demonstrations {
 		batch, _, err := v.run.Items(level, i).Must(v.ctx, v.b)
 		if err != nil {
@@ -63,7 +63,7 @@ func (v *validator) items(level int) ([]domain.Pair, synth.ItemCounts, error) {
 		rows = append(rows, batch.Rows...)
 		counts.Add(batch.Counts)
 	}
-	rows = synth.Dedupe(rows, &counts, func(pair domain.Pair) string { return synth.KindOf(level, pair) })
+	rows = synth.Dedupe(rows, &counts, func(pair domain.Example) string { return synth.KindOf(level, pair) })
 
 	return rows, counts, nil
 }

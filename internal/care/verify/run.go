@@ -166,7 +166,7 @@ func (v *validator) end() error {
 }
 
 // pairs reads the body of a data set. If the body is not a list of pairs, it records a problem for key and ok is false.
-func (v *validator) pairs(key string, body store.Ref) (pairs []domain.Pair, ok bool, err error) {
+func (v *validator) pairs(key string, body store.Ref) (pairs []domain.Example, ok bool, err error) {
 	pairs, err = runs.ReadPairs(v.ctx, v.b, body)
 	if fault.KindOf(err) == fault.Corrupt {
 		v.say(key, "its body cannot be read: %v", err)

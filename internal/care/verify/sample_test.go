@@ -19,15 +19,15 @@ func TestASampleMustFollowFromTheLabelsOfItsStep(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		change func(*domain.Pair)
+		change func(*domain.Example)
 		want   string
 	}{
-		"as it was made":    {func(*domain.Pair) {}, ""},
-		"another advantage": {func(p *domain.Pair) { p.Advantage = -p.Advantage }, "with its advantage"},
-		"another answer":    {func(p *domain.Pair) { p.Chosen = "b" }, "with its advantage"},
-		"another prompt":    {func(p *domain.Pair) { p.Prompt = "q" }, "with its advantage"},
-		"a rejected answer": {func(p *domain.Pair) { p.Rejected = "b" }, "with its advantage"},
-		"another round":     {func(p *domain.Pair) { p.Round = 2 }, "no such cell"},
+		"as it was made":    {func(*domain.Example) {}, ""},
+		"another advantage": {func(p *domain.Example) { p.Advantage = -p.Advantage }, "with its advantage"},
+		"another answer":    {func(p *domain.Example) { p.Chosen = "b" }, "with its advantage"},
+		"another prompt":    {func(p *domain.Example) { p.Prompt = "q" }, "with its advantage"},
+		"a rejected answer": {func(p *domain.Example) { p.Rejected = "b" }, "with its advantage"},
+		"another round":     {func(p *domain.Example) { p.Round = 2 }, "no such cell"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := samples[0]

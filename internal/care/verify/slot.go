@@ -124,7 +124,7 @@ func (l labelled) has(text string, want domain.Label, fits func(domain.Cell) boo
 }
 
 // tracesSample returns why a sample does not follow from its step.
-func tracesSample(pair domain.Pair, step labelled) string {
+func tracesSample(pair domain.Example, step labelled) string {
 	for i, a := range credit.Advantages(step.labels) {
 		cell := step.cells[i]
 		if cell.Agent == pair.Agent && cell.Round == pair.Round {
@@ -140,7 +140,7 @@ func tracesSample(pair domain.Pair, step labelled) string {
 }
 
 // traces returns why a pair does not follow from its cells, labels and calls, or "" if it does.
-func traces(pair domain.Pair, steps []runs.Step, credits []domain.Credit, calls []runs.Call) string {
+func traces(pair domain.Example, steps []runs.Step, credits []domain.Credit, calls []runs.Call) string {
 	if pair.Step < 1 || pair.Step > len(steps) || len(credits) != len(steps) {
 		return "no such step"
 	}

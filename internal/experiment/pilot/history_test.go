@@ -171,7 +171,7 @@ func TestOneAgentIsPlannedAtThePaceOfOne(t *testing.T) {
 		rules.OfBase: 2, rules.OfTrained: 8,
 	}
 	for of, policies := range map[string]int{rules.OfBase: 1, rules.OfTrained: 4} {
-		system, err := rules.Kind{Of: of}.System(s, make([]string, policies))
+		system, err := rules.SystemKind{Of: of}.System(s, make([]string, policies))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ type measuring struct {
 	works       Works
 
 	did   map[string][]activity // by name
-	bytes map[runs.Kind]float64
+	bytes map[runs.ObjectKind]float64
 
 	expert float64                  // steps of an expert's episode
 	asking [runs.Levels + 1]float64 // how many times the screens that the pilot wrote about the run does, by level
@@ -57,7 +57,7 @@ func Measure(ctx context.Context, bucket store.Bucket, temporal client.Client, g
 	}
 	m := &measuring{
 		bucket: bucket, temporal: temporal, converter: codec.Converter(), run: runs.Run(p.Name), spec: given, pilot: p,
-		did: map[string][]activity{}, bytes: map[runs.Kind]float64{},
+		did: map[string][]activity{}, bytes: map[runs.ObjectKind]float64{},
 	}
 	for _, read := range []func(context.Context) error{
 		m.histories, m.disk, m.stage1, m.rollouts, m.evaluations, m.calls,

@@ -12,7 +12,7 @@ import (
 
 // Balance sets the pairs' weights so that every task template has the same total, up to a bound, and the mean weight
 // is 1. No weight is above limit times the mean of the others: a template with a single pair does not lead an update.
-func Balance(pairs []domain.Pair, limit float64) {
+func Balance(pairs []domain.Example, limit float64) {
 	per := map[string]int{}
 	for _, pair := range pairs {
 		per[pair.Template]++
@@ -31,7 +31,7 @@ type typesOf struct{ chosen, rejected string }
 // much as those that prefer the second; then the mean weight is 1 again. Without it, a type that is chosen more often
 // than rejected gains probability on every prompt, whatever the screen shows: preference optimisation learns the
 // prior of the types. Pairs within a type keep their weight.
-func BalanceTypes(pairs []domain.Pair) {
+func BalanceTypes(pairs []domain.Example) {
 	total := map[typesOf]float64{}
 	for _, pair := range pairs {
 		total[types(pair)] += pair.Weight
@@ -47,7 +47,7 @@ func BalanceTypes(pairs []domain.Pair) {
 	normalise(pairs)
 }
 
-func types(pair domain.Pair) typesOf {
+func types(pair domain.Example) typesOf {
 	return typesOf{actionType(pair.ChosenCanonical), actionType(pair.RejectedCanonical)}
 }
 
@@ -59,7 +59,7 @@ func actionType(canonical string) string {
 }
 
 // normalise scales the weights to a mean of 1. Weights that are all 0 become 1.
-func normalise(pairs []domain.Pair) {
+func normalise(pairs []domain.Example) {
 	sum := 0.0
 	for _, pair := range pairs {
 		sum += pair.Weight
@@ -76,7 +76,7 @@ func normalise(pairs []domain.Pair) {
 // BalanceActions sets the weights of demonstrations so that the total of an action type grows with the square root of
 // its count and the mean weight is 1. A type that stage 1 hardly teaches is never proposed by any agent, so no cell
 // of it is ever labelled 1 and stage 2 cannot bring it back.
-func BalanceActions(pairs []domain.Pair) {
+func BalanceActions(pairs []domain.Example) {
 	kinds := make([]string, len(pairs))
 	per := map[string]float64{}
 	total := 0.0

@@ -8,7 +8,7 @@ import (
 )
 
 func TestEveryTemplateHasTheSameTotalWeight(t *testing.T) {
-	mixed := []domain.Pair{{Template: "a"}, {Template: "a"}, {Template: "a"}, {Template: "b"}}
+	mixed := []domain.Example{{Template: "a"}, {Template: "a"}, {Template: "a"}, {Template: "b"}}
 	Balance(mixed, 1000)
 	for _, p := range mixed {
 		want := map[string]float64{"a": 2.0 / 3, "b": 2}[p.Template]
@@ -19,11 +19,11 @@ func TestEveryTemplateHasTheSameTotalWeight(t *testing.T) {
 }
 
 func TestASingleTemplateDoesNotLeadAnUpdate(t *testing.T) {
-	pairs := make([]domain.Pair, 0, 60)
+	pairs := make([]domain.Example, 0, 60)
 	for range 59 {
-		pairs = append(pairs, domain.Pair{Template: "often"})
+		pairs = append(pairs, domain.Example{Template: "often"})
 	}
-	pairs = append(pairs, domain.Pair{Template: "once"})
+	pairs = append(pairs, domain.Example{Template: "once"})
 
 	Balance(pairs, 3)
 	if ratio, want := pairs[59].Weight/pairs[0].Weight, 3/(60.0/118); math.Abs(ratio-want) > 1e-9 {
@@ -34,7 +34,7 @@ func TestASingleTemplateDoesNotLeadAnUpdate(t *testing.T) {
 	}
 }
 
-func total(pairs []domain.Pair) float64 {
+func total(pairs []domain.Example) float64 {
 	sum := 0.0
 	for _, p := range pairs {
 		sum += p.Weight
@@ -44,10 +44,10 @@ func total(pairs []domain.Pair) float64 {
 }
 
 func TestNoActionTypeIsPreferredByItsFrequency(t *testing.T) {
-	pair := func(chosen, rejected string) domain.Pair {
-		return domain.Pair{ChosenCanonical: chosen, RejectedCanonical: rejected, Weight: 1}
+	pair := func(chosen, rejected string) domain.Example {
+		return domain.Example{ChosenCanonical: chosen, RejectedCanonical: rejected, Weight: 1}
 	}
-	var pairs []domain.Pair
+	var pairs []domain.Example
 	for range 30 {
 		pairs = append(pairs, pair("click index=1", "input_text index=2 text=a"))
 	}
@@ -73,18 +73,18 @@ func TestNoActionTypeIsPreferredByItsFrequency(t *testing.T) {
 		t.Errorf("the mean weight is %v, want 1", mean)
 	}
 
-	alone := []domain.Pair{pair("click index=1", "wait")}
+	alone := []domain.Example{pair("click index=1", "wait")}
 	if BalanceTypes(alone); alone[0].Weight != 1 {
 		t.Errorf("without any reversed pair a weight is %v, want 1", alone[0].Weight)
 	}
 }
 
 func TestRareActionsOfDemonstrationsWeighMore(t *testing.T) {
-	var pairs []domain.Pair
+	var pairs []domain.Example
 	for i := range 16 {
-		pairs = append(pairs, domain.Pair{Chosen: click(i)})
+		pairs = append(pairs, domain.Example{Chosen: click(i)})
 	}
-	pairs = append(pairs, domain.Pair{Chosen: `Action: {"action_type":"scroll","direction":"down"}`})
+	pairs = append(pairs, domain.Example{Chosen: `Action: {"action_type":"scroll","direction":"down"}`})
 	BalanceActions(pairs)
 
 	var sum, clicks float64

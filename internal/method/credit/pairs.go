@@ -45,7 +45,7 @@ type PairCounts struct {
 func Pairs(
 	ctx context.Context, rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
 	adv Adversary, grade Grade,
-) ([]domain.Pair, PairCounts, error) {
+) ([]domain.Example, PairCounts, error) {
 	m := maker{rules: rules, adversary: adv, grade: grade, counts: PairCounts{Pairs: map[domain.Source]int{}}}
 	if len(steps) == 0 {
 		return nil, m.counts, nil
@@ -55,9 +55,9 @@ func Pairs(
 		return nil, m.counts, err
 	}
 
-	var pairs []domain.Pair
+	var pairs []domain.Example
 	for agent := range numAgents(steps[0].Decision) {
-		var own []domain.Pair
+		var own []domain.Example
 		for at := range steps {
 			own = append(own, m.ofStep(steps[at], credits[at].Labels, agent, at, cands)...)
 		}
@@ -87,8 +87,8 @@ type answers struct{ chosen, rejected string }
 // ofStep returns the pairs of an agent at a step, whose index is at. A pair that the step has already is left out.
 func (m *maker) ofStep(
 	step domain.Step, labels []domain.Label, agent, at int, cands map[cellAt][]candidate,
-) []domain.Pair {
-	var all []domain.Pair
+) []domain.Example {
+	var all []domain.Example
 	for _, i := range m.rules.positives(step, labels, agent) {
 		made := m.rules.pairs(step, labels, i, cands[cellAt{step: at, cell: i}])
 		if len(made) == 0 {
@@ -100,7 +100,7 @@ func (m *maker) ofStep(
 		all = append(all, pair)
 	}
 
-	var kept []domain.Pair
+	var kept []domain.Example
 	known := map[answers]bool{}
 	for _, p := range all {
 		key := answers{p.ChosenCanonical, p.RejectedCanonical}
@@ -118,7 +118,7 @@ func (m *maker) ofStep(
 }
 
 // drawn returns PerEpisode of an agent's pairs, drawn by seed over the whole episode, in their order.
-func (m *maker) drawn(pairs []domain.Pair, agent int) []domain.Pair {
+func (m *maker) drawn(pairs []domain.Example, agent int) []domain.Example {
 	n := m.rules.PerEpisode
 	if len(pairs) <= n {
 		return pairs
@@ -127,7 +127,7 @@ func (m *maker) drawn(pairs []domain.Pair, agent int) []domain.Pair {
 
 	keep := domain.Rand(m.rules.Seed, "pairs", agent).Perm(len(pairs))[:n]
 	slices.Sort(keep)
-	out := make([]domain.Pair, n)
+	out := make([]domain.Example, n)
 	for k, i := range keep {
 		out[k] = pairs[i]
 	}

@@ -18,7 +18,7 @@ var defaults = Rules{Candidates: 4, Negatives: 1, Cells: LatestCells, PerStep: 2
 
 // pairs makes the pairs of steps by the oracle. The adversary answers with clicks on the given indices; -1 does not
 // parse.
-func pairs(t *testing.T, r Rules, steps []domain.Step, clicks ...int) ([]domain.Pair, PairCounts) {
+func pairs(t *testing.T, r Rules, steps []domain.Step, clicks ...int) ([]domain.Example, PairCounts) {
 	t.Helper()
 	var credits []domain.Credit
 	for _, s := range steps {
@@ -165,7 +165,7 @@ func TestPairsOfAnEpisodeAreLimited(t *testing.T) {
 		t.Errorf("%d pairs over the limit, want %d", got, want)
 	}
 
-	byStep := func(a, b domain.Pair) int { return a.Step - b.Step }
+	byStep := func(a, b domain.Example) int { return a.Step - b.Step }
 	if !slices.IsSortedFunc(ps, byStep) || ps[len(ps)-1].Step <= defaults.PerEpisode {
 		t.Errorf("the last of the pairs is of step %d, want one drawn over all 20", ps[len(ps)-1].Step)
 	}

@@ -12,7 +12,7 @@ import (
 // candidates labelled 0, the agent's own cells of other rounds labelled 0, and those of peers that the agent could
 // have chosen; among equals the one that the policy finds most probable comes first: the hardest. No canonical action
 // is rejected twice.
-func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []candidate) []domain.Pair {
+func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []candidate) []domain.Example {
 	cell := step.Decision.Cells[i]
 	if r.OutcomeOnly {
 		return r.otherwise(step, cell)
@@ -30,7 +30,7 @@ func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []can
 		return c.Agent != cell.Agent && legal(*c.Action, step, cell)
 	})
 
-	var out []domain.Pair
+	var out []domain.Example
 	known := map[string]bool{}
 	for _, from := range []struct {
 		source domain.Source
@@ -53,14 +53,14 @@ func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []can
 
 // otherwise pairs a cell with the first one that parses and differs: the ablation without a critic knows no better. If
 // there is none, as where one agent decides alone, the cell may serve without it.
-func (r Rules) otherwise(step domain.Step, cell domain.Cell) []domain.Pair {
+func (r Rules) otherwise(step domain.Step, cell domain.Cell) []domain.Example {
 	for _, c := range step.Decision.Cells {
 		if c.Action != nil && c.Canonical != cell.Canonical {
-			return []domain.Pair{newPair(step, cell, cell, c, domain.SourceOther)}
+			return []domain.Example{newPair(step, cell, cell, c, domain.SourceOther)}
 		}
 	}
 	if r.ChosenOnly {
-		return []domain.Pair{newPair(step, cell, cell, domain.Cell{}, domain.SourceNone)}
+		return []domain.Example{newPair(step, cell, cell, domain.Cell{}, domain.SourceNone)}
 	}
 
 	return nil
@@ -85,13 +85,13 @@ func rank(cell domain.Cell) float64 {
 
 // correction pairs a peer's right action with the agent's own wrong one, on the prompt of the agent's latest wrong
 // cell.
-func (r Rules) correction(step domain.Step, labels []domain.Label, agent int) (domain.Pair, bool) {
+func (r Rules) correction(step domain.Step, labels []domain.Label, agent int) (domain.Example, bool) {
 	if !r.Correction {
-		return domain.Pair{}, false
+		return domain.Example{}, false
 	}
 	mistakes := negatives(step, labels, func(cell domain.Cell) bool { return cell.Agent == agent })
 	if len(mistakes) == 0 {
-		return domain.Pair{}, false
+		return domain.Example{}, false
 	}
 	wrong := mistakes[0]
 	for i, c := range step.Decision.Cells {
@@ -100,12 +100,12 @@ func (r Rules) correction(step domain.Step, labels []domain.Label, agent int) (d
 		}
 	}
 
-	return domain.Pair{}, false
+	return domain.Example{}, false
 }
 
 // newPair returns a pair on the prompt of the cell at.
-func newPair(step domain.Step, at, chosen, rejected domain.Cell, source domain.Source) domain.Pair {
-	return domain.Pair{
+func newPair(step domain.Step, at, chosen, rejected domain.Cell, source domain.Source) domain.Example {
+	return domain.Example{
 		Agent:             at.Agent,
 		Step:              step.Number,
 		Round:             at.Round,

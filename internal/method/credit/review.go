@@ -31,9 +31,9 @@ type Proposed struct {
 // Review finds out again, from what is recorded, what became of the adversary's answers to the cells of one step.
 type Review struct {
 	Step   domain.Step
-	Labels []domain.Label // of the step's cells
-	Pairs  []domain.Pair  // that were made of the step
-	Seed   uint64         // of the slot
+	Labels []domain.Label   // of the step's cells
+	Pairs  []domain.Example // that were made of the step
+	Seed   uint64           // of the slot
 
 	Answers agents.Parsing // how the adversary's answers are read
 
@@ -142,7 +142,7 @@ func (r *Review) fate(cell domain.Cell, label domain.Label) Fate {
 	if i := slices.IndexFunc(r.Step.Decision.Cells, about); i >= 0 {
 		right = r.Step.Decision.Cells[i].Canonical
 	}
-	same := func(pair domain.Pair) bool {
+	same := func(pair domain.Example) bool {
 		return pair.Agent == cell.Agent && pair.ChosenCanonical == right && pair.RejectedCanonical == cell.Canonical
 	}
 	scored := false // by the critic
@@ -150,7 +150,7 @@ func (r *Review) fate(cell domain.Cell, label domain.Label) Fate {
 		_, scored = r.Audit.Means[cell.Canonical]
 	}
 	switch {
-	case slices.ContainsFunc(r.Pairs, func(p domain.Pair) bool {
+	case slices.ContainsFunc(r.Pairs, func(p domain.Example) bool {
 		return same(p) && p.Round == cell.Round && p.Source == domain.SourceAdversary && p.Rejected == cell.Text
 	}):
 		return FatePaired

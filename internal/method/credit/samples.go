@@ -45,13 +45,13 @@ func Advantages(labels []domain.Label) []float64 {
 // on its own prompt. Equal answers stay apart, because the policy gave each of them. Nothing is asked.
 func Samples(
 	rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
-) ([]domain.Pair, PairCounts) {
+) ([]domain.Example, PairCounts) {
 	m := maker{rules: rules, counts: PairCounts{Pairs: map[domain.Source]int{}}}
 	if len(steps) == 0 {
 		return nil, m.counts
 	}
 
-	own := make([][]domain.Pair, numAgents(steps[0].Decision))
+	own := make([][]domain.Example, numAgents(steps[0].Decision))
 	for at, step := range steps {
 		m.countLabels(credits[at].Labels)
 		spread := false
@@ -61,7 +61,7 @@ func Samples(
 			}
 			spread = true
 			cell := step.Decision.Cells[i]
-			own[cell.Agent] = append(own[cell.Agent], domain.Pair{
+			own[cell.Agent] = append(own[cell.Agent], domain.Example{
 				Agent: cell.Agent, Slot: slot, Step: step.Number, Round: cell.Round, Template: template,
 				Prompt: cell.Prompt, Chosen: cell.Text, ChosenCanonical: cell.Canonical,
 				Source: domain.SourceGroup, Weight: 1, Advantage: a,
@@ -72,7 +72,7 @@ func Samples(
 		}
 	}
 
-	var samples []domain.Pair
+	var samples []domain.Example
 	for agent, all := range own {
 		samples = append(samples, m.drawn(all, agent)...)
 	}

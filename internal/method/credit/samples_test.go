@@ -60,11 +60,11 @@ func TestSamplesAreTheAgentsOwnAnswersOfStepsWithASpread(t *testing.T) {
 }
 
 func TestTheStyleOfSamplesIsThatOfRaisedAgainstLoweredAnswers(t *testing.T) {
-	var leaks []domain.Pair
+	var leaks []domain.Example
 	for i := range 40 {
-		p := domain.Pair{Slot: i, Chosen: "click here", Advantage: 1}
+		p := domain.Example{Slot: i, Chosen: "click here", Advantage: 1}
 		if i%4 < 2 {
-			p = domain.Pair{Slot: i, Chosen: "type there", Advantage: -1}
+			p = domain.Example{Slot: i, Chosen: "type there", Advantage: -1}
 		}
 		leaks = append(leaks, p)
 	}

@@ -27,7 +27,7 @@ type Card struct {
 }
 
 // Describe returns the card of a data set.
-func Describe(pairs []domain.Pair) Card {
+func Describe(pairs []domain.Example) Card {
 	card := Card{StyleAUC: StyleAUC(pairs), BySource: map[domain.Source]int{}, Counts: map[string]int{}}
 	type text struct{ prompt, chosen, rejected string }
 	known := map[text]bool{}
@@ -51,7 +51,7 @@ func Describe(pairs []domain.Pair) Card {
 // ROC curve of a naive Bayes bag-of-words classifier, two-fold cross-validated by slots, since an answer has several
 // pairs. 0.5 means no leak; above StyleLimit preference optimisation may learn style instead of choice. Digits are left
 // out: indices belong to the choice, not to the style.
-func StyleAUC(pairs []domain.Pair) float64 {
+func StyleAUC(pairs []domain.Example) float64 {
 	var all []scored
 	for fold := range 2 {
 		count := [2]map[string]float64{{}, {}}
@@ -86,7 +86,7 @@ func StyleAUC(pairs []domain.Pair) float64 {
 }
 
 // sides yields the answers of a pair to be made more (0) and less (1) probable. A sample has one of them.
-func sides(pair domain.Pair) iter.Seq2[int, string] {
+func sides(pair domain.Example) iter.Seq2[int, string] {
 	more, less := pair.Learned()
 
 	return func(yield func(int, string) bool) {

@@ -9,18 +9,18 @@ import (
 )
 
 func TestStyleLeaksAreFound(t *testing.T) {
-	var leak, clean []domain.Pair
+	var leak, clean []domain.Example
 	for i := range 100 {
-		leak = append(leak, domain.Pair{Slot: i, Chosen: "surely click", Rejected: "maybe click"})
-		clean = append(clean, domain.Pair{Slot: i, Chosen: click(i), Rejected: click(i + 1)})
+		leak = append(leak, domain.Example{Slot: i, Chosen: "surely click", Rejected: "maybe click"})
+		clean = append(clean, domain.Example{Slot: i, Chosen: click(i), Rejected: click(i + 1)})
 	}
 	if auc := StyleAUC(leak); auc < 0.99 {
 		t.Errorf("StyleAUC of a leak is %v, want nearly 1", auc)
 	}
 	// The answers of a slot are those of several pairs: what one fold knows by heart is not a style.
-	var known []domain.Pair
+	var known []domain.Example
 	for i := range 100 {
-		known = append(known, domain.Pair{
+		known = append(known, domain.Example{
 			Slot: i / 2, Chosen: "click " + strings.Repeat("a", i/2+1), Rejected: "click " + strings.Repeat("b", i/2+1),
 		})
 	}

@@ -275,7 +275,7 @@ func TestAnErrorOfAHookEndsTheEpisode(t *testing.T) {
 func TestAnErrorOfTheEnvironmentEndsTheEpisode(t *testing.T) {
 	for name, c := range map[string]struct {
 		step  int // at which the environment breaks; 0: its reset
-		how   scripted.Kind
+		how   scripted.Misbehaviour
 		want  fault.Kind
 		steps int // that count as played
 	}{

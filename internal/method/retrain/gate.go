@@ -37,14 +37,14 @@ type Task struct {
 	OnlyNew  int    `json:"only_new"`
 }
 
-// Pair is one episode that both systems played.
-type Pair struct {
+// PairedEpisode is one episode that both systems played.
+type PairedEpisode struct {
 	Template string
 	Old, New bool // success
 }
 
 // NewGroup compares both systems on paired episodes. Tasks are in the order in which they first occur.
-func NewGroup(name string, pairs []Pair) Group {
+func NewGroup(name string, pairs []PairedEpisode) Group {
 	group := Group{Name: name, Episodes: len(pairs), Tasks: []Task{}}
 	at := map[string]int{}
 	each := []float64{}
@@ -126,7 +126,7 @@ const harm = 0.05
 const enough = 0.9
 
 // Decide applies the gate to the evidence.
-func (g Gate) Decide(evidence Evidence) Verdict {
+func (g GateSettings) Decide(evidence Evidence) Verdict {
 	verdict := Verdict{Accepted: true}
 	say := func(name string, passed bool, format string, args ...any) {
 		verdict.Checks = append(verdict.Checks, Check{Name: name, Passed: passed, Text: fmt.Sprintf(format, args...)})

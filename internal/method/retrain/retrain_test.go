@@ -75,10 +75,10 @@ func TestImpossibleSchedulesAreRefusedWithTheirPlaces(t *testing.T) {
 }
 
 // pairs returns n episodes of a template that both systems fail, after some that only one of them solves.
-func pairs(template string, onlyOld, onlyNew, n int) []retrain.Pair {
-	var out []retrain.Pair
+func pairs(template string, onlyOld, onlyNew, n int) []retrain.PairedEpisode {
+	var out []retrain.PairedEpisode
 	for i := range n {
-		out = append(out, retrain.Pair{Template: template, Old: i < onlyOld, New: i >= n-onlyNew})
+		out = append(out, retrain.PairedEpisode{Template: template, Old: i < onlyOld, New: i >= n-onlyNew})
 	}
 
 	return out
@@ -90,7 +90,7 @@ func TestTheGateDecidesByIntervalsAndNotByMeans(t *testing.T) {
 	same := retrain.NewGroup(retrain.GroupOld, pairs("old", 3, 3, 100))
 	for name, x := range map[string]struct {
 		evidence retrain.Evidence
-		gate     func(*retrain.Gate)
+		gate     func(*retrain.GateSettings)
 		why      string // empty: it is accepted
 	}{
 		"better":         {evidence: retrain.Evidence{Groups: []retrain.Group{better, same}}},
@@ -103,7 +103,7 @@ func TestTheGateDecidesByIntervalsAndNotByMeans(t *testing.T) {
 		},
 		"below the margin": {
 			evidence: retrain.Evidence{Groups: []retrain.Group{better, same}},
-			gate:     func(g *retrain.Gate) { g.Margin = 0.2 },
+			gate:     func(g *retrain.GateSettings) { g.Margin = 0.2 },
 			why:      "margin 20.0",
 		},
 		"worse on old tasks": {

@@ -22,11 +22,11 @@ type Schedule struct {
 	Environment  string                         `json:"environment"`
 	Environments map[string]envadapters.Options `json:"environments,omitempty"`
 
-	When     When     `json:"when"`
-	Train    Train    `json:"train"`
-	Drift    Drift    `json:"drift"`
-	Gate     Gate     `json:"gate"`
-	Approval Approval `json:"approval"`
+	When     When         `json:"when"`
+	Train    Train        `json:"train"`
+	Drift    Drift        `json:"drift"`
+	Gate     GateSettings `json:"gate"`
+	Approval Approval     `json:"approval"`
 }
 
 // When says at which times a schedule fires, all in union. Durations are texts such as 90m.
@@ -68,8 +68,8 @@ type Drift struct {
 	Episodes int  `json:"episodes"`
 }
 
-// Gate says when a re-trained system is accepted. Differences are between success rates, from 0 to 1.
-type Gate struct {
+// GateSettings says when a re-trained system is accepted. Differences are between success rates, from 0 to 1.
+type GateSettings struct {
 	Episodes int `json:"episodes"` // that both systems play of new tasks, and of old ones
 	// Margin is what the lower bound of the difference on new tasks must exceed.
 	Margin float64 `json:"margin"`
@@ -92,7 +92,7 @@ func Default() Schedule {
 			Epochs: 2, Replay: 0.3,
 		},
 		Drift: Drift{Episodes: 100},
-		Gate:  Gate{Episodes: 100, Margin: 0, Tolerance: 0.1, Cost: 1.5},
+		Gate:  GateSettings{Episodes: 100, Margin: 0, Tolerance: 0.1, Cost: 1.5},
 	}
 }
 

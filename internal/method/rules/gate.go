@@ -13,9 +13,9 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// Gate compares an updated policy with its parent, from a probe on pairs of the agent's own data set (docs/method.md,
-// Gates). It returns why the parent is kept, or "" if the update passes.
-func Gate(gates spec.Gates, p domain.Probe, pairs []domain.Pair) string {
+// UpdateGate compares an updated policy with its parent, from a probe on pairs of the agent's own data set
+// (docs/method.md, Gates). It returns why the parent is kept, or "" if the update passes.
+func UpdateGate(gates spec.Gates, p domain.Probe, pairs []domain.Example) string {
 	if !Finite(p) {
 		return "the probe's figures are not numbers"
 	}
@@ -67,7 +67,7 @@ func Finite(p domain.Probe) bool {
 }
 
 // chosenLength returns the mean length of the chosen answers in characters.
-func chosenLength(pairs []domain.Pair) (length float64) {
+func chosenLength(pairs []domain.Example) (length float64) {
 	for _, pair := range pairs {
 		length += float64(len(pair.Chosen)) / float64(len(pairs))
 	}

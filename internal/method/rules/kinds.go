@@ -34,15 +34,15 @@ const (
 	OfExpert    = "expert" // none: the environment's expert, which is privileged
 )
 
-// Kind is a kind of system: whose policies it has, and in which way they decide. The empty way is the graph.
-type Kind struct {
+// SystemKind is a kind of system: whose policies it has, and in which way they decide. The empty way is the graph.
+type SystemKind struct {
 	Of  string
 	Way string
 }
 
-// ParseKind reads a kind such as trained, base-silent or NAME-t3a, where NAME is a model.
-func ParseKind(text string) (Kind, error) {
-	kind := Kind{Of: text}
+// ParseSystemKind reads a kind such as trained, base-silent or NAME-t3a, where NAME is a model.
+func ParseSystemKind(text string) (SystemKind, error) {
+	kind := SystemKind{Of: text}
 	if at := strings.LastIndexByte(text, '-'); at >= 0 {
 		kind.Of = text[:at]
 		kind.Way = text[at+1:]
@@ -63,19 +63,21 @@ func ParseKind(text string) (Kind, error) {
 }
 
 // Policies reports whether the system has policies of the run. Others are the same in all runs.
-func (k Kind) Policies() bool { return slices.Contains([]string{OfBase, OfTrained, OfImitation}, k.Of) }
+func (k SystemKind) Policies() bool {
+	return slices.Contains([]string{OfBase, OfTrained, OfImitation}, k.Of)
+}
 
 // solo reports whether the way is that of one agent of the literature.
-func (k Kind) solo() bool { return k.Way == WayPlain || slices.Contains(prompts.Styles, k.Way) }
+func (k SystemKind) solo() bool { return k.Way == WayPlain || slices.Contains(prompts.Styles, k.Way) }
 
 // Learnt reports whether the system has policies that a run makes after stage 1.
-func (k Kind) Learnt() bool { return k.Of == OfTrained || k.Of == OfImitation }
+func (k SystemKind) Learnt() bool { return k.Of == OfTrained || k.Of == OfImitation }
 
-// String returns what ParseKind reads.
-func (k Kind) String() string { return strings.TrimSuffix(k.Of+"-"+k.Way, "-") }
+// String returns what ParseSystemKind reads.
+func (k SystemKind) String() string { return strings.TrimSuffix(k.Of+"-"+k.Way, "-") }
 
 // agent returns the agent that is alone, and whether the way says one.
-func (k Kind) agent() (int, bool) {
+func (k SystemKind) agent() (int, bool) {
 	number, ok := strings.CutPrefix(k.Way, wayAgent)
 	n, err := strconv.Atoi(number)
 
@@ -83,11 +85,11 @@ func (k Kind) agent() (int, bool) {
 }
 
 // Donor returns the kind whose messages a shuffled system reads. It is false for other systems.
-func (k Kind) Donor() (Kind, bool) { return Kind{Of: k.Of}, k.Way == WayShuffled }
+func (k SystemKind) Donor() (SystemKind, bool) { return SystemKind{Of: k.Of}, k.Way == WayShuffled }
 
 // System returns the system of this kind that some policies make. It is an error if there is no such agent, or if a
 // single agent could only talk to itself.
-func (k Kind) System(specification spec.Spec, policies []string) (EvalSystem, error) {
+func (k SystemKind) System(specification spec.Spec, policies []string) (EvalSystem, error) {
 	switch {
 	case k.Of == OfExpert:
 		return EvalSystem{Name: k.String(), Recorded: true}, nil
@@ -129,7 +131,7 @@ func (k Kind) System(specification spec.Spec, policies []string) (EvalSystem, er
 }
 
 // only returns a system of one agent of the literature. It decides greedily, or at the temperature of its model.
-func (k Kind) only(specification spec.Spec, policies []string) (EvalSystem, error) {
+func (k SystemKind) only(specification spec.Spec, policies []string) (EvalSystem, error) {
 	system := EvalSystem{Name: k.String(), Rounds: 1, Temperature: []float64{0}, TopP: 1}
 	if k.Way != WayPlain {
 		system.Style = k.Way

@@ -26,7 +26,7 @@ func TestKindsOfSystemsChangeOneThingEach(t *testing.T) {
 		"trained-shuffled": {3, 6, false},
 		"imitation-less":   {2, 4, false},
 	} {
-		k, err := rules.ParseKind(text)
+		k, err := rules.ParseSystemKind(text)
 		if err != nil || k.String() != text {
 			t.Fatalf("ParseKind(%s) = %v, %v, want that kind", text, k, err)
 		}
@@ -54,7 +54,7 @@ func TestTheAgentThatIsAloneOrMissesChanges(t *testing.T) {
 	s := spec.Default()
 	s.Agents, s.Decoding.Temperatures = 3, []float64{0.5}
 	for _, way := range []string{rules.WayAlone, rules.WayLess} {
-		e, err := rules.Kind{Of: rules.OfTrained, Way: way}.System(s, []string{"a", "b", "c"})
+		e, err := rules.SystemKind{Of: rules.OfTrained, Way: way}.System(s, []string{"a", "b", "c"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestAgentsOfTheLiteratureAreSystemsOfOne(t *testing.T) {
 		"trained-m3a":   "screenshots",
 		"large-infigui": `no model "large"`,
 	} {
-		k, err := rules.ParseKind(text)
+		k, err := rules.ParseSystemKind(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestAgentsOfTheLiteratureAreSystemsOfOne(t *testing.T) {
 	}
 
 	s.Trainer.Name = spec.Embedded
-	k, _ := rules.ParseKind("base-t3a")
+	k, _ := rules.ParseSystemKind("base-t3a")
 	if _, err := k.System(s, []string{"a"}); err == nil {
 		t.Error("the embedded policy plays in the style of t3a, want an error")
 	}
@@ -115,13 +115,13 @@ func TestImpossibleKindsAreRefused(t *testing.T) {
 		"", "best", "expert-alone", "gpt-4", "gpt-4-silent", "trained-", "trained-loud", "trained-agent",
 		"trained-agent-1", "alone",
 	} {
-		if k, err := rules.ParseKind(text); err == nil {
+		if k, err := rules.ParseSystemKind(text); err == nil {
 			t.Errorf("ParseKind(%q) = %v, want an error", text, k)
 		}
 	}
 	s := spec.Default()
 	for text, policies := range map[string][]string{"trained-agent4": {"a", "b"}, "base-silent": {"a"}} {
-		k, err := rules.ParseKind(text)
+		k, err := rules.ParseSystemKind(text)
 		if err != nil {
 			t.Fatal(err)
 		}

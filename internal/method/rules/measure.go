@@ -15,7 +15,7 @@ import (
 // 1, and the scores of the sampled, the chosen and the rejected answer, in this order, under each policy. The scores
 // are nil if they are unknown; a pair without a rejected answer has two.
 type Probed struct {
-	Pair                 domain.Pair
+	Pair                 domain.Example
 	Sampled              string
 	Policy, Parent, Base []chat.Score
 }
@@ -28,7 +28,7 @@ const (
 )
 
 // ProbeAnswers returns the answers of a pair to be scored.
-func ProbeAnswers(pair domain.Pair, sampled string) []string {
+func ProbeAnswers(pair domain.Example, sampled string) []string {
 	answers := []string{sampled, pair.Chosen}
 	if pair.Rejected != "" {
 		answers = append(answers, pair.Rejected)

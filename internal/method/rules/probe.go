@@ -16,7 +16,7 @@ const probePerType = 8
 // ProbePairs draws the pairs of a data set on which a policy is probed, at most gates.Probe of them and in their order.
 // Every action type with at least gates.TypeShare of the chosen answers gets 8 of them, or all it has, or an equal part
 // if gates.Probe does not suffice; the rest is drawn from all others alike.
-func ProbePairs(gates spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pair {
+func ProbePairs(gates spec.Gates, pairs []domain.Example, seed uint64) []domain.Example {
 	perm := domain.Rand(seed, "pairs").Perm(len(pairs))
 	byType := map[string][]int{} // in drawn order
 	for _, i := range perm {
@@ -40,7 +40,7 @@ func ProbePairs(gates spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pai
 		drawn[i] = true
 	}
 
-	out := make([]domain.Pair, 0, n)
+	out := make([]domain.Example, 0, n)
 	for _, i := range slices.Sorted(maps.Keys(drawn)) {
 		out = append(out, pairs[i])
 	}
@@ -49,7 +49,7 @@ func ProbePairs(gates spec.Gates, pairs []domain.Pair, seed uint64) []domain.Pai
 }
 
 // TypeShares returns the share of every action type among the chosen answers of a data set.
-func TypeShares(pairs []domain.Pair) map[string]float64 {
+func TypeShares(pairs []domain.Example) map[string]float64 {
 	out := map[string]float64{}
 	raised := 0.0
 	for _, pair := range pairs {
@@ -69,10 +69,10 @@ func TypeShares(pairs []domain.Pair) map[string]float64 {
 
 // raises reports whether an update makes the chosen answer of a pair more probable: not that of a sample with an
 // advantage below 0.
-func raises(pair domain.Pair) bool { return pair.Advantage >= 0 }
+func raises(pair domain.Example) bool { return pair.Advantage >= 0 }
 
 // raisedType returns the action type of the answer that a pair makes more probable, "" if there is none.
-func raisedType(pair domain.Pair) string {
+func raisedType(pair domain.Example) string {
 	more, _ := pair.Learned()
 
 	return answerType(agents.Usual, more)

@@ -17,11 +17,11 @@ import (
 func say(kind string) string { return `Reason: r Action: {"action_type":"` + kind + `","index":1}` }
 
 // dataset returns pairs with as many chosen answers of every type as are asked for.
-func dataset(counts map[string]int) []domain.Pair {
-	var out []domain.Pair
+func dataset(counts map[string]int) []domain.Example {
+	var out []domain.Example
 	for _, kind := range []string{"click", "long_press", "double_tap"} {
 		for range counts[kind] {
-			out = append(out, domain.Pair{
+			out = append(out, domain.Example{
 				Prompt:   fmt.Sprint("p", len(out)),
 				Chosen:   say(kind),
 				Rejected: "x",
@@ -122,7 +122,7 @@ func TestUnknownFiguresAreNotInvented(t *testing.T) {
 	}
 	gates := spec.Default().Gates
 	gates.MinEntropy = 1
-	if why := rules.Gate(gates, got, pairs); why != "" {
+	if why := rules.UpdateGate(gates, got, pairs); why != "" {
 		t.Errorf("Gate = %q, want it to pass what is unknown", why)
 	}
 }
@@ -130,10 +130,10 @@ func TestUnknownFiguresAreNotInvented(t *testing.T) {
 // TestAProbeOfSamplesTellsRaisedFromLoweredAnswers shows that the gates see an answer that GRPO lowers on purpose as a
 // rejected one.
 func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
-	sample := func(kind string, advantage float64) domain.Pair {
-		return domain.Pair{Prompt: "p", Chosen: say(kind), Advantage: advantage, Source: domain.SourceGroup}
+	sample := func(kind string, advantage float64) domain.Example {
+		return domain.Example{Prompt: "p", Chosen: say(kind), Advantage: advantage, Source: domain.SourceGroup}
 	}
-	pairs := []domain.Pair{sample("click", 1), sample("long_press", -1), sample("click", 1)}
+	pairs := []domain.Example{sample("click", 1), sample("long_press", -1), sample("click", 1)}
 	if got, want := rules.TypeShares(pairs), map[string]float64{"click": 1}; !reflect.DeepEqual(got, want) {
 		t.Errorf("TypeShares = %v, want %v: nothing must keep what is lowered", got, want)
 	}
@@ -155,7 +155,7 @@ func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
 		t.Errorf("change of raised answers = %v, of lowered ones = %v, KL = %v, want 1, -9 and 0.5",
 			got.LogprobDelta, got.Rejected.Change(), got.KL)
 	}
-	if got := rules.Gate(spec.Default().Gates, got, pairs); got != "" {
+	if got := rules.UpdateGate(spec.Default().Gates, got, pairs); got != "" {
 		t.Errorf("Gate = %q, want the update to pass", got)
 	}
 

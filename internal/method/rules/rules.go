@@ -84,7 +84,7 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 }
 
 // Weigh sets the weights of the pairs of a data set. Types are balanced only where rejected answers are learned from.
-func Weigh(specification spec.Spec, pairs []domain.Pair, preference bool) {
+func Weigh(specification spec.Spec, pairs []domain.Example, preference bool) {
 	credit.Balance(pairs, specification.Pairs.MaxWeight)
 	if preference && specification.Pairs.BalanceTypes {
 		credit.BalanceTypes(pairs)

@@ -9,15 +9,15 @@ import (
 
 // Batch is what was made from one trajectory, with the counts of what was proposed.
 type Batch struct {
-	Rows   []domain.Pair `json:"rows"`
-	Counts ItemCounts    `json:"counts"`
+	Rows   []domain.Example `json:"rows"`
+	Counts ItemCounts       `json:"counts"`
 }
 
 // Drop counts an item that is not kept.
 func (b *Batch) Drop(why string) { b.Counts.Dropped[why]++ }
 
 // Keep adds a training example; messages says whether its prompt has some.
-func (b *Batch) Keep(pair domain.Pair, kind string, messages bool) {
+func (b *Batch) Keep(pair domain.Example, kind string, messages bool) {
 	b.Rows = append(b.Rows, pair)
 	b.Counts.Kept++
 	b.Counts.ByKind[kind]++
@@ -29,7 +29,7 @@ func (b *Batch) Keep(pair domain.Pair, kind string, messages bool) {
 // Write asks an author for up to n items about a screen and keeps the valid ones. The level is 1 or 2. The pair has
 // what all training examples of the trajectory share.
 func (b *Batch) Write(
-	ctx context.Context, author Author, target Target, level, n int, pair domain.Pair, screen Screen, seed uint64,
+	ctx context.Context, author Author, target Target, level, n int, pair domain.Example, screen Screen, seed uint64,
 ) error {
 	ask := author.Questions
 	if level == 2 {

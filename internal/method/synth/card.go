@@ -27,9 +27,9 @@ type Card struct {
 }
 
 // Describe fills in what the card says of its training examples.
-func (c *Card) Describe(rows []domain.Pair) {
+func (c *Card) Describe(rows []domain.Example) {
 	c.Rows = len(rows)
-	var pairs []domain.Pair
+	var pairs []domain.Example
 	for _, pair := range rows {
 		c.Chosen += float64(len(pair.Chosen)) / float64(len(rows))
 		if pair.Rejected != "" {

@@ -97,11 +97,11 @@ func (c ItemCounts) say(say func(format string, args ...any)) {
 
 // Dedupe removes training examples whose prompt and answers occurred before, and counts them. kind returns an example's
 // kind.
-func Dedupe(rows []domain.Pair, itemCounts *ItemCounts, kind func(domain.Pair) string) []domain.Pair {
+func Dedupe(rows []domain.Example, itemCounts *ItemCounts, kind func(domain.Example) string) []domain.Example {
 	type text struct{ prompt, chosen, rejected string }
 	known := map[text]bool{}
 
-	return slices.DeleteFunc(rows, func(pair domain.Pair) bool {
+	return slices.DeleteFunc(rows, func(pair domain.Example) bool {
 		id := text{pair.Prompt, pair.Chosen, pair.Rejected}
 		if !known[id] {
 			known[id] = true

@@ -40,9 +40,9 @@ func TestCountersThatDoNotAddUpAreFound(t *testing.T) {
 func TestDuplicatesAreRemovedAndCounted(t *testing.T) {
 	c := NewItemCounts()
 	c.Add(ItemCounts{Proposed: 3, Kept: 3, ByKind: map[string]int{"click": 2, "wait": 1}})
-	click := domain.Pair{Prompt: "p", Chosen: "a", ChosenCanonical: "click index=1"}
-	wait := domain.Pair{Prompt: "p", Chosen: "b", ChosenCanonical: "wait"}
-	rows := Dedupe([]domain.Pair{click, click, wait}, &c, func(p domain.Pair) string { return KindOf(2, p) })
+	click := domain.Example{Prompt: "p", Chosen: "a", ChosenCanonical: "click index=1"}
+	wait := domain.Example{Prompt: "p", Chosen: "b", ChosenCanonical: "wait"}
+	rows := Dedupe([]domain.Example{click, click, wait}, &c, func(p domain.Example) string { return KindOf(2, p) })
 	if len(rows) != 2 || rows[0] != click || rows[1] != wait {
 		t.Errorf("%+v, want one of each", rows)
 	}

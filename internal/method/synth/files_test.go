@@ -188,7 +188,7 @@ func FuzzReadRows(f *testing.F) {
 }
 
 // readAgain writes a row in the first form and reads it back.
-func readAgain(t *testing.T, p domain.Pair) {
+func readAgain(t *testing.T, p domain.Example) {
 	t.Helper()
 	row := map[string]string{"prompt": p.Prompt, "chosen": p.Chosen, "rejected": p.Rejected}
 	raw, err := json.Marshal(row)

@@ -46,7 +46,7 @@ var Kinds = []string{
 
 // KindOf returns the kind of a training example of a level: of level 1 that of the question, otherwise the action
 // type of the chosen answer.
-func KindOf(level int, pair domain.Pair) string {
+func KindOf(level int, pair domain.Example) string {
 	if level == 1 {
 		return string(pair.Source)
 	}

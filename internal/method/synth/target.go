@@ -29,13 +29,13 @@ type Target struct {
 
 // example is a training example, or the reason why there is none.
 type example struct {
-	pair     domain.Pair
+	pair     domain.Example
 	messages bool // the prompt has some
 	dropped  string
 }
 
 // example makes a training example of an item. The error is that of the agents' template.
-func (target Target) example(it Item, level int, pair domain.Pair, screen Screen, seed uint64) (example, error) {
+func (target Target) example(it Item, level int, pair domain.Example, screen Screen, seed uint64) (example, error) {
 	if strings.TrimSpace(it.Ask) == "" {
 		return example{dropped: DropEmpty}, nil
 	}
@@ -57,7 +57,7 @@ func (target Target) example(it Item, level int, pair domain.Pair, screen Screen
 }
 
 // question makes a training example of level 1.
-func (target Target) question(it Item, pair domain.Pair, screen Screen, _ uint64) (example, error) {
+func (target Target) question(it Item, pair domain.Example, screen Screen, _ uint64) (example, error) {
 	switch {
 	case !slices.Contains(Kinds, it.Kind):
 		return example{dropped: DropKind}, nil
@@ -84,7 +84,7 @@ func (target Target) question(it Item, pair domain.Pair, screen Screen, _ uint64
 
 // pointing makes a training example of level 1 for a policy that answers in actions: it points at an element, or copies
 // words of the screen.
-func (target Target) pointing(it Item, pair domain.Pair, screen Screen) (example, error) {
+func (target Target) pointing(it Item, pair domain.Example, screen Screen) (example, error) {
 	act := domain.Action{Type: domain.ActionAnswer, Text: it.Answer}
 	if it.Answer == "" {
 		act = domain.Action{Type: domain.ActionClick}.At(*it.Element)
@@ -102,7 +102,7 @@ func (target Target) pointing(it Item, pair domain.Pair, screen Screen) (example
 }
 
 // instruction makes a training example of level 2.
-func (target Target) instruction(it Item, pair domain.Pair, screen Screen, seed uint64) (example, error) {
+func (target Target) instruction(it Item, pair domain.Example, screen Screen, seed uint64) (example, error) {
 	if it.Action == nil {
 		return example{dropped: DropAction}, nil
 	}

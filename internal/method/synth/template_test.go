@@ -49,7 +49,7 @@ func large() Target { return Target{Template: agents.Default} }
 func write(t *testing.T, a Author, target Target, level, n int, s Screen, seed uint64) Batch {
 	t.Helper()
 	b := Batch{Counts: NewItemCounts()}
-	if err := b.Write(t.Context(), a, target, level, n, domain.Pair{Template: "t"}, s, seed); err != nil {
+	if err := b.Write(t.Context(), a, target, level, n, domain.Example{Template: "t"}, s, seed); err != nil {
 		t.Fatal(err)
 	}
 
@@ -57,7 +57,7 @@ func write(t *testing.T, a Author, target Target, level, n int, s Screen, seed u
 }
 
 // goal returns the goal of an agents' prompt.
-func goal(p domain.Pair) string {
+func goal(p domain.Example) string {
 	g, _, _ := strings.Cut(strings.TrimPrefix(p.Prompt, "Goal: "), "\n")
 
 	return g

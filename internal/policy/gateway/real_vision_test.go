@@ -125,7 +125,7 @@ func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught
 		if err != nil {
 			t.Fatal(err)
 		}
-		sft.Pairs = append(sft.Pairs, domain.Pair{
+		sft.Pairs = append(sft.Pairs, domain.Example{
 			Prompt: tapping, Chosen: press(i % len(buttons)), Rejected: press((i + 1) % len(buttons)), Weight: 1,
 			Image: ref.SHA256,
 		})

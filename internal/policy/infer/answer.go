@@ -60,7 +60,7 @@ func newUsage(u domain.Usage) usage {
 }
 
 // NewAnswer returns a decision in the form of the OpenAI chat API. Its one choice holds the winner's words.
-func (s System) NewAnswer(decided Decided, matrix bool) Answer {
+func (s TrainedSystem) NewAnswer(decided Decided, matrix bool) Answer {
 	answer := Answer{
 		ID:      "chatcmpl-" + runs.Digest(decided.Decision)[:24],
 		Object:  "chat.completion",

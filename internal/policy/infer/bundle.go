@@ -49,7 +49,7 @@ type Topologies struct {
 
 // Write writes the system into a folder that must not hold one: the specification, how the system decides, its
 // topologies, its prompts and the policy of every agent. It streams large files. What it wrote before an error stays.
-func (s System) Write(ctx context.Context, bucket store.Bucket, dir string) (Exported, error) {
+func (s TrainedSystem) Write(ctx context.Context, bucket store.Bucket, dir string) (Exported, error) {
 	config, err := s.Config(0)
 	if err != nil {
 		return Exported{}, err
@@ -88,7 +88,7 @@ func (s System) Write(ctx context.Context, bucket store.Bucket, dir string) (Exp
 }
 
 // writePrompts writes the prompt templates that the run uses and returns their identities by role.
-func (s System) writePrompts(dir string) (map[string]Of, error) {
+func (s TrainedSystem) writePrompts(dir string) (map[string]Of, error) {
 	out := map[string]Of{}
 	for _, role := range roles(s.Spec) {
 		text, own := s.Spec.Prompts[role]
@@ -114,7 +114,7 @@ func (s System) writePrompts(dir string) (map[string]Of, error) {
 }
 
 // writeAgents writes the policy of every agent.
-func (s System) writeAgents(ctx context.Context, b store.Bucket, dir string, temperature []float64) ([]Agent, error) {
+func (s TrainedSystem) writeAgents(ctx context.Context, b store.Bucket, dir string, temperature []float64) ([]Agent, error) {
 	var out []Agent
 	for i, policy := range s.Policies {
 		agent := Agent{

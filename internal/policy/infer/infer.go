@@ -31,8 +31,8 @@ const (
 // ErrNoBase means that a run has no policy yet.
 var ErrNoBase = errors.New("stage 1 has not ended, so there is no policy yet")
 
-// System is a system of a run as the store has it.
-type System struct {
+// TrainedSystem is a system of a run as the store has it.
+type TrainedSystem struct {
 	Run      string
 	Spec     spec.Spec
 	Epoch    int // the epoch that made it; 0 is the base policy n times
@@ -44,14 +44,14 @@ type System struct {
 }
 
 // Model returns the name by which clients ask for the system: that of its line, or of its run.
-func (s System) Model() string { return cmp.Or(s.Line, s.Run) }
+func (s TrainedSystem) Model() string { return cmp.Or(s.Line, s.Run) }
 
 // Find returns the system that which names: Best, Base, an epoch's number (0 is the base), or "" for the best of a run
 // that has ended and otherwise the newest. A missing run is not found. A missing epoch is an invalid fault that says
 // which there are. The error of a run without a policy wraps ErrNoBase. Find may be repeated.
-func Find(ctx context.Context, bucket store.Bucket, name, which string) (System, error) {
+func Find(ctx context.Context, bucket store.Bucket, name, which string) (TrainedSystem, error) {
 	run := runs.Run(name)
-	system := System{Run: name}
+	system := TrainedSystem{Run: name}
 	var err error
 	if system.Spec, err = run.Find(ctx, bucket); err != nil {
 		return system, err
@@ -81,7 +81,7 @@ func Find(ctx context.Context, bucket store.Bucket, name, which string) (System,
 }
 
 // readEpoch reads the system that the chosen epoch committed.
-func (s *System) readEpoch(ctx context.Context, bucket store.Bucket) error {
+func (s *TrainedSystem) readEpoch(ctx context.Context, bucket store.Bucket) error {
 	run := runs.Run(s.Run)
 	epoch, committed, err := run.Epoch(s.Epoch).Sure(ctx, bucket)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *System) readEpoch(ctx context.Context, bucket store.Bucket) error {
 }
 
 // choose returns the number of the epoch that which names.
-func (s System) choose(ctx context.Context, bucket store.Bucket, which string) (int, error) {
+func (s TrainedSystem) choose(ctx context.Context, bucket store.Bucket, which string) (int, error) {
 	switch which {
 	case Base:
 		return 0, nil
@@ -139,7 +139,7 @@ func (s System) choose(ctx context.Context, bucket store.Bucket, which string) (
 }
 
 // Name says which system it is.
-func (s System) Name() string {
+func (s TrainedSystem) Name() string {
 	if s.Epoch == 0 {
 		return s.Run + ", base policy"
 	}
@@ -148,11 +148,11 @@ func (s System) Name() string {
 }
 
 // Digests returns the names of the policies, by agent.
-func (s System) Digests() []string { return runs.System{Policies: s.Policies}.Digests() }
+func (s TrainedSystem) Digests() []string { return runs.System{Policies: s.Policies}.Digests() }
 
 // Load publishes each of the policies once, to as many servers as the run asks for. load is what a policy server's
 // client offers. Load may be repeated.
-func (s System) Load(ctx context.Context, load func(ctx context.Context, policy string, quorum int) error) error {
+func (s TrainedSystem) Load(ctx context.Context, load func(ctx context.Context, policy string, quorum int) error) error {
 	for _, d := range slices.Compact(slices.Sorted(slices.Values(s.Digests()))) {
 		if err := load(ctx, d, s.Spec.Serving.Quorum); err != nil {
 			return err
@@ -164,7 +164,7 @@ func (s System) Load(ctx context.Context, load func(ctx context.Context, policy 
 
 // Config returns how the system decides. It decides as in evaluation: on one of its fixed
 // topologies, drawn for the turn (never on the epoch's own), and without asking for what can no longer change the vote.
-func (s System) Config(turn uint64) (agents.Config, error) {
+func (s TrainedSystem) Config(turn uint64) (agents.Config, error) {
 	evaluated := rules.Together(s.Spec, s.Name(), s.Digests())
 	config, _, err := evaluated.Config(s.Spec, domain.SplitVal, turn)
 	config.Template = rules.Bound(s.Spec, config.Template, tinylm.Over)
@@ -195,7 +195,7 @@ type Decided struct {
 
 // Decide lets the system decide once. With the same seed, view and policies, the winner and its text are the same,
 // whole or not. Errors are those of the model's server. Decide may be repeated.
-func (s System) Decide(ctx context.Context, model chat.Model, view agents.View, options Options) (Decided, error) {
+func (s TrainedSystem) Decide(ctx context.Context, model chat.Model, view agents.View, options Options) (Decided, error) {
 	c, err := s.Config(options.Seed)
 	if err != nil {
 		return Decided{}, err

@@ -53,7 +53,7 @@ func TestAFinishedRun(t *testing.T) {
 }
 
 // find returns a system of the finished run.
-func find(t *testing.T, r *testrun.Run, which string) infer.System {
+func find(t *testing.T, r *testrun.Run, which string) infer.TrainedSystem {
 	t.Helper()
 	s, err := infer.Find(t.Context(), r.Bucket, "small", which)
 	if err != nil {
@@ -64,7 +64,7 @@ func find(t *testing.T, r *testrun.Run, which string) infer.System {
 }
 
 // crowded shows the small policy more than it reads: it is asked for less, and every cell says what it lacked.
-func crowded(t *testing.T, r *testrun.Run, sys infer.System) {
+func crowded(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	v := agents.View{Goal: "press w3"}
 	for i := range 300 {
 		v.Observation.Elements = append(v.Observation.Elements, domain.Element{
@@ -84,7 +84,7 @@ func crowded(t *testing.T, r *testrun.Run, sys infer.System) {
 	}
 }
 
-func choices(t *testing.T, r *testrun.Run, best infer.System) {
+func choices(t *testing.T, r *testrun.Run, best infer.TrainedSystem) {
 	base, _, err := runs.Run("small").Base().Must(t.Context(), r.Bucket)
 	if err != nil {
 		t.Fatal(err)

@@ -10,17 +10,17 @@ import (
 )
 
 // OfLine returns the system that a line accepts now. The error wraps store.ErrNotFound if it accepts none.
-func OfLine(ctx context.Context, bucket store.Bucket, line string) (System, error) {
+func OfLine(ctx context.Context, bucket store.Bucket, line string) (TrainedSystem, error) {
 	entry, err := lines.Line(line).Current(ctx, bucket)
 	if err != nil {
-		return System{}, err
+		return TrainedSystem{}, err
 	}
 
 	return accepted(ctx, bucket, line, entry)
 }
 
 // accepted returns the system of an entry of a line.
-func accepted(ctx context.Context, bucket store.Bucket, line string, entry lines.Entry) (System, error) {
+func accepted(ctx context.Context, bucket store.Bucket, line string, entry lines.Entry) (TrainedSystem, error) {
 	system, err := Find(ctx, bucket, entry.System.Run, strconv.Itoa(entry.System.Epoch))
 	system.Line = line
 	system.Policies = entry.System.Policies
@@ -33,7 +33,7 @@ func accepted(ctx context.Context, bucket store.Bucket, line string, entry lines
 // with every switch, and with every error once.
 func (s *Server) Follow(
 	ctx context.Context, bucket store.Bucket, line string, every time.Duration,
-	load func(ctx context.Context, policy string, quorum int) error, told func(System, error),
+	load func(ctx context.Context, policy string, quorum int) error, told func(TrainedSystem, error),
 ) {
 	sys := *s.current.Load()
 	take := func(ctx context.Context, entry lines.Entry) (err error) {
@@ -47,6 +47,6 @@ func (s *Server) Follow(
 
 		return err
 	}
-	now := lines.System{Run: sys.Run, Epoch: sys.Epoch}
+	now := lines.SystemRef{Run: sys.Run, Epoch: sys.Epoch}
 	lines.Line(line).Follow(ctx, bucket, now, every, take, func(_ lines.Entry, err error) { told(sys, err) })
 }

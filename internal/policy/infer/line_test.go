@@ -47,8 +47,8 @@ func TestAServerFollowsItsLineWithoutAFailedRequest(t *testing.T) {
 
 		return r.Deps.Load(ctx, policy, quorum)
 	}
-	told, failed := make(chan infer.System, 9), make(chan error, 9)
-	go server.Follow(t.Context(), r.Bucket, "mobile", time.Millisecond, load, func(s infer.System, err error) {
+	told, failed := make(chan infer.TrainedSystem, 9), make(chan error, 9)
+	go server.Follow(t.Context(), r.Bucket, "mobile", time.Millisecond, load, func(s infer.TrainedSystem, err error) {
 		if err != nil {
 			failed <- err
 		} else {

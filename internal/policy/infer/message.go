@@ -27,7 +27,7 @@ func (m message) instructs() bool { return slices.Contains([]string{"system", "d
 
 // view reads the user's message, which must be the last. It ignores earlier ones and instructions: the agents' own
 // prompts say all that they are told.
-func (q *chatRequest) view(system System) (agents.View, error) {
+func (q *chatRequest) view(system TrainedSystem) (agents.View, error) {
 	last := message{}
 	at := -1
 	for i, raw := range q.Messages {

@@ -44,7 +44,7 @@ type streamed struct {
 }
 
 // streams checks that a streamed answer is the whole one in chunks.
-func streams(t *testing.T, r *testrun.Run, sys infer.System) {
+func streams(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	_, whole := ask(t, url, good, nil)
 	for _, withUsage := range []bool{false, true} {
@@ -92,7 +92,7 @@ func streams(t *testing.T, r *testrun.Run, sys infer.System) {
 }
 
 // stops checks that an answer ends before the first of the texts.
-func stops(t *testing.T, r *testrun.Run, sys infer.System) {
+func stops(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	_, whole := ask(t, url, good, nil)
 	text := whole.Choices[0].Message.Content
@@ -113,7 +113,7 @@ func stops(t *testing.T, r *testrun.Run, sys infer.System) {
 }
 
 // ignores checks that members without an effect are named and have none.
-func ignores(t *testing.T, r *testrun.Run, sys infer.System) {
+func ignores(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	_, whole := ask(t, url, good, nil)
 	many := object{}
@@ -147,7 +147,7 @@ func ignores(t *testing.T, r *testrun.Run, sys infer.System) {
 }
 
 // modelsOf checks the list of models and its entries.
-func modelsOf(t *testing.T, r *testrun.Run, sys infer.System) {
+func modelsOf(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	for path, want := range map[string]string{
 		"/v1/models":       `"object":"list"`,
@@ -164,7 +164,7 @@ func modelsOf(t *testing.T, r *testrun.Run, sys infer.System) {
 }
 
 // shares checks that the usage of agents adds up.
-func shares(t *testing.T, r *testrun.Run, sys infer.System) {
+func shares(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	_, a := ask(t, serve(t, sys, r.Deps.Chat, ""), good, nil)
 	prompt, total := 0, 0
 	for i, u := range a.Collabui.Agents {

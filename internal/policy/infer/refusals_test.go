@@ -20,7 +20,7 @@ import (
 const good = "Goal: g\nHistory: none\nScreen:\n0 button Send"
 
 // refusals checks that a wrong request is refused by name, and that a wrong screen is answered with the right forms.
-func refusals(t *testing.T, r *testrun.Run, sys infer.System) {
+func refusals(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	image := object{"type": "image_url", "image_url": object{"url": "data:"}}
 
@@ -130,7 +130,7 @@ func (f failing) Complete(context.Context, chat.Request) (chat.Response, error) 
 }
 
 // failures checks the status of faults of the policies.
-func failures(t *testing.T, sys infer.System) {
+func failures(t *testing.T, sys infer.TrainedSystem) {
 	for kind, want := range map[fault.Kind]int{
 		fault.Throttled: http.StatusTooManyRequests,
 		fault.Transient: http.StatusServiceUnavailable,
@@ -155,7 +155,7 @@ func (mute) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
 }
 
 // undecided checks that clients are told not to send what cannot be decided again.
-func undecided(t *testing.T, sys infer.System) {
+func undecided(t *testing.T, sys infer.TrainedSystem) {
 	res, body := raw(t, serve(t, sys, mute{}, ""), nil)
 	if res.StatusCode != http.StatusBadGateway || !strings.Contains(body, `"code":"no_action"`) {
 		t.Errorf("answers without an action make %d %s, want 502 with no_action", res.StatusCode, body)
@@ -166,7 +166,7 @@ func undecided(t *testing.T, sys infer.System) {
 }
 
 // keys checks that a server with a key answers those who send it.
-func keys(t *testing.T, r *testrun.Run, sys infer.System) {
+func keys(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "secret")
 	body, err := json.Marshal(object{"messages": []any{
 		object{"role": "user", "content": `{"goal":"g","elements":[{"role":"button","text":"g"}]}`},

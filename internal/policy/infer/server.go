@@ -22,7 +22,7 @@ const maxBody = 1 << 20
 // Server answers POST /v1/chat/completions, GET /v1/models, GET /v1/models/ID and GET /health for one system at a time.
 // Safe for concurrent use.
 type Server struct {
-	current atomic.Pointer[System]
+	current atomic.Pointer[TrainedSystem]
 	model   chat.Model
 	keys    func() string // of clients; nil or empty means that they need none
 	mux     *http.ServeMux
@@ -30,7 +30,7 @@ type Server struct {
 
 // NewServer returns a server of a system whose policies model reaches. If there are keys, one of them must come with
 // every request below /v1 (httpd.Allowed).
-func NewServer(sys System, model chat.Model, keys func() string) *Server {
+func NewServer(sys TrainedSystem, model chat.Model, keys func() string) *Server {
 	server := &Server{model: model, keys: keys, mux: http.NewServeMux()}
 	server.Switch(sys)
 	server.mux.HandleFunc("POST /v1/chat/completions", server.guarded(server.complete))
@@ -44,7 +44,7 @@ func NewServer(sys System, model chat.Model, keys func() string) *Server {
 
 // Switch lets another system answer from the next request on. Requests that have begun are answered by the system that
 // began them. Its policies must be loaded already.
-func (s *Server) Switch(sys System) { s.current.Store(&sys) }
+func (s *Server) Switch(sys TrainedSystem) { s.current.Store(&sys) }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -115,7 +115,7 @@ func (s *Server) answer(r *http.Request, request *chatRequest) (Answer, error) {
 }
 
 // noModel refuses the name of a model that is not this system.
-func (s System) noModel(name string) error {
+func (s TrainedSystem) noModel(name string) error {
 	return &httpd.Refusal{
 		Status: http.StatusNotFound,
 		Code:   "model_not_found",
@@ -125,7 +125,7 @@ func (s System) noModel(name string) error {
 }
 
 // undecided is the refusal of a request without an answer that holds an action.
-func (s System) undecided(decided Decided, options Options) error {
+func (s TrainedSystem) undecided(decided Decided, options Options) error {
 	n := len(decided.Decision.Cells)
 	if options.MaxTokens > 0 && options.MaxTokens < s.Spec.Decoding.MaxTokens {
 		return refuse("max_tokens", "max_tokens: none of the agents' %d answers holds an action within %d tokens: "+
@@ -144,7 +144,7 @@ func (s System) undecided(decided Decided, options Options) error {
 const codeNoAction = "no_action"
 
 // listed returns the system's entry in the list of models.
-func (s System) listed() map[string]any {
+func (s TrainedSystem) listed() map[string]any {
 	fields := httpd.Model(s.Model())
 	fields["run"] = s.Run
 	fields["epoch"] = s.Epoch

@@ -28,7 +28,7 @@ type answer struct {
 }
 
 // serve serves a system until the test ends.
-func serve(t *testing.T, sys infer.System, model chat.Model, key string) (url string) {
+func serve(t *testing.T, sys infer.TrainedSystem, model chat.Model, key string) (url string) {
 	t.Helper()
 	srv := httptest.NewServer(infer.NewServer(sys, model, func() string { return key }))
 	t.Cleanup(srv.Close)
@@ -155,7 +155,7 @@ func uncached(d domain.Decision) domain.Decision {
 }
 
 // decide returns what the agents decide about the screen, cut short as in evaluations and in full.
-func decide(t *testing.T, r *testrun.Run, sys infer.System, seed uint64) (early, full domain.Decision) {
+func decide(t *testing.T, r *testrun.Run, sys infer.TrainedSystem, seed uint64) (early, full domain.Decision) {
 	t.Helper()
 	conf, err := sys.Config(seed)
 	if err != nil {
@@ -182,7 +182,7 @@ func decide(t *testing.T, r *testrun.Run, sys infer.System, seed uint64) (early,
 	return early, full
 }
 
-func decisions(t *testing.T, r *testrun.Run, sys infer.System) {
+func decisions(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	decided := 0
 	for seed := range uint64(6) {
@@ -217,7 +217,7 @@ func decisions(t *testing.T, r *testrun.Run, sys infer.System) {
 }
 
 // wantCounts checks the votes, the tokens and the policies of an answer.
-func wantCounts(t *testing.T, sys infer.System, got answer, d domain.Decision) {
+func wantCounts(t *testing.T, sys infer.TrainedSystem, got answer, d domain.Decision) {
 	t.Helper()
 	parsed, tokens := 0, 0
 	for _, c := range d.Cells {
@@ -290,7 +290,7 @@ func wantAllForms(t *testing.T, url string, seed uint64, want answer) {
 }
 
 // greedy checks that agents at temperature 0 answer alike for two seeds with the same topology.
-func greedy(t *testing.T, r *testrun.Run, sys infer.System) {
+func greedy(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url, text := serve(t, sys, r.Deps.Chat, ""), prompted(t)
 	cold := object{"temperature": 0, "collabui": object{"matrix": true}}
 	_, one := ask(t, url, text, cold)

@@ -22,7 +22,7 @@ var ErrNotExpressible = errors.New("answer is not expressible in the small polic
 
 // Answer returns the answer in full, as the policy writes it.
 func (p *Prompt) Answer(choice Choice) string {
-	kind := Kinds[choice.Kind]
+	kind := ActionKinds[choice.Kind]
 	var builder strings.Builder
 	builder.WriteString(kind.head())
 	if kind.takesElem {
@@ -68,7 +68,7 @@ func (p *Prompt) Parse(answer string) (Choice, error) {
 		return choice, fmt.Errorf("%w: %v", ErrNotExpressible, err)
 	}
 
-	for i, kind := range Kinds {
+	for i, kind := range ActionKinds {
 		if h := kind.head(); strings.HasPrefix(answer, h) && (answer[len(h)] == ',' || answer[len(h)] == '}') {
 			choice.Kind = i
 			break
@@ -79,7 +79,7 @@ func (p *Prompt) Parse(answer string) (Choice, error) {
 		return choice, fmt.Errorf("%w: unknown reason or action", ErrNotExpressible)
 	}
 
-	k := Kinds[choice.Kind]
+	k := ActionKinds[choice.Kind]
 	if k.takesElem {
 		for _, cand := range p.Index {
 			if a.Index != nil && cand.Index == *a.Index {
@@ -121,7 +121,7 @@ func (p *Prompt) findSpan(text string) (int, int) {
 // list is never empty.
 func (p *Prompt) legalKinds() []int {
 	var out []int
-	for i, kind := range Kinds {
+	for i, kind := range ActionKinds {
 		if (!kind.takesElem || len(p.Index) > 0) && (!kind.takesText || len(p.words) > 0) {
 			out = append(out, i)
 		}
@@ -133,7 +133,7 @@ func (p *Prompt) legalKinds() []int {
 // matchPiece recognises the head of an answer at the start of text, a part of a message, where the line break of the
 // head may have become a space. It returns the piece and the head's length, or 0 and 0.
 func matchPiece(text string) (uint8, int) {
-	for i, kind := range Kinds {
+	for i, kind := range ActionKinds {
 		h := kind.head()
 		if len(text) >= len(h) && strings.ReplaceAll(text[:len(h)], "\n", " ") == strings.ReplaceAll(h, "\n", " ") {
 			if len(text) == len(h) || text[len(h)] == ',' || text[len(h)] == '}' {
@@ -166,7 +166,7 @@ func (p *Prompt) next(choice Choice) (step, bool) {
 		return step{headKind, p.legalKinds()}, true
 	}
 
-	kind := Kinds[choice.Kind]
+	kind := ActionKinds[choice.Kind]
 	if kind.takesElem && choice.Elem < 0 {
 		cands := make([]int, len(p.Index))
 		for i, candidate := range p.Index {
@@ -255,7 +255,7 @@ func Render(action domain.Action) (string, error) {
 		}
 	}
 
-	for _, kind := range Kinds {
+	for _, kind := range ActionKinds {
 		if kind.Name == name && (action.Index != nil || !kind.takesElem) {
 			var builder strings.Builder
 			builder.WriteString(kind.head())

@@ -1,7 +1,7 @@
 package tinylm
 
-// Kind is an action that an answer can take. It fixes the text of the answer up to its arguments.
-type Kind struct {
+// ActionKind is an action that an answer can take. It fixes the text of the answer up to its arguments.
+type ActionKind struct {
 	Name      string // for logs and figures
 	reason    string
 	fields    string // JSON members that the kind fixes
@@ -11,7 +11,7 @@ type Kind struct {
 
 // Kinds lists the actions of the grammar: the mobile actions of docs/method.md. Their order is part of the format of
 // checkpoints: new kinds may only be appended.
-var Kinds = []Kind{
+var ActionKinds = []ActionKind{
 	{
 		Name:      "click",
 		reason:    "this element serves the goal.",
@@ -128,7 +128,7 @@ const (
 )
 
 // textField returns the JSON member that takes the text.
-func (k Kind) textField() string {
+func (k ActionKind) textField() string {
 	if k.Name == "open_app" {
 		return "app_name"
 	}
@@ -137,4 +137,4 @@ func (k Kind) textField() string {
 }
 
 // head returns the text of an answer up to its arguments.
-func (k Kind) head() string { return "Reason: " + k.reason + "\nAction: {" + k.fields }
+func (k ActionKind) head() string { return "Reason: " + k.reason + "\nAction: {" + k.fields }

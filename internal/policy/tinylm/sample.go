@@ -145,7 +145,7 @@ func (p *Policy) Sample(pr *Prompt, sampling Sampling) ([]Output, Counts) {
 func (p *Prompt) stepText(st step, cand int) string {
 	switch st.head {
 	case headKind:
-		return Kinds[cand].head()
+		return ActionKinds[cand].head()
 	case headElem:
 		at := p.indexToken(cand)
 

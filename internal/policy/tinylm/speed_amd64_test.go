@@ -28,8 +28,8 @@ func newWork() *work {
 		for k := range 14 {
 			text += fmt.Sprintf("%d switch Option%d off\n", k, k+i)
 		}
-		text += "You said: " + Kinds[0].head() + ",\"index\":3}\n"
-		text += "Agent 1 said, maybe wrong: " + Kinds[0].head() + ",\"index\":5}\n"
+		text += "You said: " + ActionKinds[0].head() + ",\"index\":3}\n"
+		text += "Agent 1 said, maybe wrong: " + ActionKinds[0].head() + ",\"index\":5}\n"
 
 		p := ParsePrompt(text)
 		w.prompts = append(w.prompts, p)

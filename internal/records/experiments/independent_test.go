@@ -49,7 +49,7 @@ func TestOtherPackagesComputeTheSameTable(t *testing.T) {
 	lines := [][]string{experiments.Columns}
 	played := map[string][][]experiment.Episode{}
 	for i, kind := range []string{"base", "trained", "trained-silent", "imitation", "trained-alone"} {
-		k, err := rules.ParseKind(kind)
+		k, err := rules.ParseSystemKind(kind)
 		if err != nil {
 			t.Fatal(err)
 		}

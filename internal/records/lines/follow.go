@@ -11,7 +11,7 @@ import (
 // than the one last taken, which is now at first. If anything fails, it is tried again at the next reading. told is
 // called after each successful take, and once for each error.
 func (l Line) Follow(
-	ctx context.Context, bucket store.Bucket, now System, every time.Duration,
+	ctx context.Context, bucket store.Bucket, now SystemRef, every time.Duration,
 	take func(context.Context, Entry) error, told func(Entry, error),
 ) {
 	said := ""

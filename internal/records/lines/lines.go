@@ -29,8 +29,8 @@ const (
 	Reject   Verb = "reject"   // keeps the accepted system
 )
 
-// System is a system of a line: the product of an epoch of a run, with its policies by agent.
-type System struct {
+// SystemRef is a system of a line: the product of an epoch of a run, with its policies by agent.
+type SystemRef struct {
 	Run      string        `json:"run"`
 	Epoch    int           `json:"epoch"`  // 0 is the base policy
 	Commit   store.Ref     `json:"commit"` // of the epoch, or of the base policy
@@ -38,16 +38,16 @@ type System struct {
 }
 
 // String returns RUN@EPOCH.
-func (s System) String() string { return fmt.Sprintf("%s@%d", s.Run, s.Epoch) }
+func (s SystemRef) String() string { return fmt.Sprintf("%s@%d", s.Run, s.Epoch) }
 
 // Digests returns the digests of the policies, by agent.
-func (s System) Digests() []string { return runs.System{Policies: s.Policies}.Digests() }
+func (s SystemRef) Digests() []string { return runs.System{Policies: s.Policies}.Digests() }
 
 // Entry is one entry of a line.
 type Entry struct {
 	Number int       `json:"number"` // from 1
 	Verb   Verb      `json:"verb"`
-	System System    `json:"system"`          // accepted, or rejected
+	System SystemRef `json:"system"`          // accepted, or rejected
 	Again  int       `json:"again,omitempty"` // the entry that a rollback goes back to
 	Who    string    `json:"who"`
 	Why    string    `json:"why"`
@@ -194,8 +194,8 @@ func (l Line) Back(ctx context.Context, bucket store.Bucket, to int) (entry Entr
 
 // Find returns a system of a run in the form that a line accepts: the system of an epoch or, if epoch is −1, the best
 // on val of a run that has ended and otherwise the newest. It returns an invalid fault if the run has no such epoch.
-func Find(ctx context.Context, bucket store.Bucket, run string, epoch int) (System, error) {
-	x := System{Run: run, Epoch: epoch}
+func Find(ctx context.Context, bucket store.Bucket, run string, epoch int) (SystemRef, error) {
+	x := SystemRef{Run: run, Epoch: epoch}
 	r := runs.Run(run)
 	specification, err := r.Current(ctx, bucket)
 	if err != nil {

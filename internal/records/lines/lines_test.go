@@ -91,8 +91,8 @@ func TestOfTwoPeopleOneIsToldWhatTheOtherDid(t *testing.T) {
 	t.Parallel()
 	b := &store.Memory{}
 	entries := []lines.Entry{
-		{Verb: lines.Promote, System: lines.System{Run: "r", Epoch: 1}, Who: "ann", Why: "it is faster"},
-		{Verb: lines.Reject, System: lines.System{Run: "r", Epoch: 2}, Who: "ben", Why: "it fails on forms"},
+		{Verb: lines.Promote, System: lines.SystemRef{Run: "r", Epoch: 1}, Who: "ann", Why: "it is faster"},
+		{Verb: lines.Reject, System: lines.SystemRef{Run: "r", Epoch: 2}, Who: "ben", Why: "it fails on forms"},
 	}
 	told := []string{
 		"ann has changed line mobile meanwhile: promote of r@1, because it is faster;",
@@ -161,7 +161,7 @@ func TestTheAcceptedSystemOfALongLineIsFoundWithFewReads(t *testing.T) {
 	t.Parallel()
 	b := &read{Bucket: &store.Memory{}}
 	for n := range 400 {
-		e := lines.Entry{Verb: lines.Promote, System: lines.System{Run: "r", Epoch: n}, Who: "schedule nightly"}
+		e := lines.Entry{Verb: lines.Promote, System: lines.SystemRef{Run: "r", Epoch: n}, Who: "schedule nightly"}
 		if n%10 > 0 {
 			e.Verb = lines.Reject
 		}

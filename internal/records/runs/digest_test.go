@@ -41,7 +41,7 @@ func TestTheDigestOfStepsIsOfWhatMustBeEqualBetweenRuns(t *testing.T) {
 }
 
 func TestTheDigestOfAnEpochIsThatOfItsPartsAsOneValue(t *testing.T) {
-	pairs := [][]domain.Pair{{{Prompt: "<p> & \u2028", Chosen: "c"}, {Prompt: "q"}}, nil, {}, {{Agent: 3}}}
+	pairs := [][]domain.Example{{{Prompt: "<p> & \u2028", Chosen: "c"}, {Prompt: "q"}}, nil, {}, {{Agent: 3}}}
 	for _, kept := range []string{"", "a fall on val"} {
 		p, err := NewEpochParts()
 		if err != nil {
@@ -62,7 +62,7 @@ func TestTheDigestOfAnEpochIsThatOfItsPartsAsOneValue(t *testing.T) {
 			Slots    []domain.Slot
 			Episodes []string
 			Labels   [][]domain.Credit
-			Pairs    [][]domain.Pair
+			Pairs    [][]domain.Example
 			Tensors  []string
 			Kept     string `json:",omitempty"`
 		}{p.Parent, p.Topology, p.Slots, p.Episodes, p.Labels, pairs, p.Tensors, p.Kept})
@@ -73,7 +73,7 @@ func TestTheDigestOfAnEpochIsThatOfItsPartsAsOneValue(t *testing.T) {
 }
 
 func TestPairsAreWrittenAsOneValue(t *testing.T) {
-	for _, rows := range [][]domain.Pair{nil, {}, {{Prompt: "p"}}, {{Prompt: "<p>"}, {Agent: 2}, {Prompt: "<p>"}}} {
+	for _, rows := range [][]domain.Example{nil, {}, {{Prompt: "p"}}, {{Prompt: "<p>"}, {Agent: 2}, {Prompt: "<p>"}}} {
 		b := &store.Memory{}
 		ref, err := PutPairs(t.Context(), b, rows)
 		if err != nil {

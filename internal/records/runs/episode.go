@@ -70,7 +70,7 @@ type Pairs struct {
 	Episode store.Ref         `json:"episode"`
 	Credit  store.Ref         `json:"credit"`
 	Calls   []Call            `json:"calls"`
-	Pairs   []domain.Pair     `json:"pairs"`
+	Pairs   []domain.Example  `json:"pairs"`
 	Counts  credit.PairCounts `json:"counts"`
 	Audit   []credit.Audit    `json:"audit,omitempty"` // audit of a model critic on the candidates
 }

@@ -40,7 +40,7 @@ func NewEpochParts() (*EpochParts, error) {
 }
 
 // AddPairs adds the pairs of the next slot, or nil for a failed slot.
-func (p *EpochParts) AddPairs(pairs []domain.Pair) error {
+func (p *EpochParts) AddPairs(pairs []domain.Example) error {
 	p.pairs.add(pairs)
 
 	return fault.As(fault.Transient, p.pairs.err)

@@ -290,7 +290,7 @@ func (r Run) Final() Object[Made] { return object[Made](r, "final") }
 func (r Run) Tasks(group string) Object[Tasks] { return object[Tasks](r, "tasks/%s", group) }
 
 // Gate is the finding of a schedule's gate about a run that trained a system again.
-func (r Run) Gate() Object[Gate] { return object[Gate](r, "gate") }
+func (r Run) Gate() Object[GateRecord] { return object[GateRecord](r, "gate") }
 
 // End is the result of the run.
 func (r Run) End() Object[End] { return object[End](r, "end") }

@@ -8,20 +8,20 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Kind is the kind of thing that an object of a run belongs to.
-type Kind string
+// ObjectKind is the kind of thing that an object of a run belongs to.
+type ObjectKind string
 
 // Kinds of objects.
 const (
-	KindEpisode    Kind = "episodes"
-	KindEvaluation Kind = "evaluations"
-	KindStage1     Kind = "stage 1"
-	KindCall       Kind = "recorded calls"
-	KindOther      Kind = ""
+	KindEpisode    ObjectKind = "episodes"
+	KindEvaluation ObjectKind = "evaluations"
+	KindStage1     ObjectKind = "stage 1"
+	KindCall       ObjectKind = "recorded calls"
+	KindOther      ObjectKind = ""
 )
 
 // KindOf returns the kind of an object of the run.
-func (r Run) KindOf(key string) Kind {
+func (r Run) KindOf(key string) ObjectKind {
 	key = strings.TrimPrefix(key, r.Prefix())
 	switch {
 	case strings.Contains(key, "/episodes/"):

@@ -14,7 +14,7 @@ import (
 )
 
 // PairsOf returns the pairs of a slot that has ended. A failed slot has no pairs.
-func (r Run) PairsOf(ctx context.Context, bucket store.Bucket, epoch, slot int) ([]domain.Pair, error) {
+func (r Run) PairsOf(ctx context.Context, bucket store.Bucket, epoch, slot int) ([]domain.Example, error) {
 	pairs, _, err := r.PairsIfAny(ctx, bucket, epoch, slot)
 	var same texts
 	for i := range pairs.Pairs {
@@ -42,7 +42,7 @@ func (r Run) PairsIfAny(ctx context.Context, bucket store.Bucket, epoch, slot in
 // texts keeps each of the newest prompts only once: pairs of one cell share the same prompt of several kilobytes.
 type texts [16]string
 
-func (t *texts) share(pair *domain.Pair) {
+func (t *texts) share(pair *domain.Example) {
 	for _, known := range t {
 		if known == pair.Prompt {
 			pair.Prompt = known
@@ -55,9 +55,9 @@ func (t *texts) share(pair *domain.Pair) {
 }
 
 // ReadPairs returns the rows of a data set from its body.
-func ReadPairs(ctx context.Context, bucket store.Bucket, body store.Ref) ([]domain.Pair, error) {
-	var rows []domain.Pair
-	err := EachPair(ctx, bucket, body, func(pair domain.Pair) error {
+func ReadPairs(ctx context.Context, bucket store.Bucket, body store.Ref) ([]domain.Example, error) {
+	var rows []domain.Example
+	err := EachPair(ctx, bucket, body, func(pair domain.Example) error {
 		rows = append(rows, pair)
 
 		return nil
@@ -68,7 +68,7 @@ func ReadPairs(ctx context.Context, bucket store.Bucket, body store.Ref) ([]doma
 
 // EachPair calls use with every row of a data set, in order, and holds only a few in memory. The rows count only if
 // EachPair returns no error. A body that is not a list of pairs is a corrupt fault.
-func EachPair(ctx context.Context, bucket store.Bucket, body store.Ref, use func(domain.Pair) error) error {
+func EachPair(ctx context.Context, bucket store.Bucket, body store.Ref, use func(domain.Example) error) error {
 	return store.StreamBlob(ctx, bucket, body.SHA256, func(reader io.Reader) error {
 		decoder := json.NewDecoder(bufio.NewReaderSize(reader, 1<<16))
 		first, err := decoder.Token()
@@ -81,7 +81,7 @@ func EachPair(ctx context.Context, bucket store.Bucket, body store.Ref, use func
 
 		var same texts
 		for decoder.More() {
-			var pair domain.Pair
+			var pair domain.Example
 			if err := decoder.Decode(&pair); err != nil {
 				return fault.As(fault.Corrupt, err)
 			}
@@ -97,7 +97,7 @@ func EachPair(ctx context.Context, bucket store.Bucket, body store.Ref, use func
 }
 
 // PutPairs writes the rows of a data set as a blob.
-func PutPairs(ctx context.Context, bucket store.Bucket, rows []domain.Pair) (store.Ref, error) {
+func PutPairs(ctx context.Context, bucket store.Bucket, rows []domain.Example) (store.Ref, error) {
 	file, err := os.CreateTemp("", "pairs-*")
 	if err != nil {
 		return store.Ref{}, fault.As(fault.Transient, err)
@@ -114,7 +114,7 @@ func PutPairs(ctx context.Context, bucket store.Bucket, rows []domain.Pair) (sto
 }
 
 // writePairs writes the JSON of rows one by one, because an epoch may have hundreds of megabytes.
-func writePairs(to io.Writer, rows []domain.Pair) error {
+func writePairs(to io.Writer, rows []domain.Example) error {
 	writer := bufio.NewWriterSize(to, 1<<16)
 	l := list{w: writer}
 	for i := range rows {

@@ -36,8 +36,8 @@ type Tasks struct {
 	Tasks store.Ref `json:"tasks"` // a blob: JSON list of tasks
 }
 
-// Gate is the verdict of a gate, and what it was based upon.
-type Gate struct {
+// GateRecord is the verdict of a gate, and what it was based upon.
+type GateRecord struct {
 	Against string `json:"against"` // RUN@EPOCH of the accepted system
 	Epoch   int    `json:"epoch"`   // of this run, whose system was compared; 0 if there was none to compare
 	retrain.Evidence

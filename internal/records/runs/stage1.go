@@ -9,8 +9,8 @@ import (
 // Demonstration is one training task as the expert plays it.
 type Demonstration struct {
 	By
-	Slot  domain.Slot   `json:"slot"`
-	Pairs []domain.Pair `json:"pairs"` // pairs without rejected answers
+	Slot  domain.Slot      `json:"slot"`
+	Pairs []domain.Example `json:"pairs"` // pairs without rejected answers
 
 	Failed string `json:"failed,omitempty"` // why the task and its replacements could not be played
 }

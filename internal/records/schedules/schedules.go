@@ -40,19 +40,19 @@ const (
 
 // Firing is what a firing found, which determines what it does.
 type Firing struct {
-	ID           string       `json:"id"`
-	Version      int          `json:"version"` // of the schedule
-	At           time.Time    `json:"at"`      // when it began
-	News         News         `json:"news"`
-	Why          string       `json:"why"`
-	Run          string       `json:"run,omitempty"` // the run that trains again
-	New          []string     `json:"new,omitempty"` // training templates for which the accepted system was not made
-	Old          []string     `json:"old,omitempty"` // others that still exist
-	Missed       int          `json:"missed"`        // firings of the schedule that were too late, so far
-	MissedBefore int          `json:"missed_before"` // the same at the previous firing
-	Entries      int          `json:"entries"`       // of the line, so far
-	Accepted     lines.System `json:"accepted"`
-	Basis        lines.Basis  `json:"basis"`
+	ID           string          `json:"id"`
+	Version      int             `json:"version"` // of the schedule
+	At           time.Time       `json:"at"`      // when it began
+	News         News            `json:"news"`
+	Why          string          `json:"why"`
+	Run          string          `json:"run,omitempty"` // the run that trains again
+	New          []string        `json:"new,omitempty"` // training templates for which the accepted system was not made
+	Old          []string        `json:"old,omitempty"` // others that still exist
+	Missed       int             `json:"missed"`        // firings of the schedule that were too late, so far
+	MissedBefore int             `json:"missed_before"` // the same at the previous firing
+	Entries      int             `json:"entries"`       // of the line, so far
+	Accepted     lines.SystemRef `json:"accepted"`
+	Basis        lines.Basis     `json:"basis"`
 }
 
 // Wrote reports whether an entry of a line is the one with which the firing ended.
