@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/attempt"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -20,15 +21,17 @@ const (
 
 // brief returns an episode in a few short lines of plain text, for the page of its workflow: the goal and the executed
 // actions. It is the only text of a page that a history holds, bounded and without line breaks of its own.
-func (a *attempt) brief(ctx context.Context, e runs.Episode) (string, error) {
+func (r *Rollouts) brief(ctx context.Context, played attempt.Played) (string, error) {
+	e := played.Episode
 	lines := []string{"goal: " + agents.Line(e.Goal, briefGoal)}
 	if len(e.Steps) == 0 {
 		return lines[0], nil
 	}
-	last, ref := a.last, e.Steps[len(e.Steps)-1]
-	if ref != a.lastRef { // it was played elsewhere
+	last := played.Last
+	ref := e.Steps[len(e.Steps)-1]
+	if ref != played.LastRef { // it was played elsewhere
 		var err error
-		if last, _, err = store.Must[runs.Step](ctx, a.Bucket, ref.Key); err != nil {
+		if last, _, err = store.Must[runs.Step](ctx, r.Bucket, ref.Key); err != nil {
 			return "", err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/prompts"
@@ -90,13 +89,6 @@ func (w Wording) target(s spec.Spec) (synth.Target, error) {
 	}
 
 	return t, err
-}
-
-// errNoExpert means that the environment can demonstrate nothing.
-func errNoExpert(s spec.Spec) error {
-	return fault.New(fault.Invalid,
-		"environment %s has neither an expert nor a judge: set finetune.levels and a model as synthesis.agent, "+
-			"or a policy as finetune.base", s.Environment)
 }
 
 // summarise returns how a step's line of the history is written: by fixed rules, which is nil, or by a model, whose

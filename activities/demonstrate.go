@@ -94,7 +94,7 @@ func (r *Rollouts) demonstrate(
 
 	err = r.in(ctx, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
 		if !episode.CanDemonstrate(env) {
-			return errNoExpert(s)
+			return episode.NoExpert(s)
 		}
 		rng := domain.Rand(slot.Seed, "demonstration")
 		out.Pairs = nil
@@ -298,7 +298,7 @@ func (r *Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot domain
 // expert returns the UI agent that does what the environment's judge or expert advises.
 func (r *Rollouts) expert(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
 	if !episode.CanDemonstrate(env) {
-		return nil, errNoExpert(s)
+		return nil, episode.NoExpert(s)
 	}
 	target, err := r.Wording.target(s)
 	rng := domain.Rand(slot.Seed, "explore")

@@ -14,11 +14,11 @@ func PlainEpisode(ctx context.Context, r *Rollouts, id SlotID) error {
 	if err != nil {
 		return err
 	}
-	a, err := r.attempt(ctx, id, s, suite, quiet)
+	player, err := r.player(ctx, id, s, suite, quiet)
 	if err != nil {
 		return err
 	}
-	_, err = a.untilDone(ctx)
+	_, err = player.Play(ctx)
 
 	return err
 }

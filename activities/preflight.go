@@ -162,9 +162,9 @@ func (r *Rollouts) begins(ctx context.Context, s spec.Spec, quiet bool, o *obsta
 		return err
 	}
 
-	o.add(ctx, "critic.model", graded(s, spoken))
+	o.add(ctx, "critic.model", episode.CheckJudge(s, spoken))
 	if demonstrates(s) && !episode.CanDemonstrate(spoken) {
-		o.add(ctx, "synthesis.agent", errNoExpert(s))
+		o.add(ctx, "synthesis.agent", episode.NoExpert(s))
 	}
 	r.fits(ctx, s, agents.View{Goal: tr.Goal, Observation: tr.Observation}, quiet, o)
 

@@ -4,10 +4,15 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/attempt"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Rollouts play episodes in environments: of training, of evaluation and of stage 1.
@@ -38,12 +43,6 @@ type Played struct {
 	Brief   string `json:",omitempty"` // goal and actions, for people
 }
 
-// Limits of one slot.
-const (
-	maxVoids        = 8 // attempts that infrastructure voids before the activity ends, to be tried again later
-	maxReplacements = 3 // replacements that are at fault, too, before the slot counts as failed
-)
-
 // Rollout plays one slot to its end and records every decision before it is executed. A second execution adopts what is
 // recorded: it replays the recorded actions, compares what it sees, and continues from there. Recorded model calls are
 // not made again.
@@ -56,15 +55,15 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 		if err != nil {
 			return Played{}, err
 		}
-		a, err := r.attempt(ctx, id, s, suite, say)
+		player, err := r.player(ctx, id, s, suite, say)
 		if err != nil {
 			return Played{}, err
 		}
-
-		e, err := a.untilDone(ctx)
+		played, err := player.Play(ctx)
 		if err != nil {
 			return Played{}, err
 		}
+		e := played.Episode
 		r.Emit.send(id.Run, events.Episode{
 			Epoch: id.Epoch, Slot: id.Slot, Success: e.Outcome.Success, Steps: e.Outcome.Steps,
 		})
@@ -72,14 +71,14 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 			r.Emit.send(id.Run, events.Environment{Suite: suite.Name(), Figures: m.Figures()})
 		}
 
-		brief, err := a.brief(ctx, e)
+		brief, err := r.brief(ctx, played)
 		if err != nil {
 			return Played{}, err
 		}
 
 		return Played{
 			Brief:   brief,
-			Attempt: a.number, Steps: e.Outcome.Steps, Success: e.Outcome.Success, Failed: e.Failed, Host: Hostname(),
+			Attempt: played.Attempt, Steps: e.Outcome.Steps, Success: e.Outcome.Success, Failed: e.Failed, Host: Hostname(),
 			Cells: e.Outcome.Steps * s.Agents * s.Rounds, Refused: e.Outcome.Refused,
 		}, nil
 	})
@@ -94,4 +93,50 @@ func (r *Rollouts) suite(ctx context.Context, run string, epoch int) (spec.Spec,
 	suite, err := r.Suites.get(ctx, s.Where(s.Environment))
 
 	return s, suite, err
+}
+
+// player returns what plays a slot. It refuses a worker that has other versions than the epoch began with.
+func (r *Rollouts) player(
+	ctx context.Context, id SlotID, s spec.Spec, suite envadapters.Suite, say say,
+) (attempt.Player, error) {
+	own, err := r.own(ctx, id.Run)
+	if err != nil {
+		return attempt.Player{}, err
+	}
+	p, err := r.plan(ctx, id.Run, id.Epoch)
+	if err := own.check(runs.Run(id.Run).Slots(id.Epoch).Key, p.slots.By, err); err != nil {
+		return attempt.Player{}, err
+	}
+	if err := r.sameAs(ctx, s, id.Epoch, suite); err != nil {
+		return attempt.Player{}, err
+	}
+	decoding, err := rules.Decoding(s, p.slots.System.Digests(), p.topology)
+	decoding.Template = rules.Bound(s, decoding.Template, r.Wording.Over)
+
+	return attempt.Player{
+		Slot: attempt.Slot{
+			Run: id.Run, Epoch: id.Epoch, Number: id.Slot, Planned: p.slots.Slots[id.Slot-1], Spec: s, Suite: suite,
+			Decoding: decoding, Version: p.slots.System.Version, Topology: p.ref,
+		},
+		Journal: journal{r.Bucket, id, own},
+		Open: func(ctx context.Context, play func(envadapters.Environment) error) error {
+			return r.in(ctx, id.Run, suite, s.Family(), play)
+		},
+		Model: func(env envadapters.Environment) chat.Model { return steadily(r.Policies, env, say) },
+		Summarise: func(seed uint64) func(context.Context, episode.Executed) (string, error) {
+			return summarise(r.Endpoints, s, seed)
+		},
+		Screenshot: func(ctx context.Context, env envadapters.Environment) (*store.Ref, error) {
+			return r.picture(ctx, s, env)
+		},
+		LastScreen: func(
+			ctx context.Context, env envadapters.Environment, played episode.Played,
+		) (*runs.Screen, error) {
+			return r.end(ctx, s, env, played)
+		},
+		Voided: func(attempt int, why string) {
+			r.Emit.send(id.Run, events.Void{Epoch: id.Epoch, Slot: id.Slot, Attempt: attempt, Why: why})
+		},
+		Measure: r.Metrics.Parts, Progress: say,
+	}, err
 }

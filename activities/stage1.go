@@ -8,6 +8,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -16,7 +17,7 @@ import (
 // playable plays training task i of stage 1 or, if it is at fault, a replacement that was drawn in advance.
 func playable(s spec.Spec, suite envadapters.Suite, i int, play func(domain.Slot) error) error {
 	var last error
-	for replaced := range maxReplacements + 1 {
+	for replaced := range episode.MaxReplacements + 1 {
 		slot, err := rules.Slot(s, suite, 0, i+1, replaced)
 		if err != nil {
 			return err
@@ -26,7 +27,7 @@ func playable(s spec.Spec, suite envadapters.Suite, i int, play func(domain.Slot
 		}
 	}
 
-	return fmt.Errorf("%d tasks in a row were at fault, the last because %w", maxReplacements+1, last)
+	return fmt.Errorf("%d tasks in a row were at fault, the last because %w", episode.MaxReplacements+1, last)
 }
 
 // playAll plays a batch of training tasks. Those that are at fault, with their replacements, are left out if they are

@@ -150,6 +150,9 @@ func (p Player) step(
 	return tr, e.Invalid, append(t.History[:len(t.History):len(t.History)], line), err
 }
 
+// MaxReplacements is the number of replacements of a task that may be at fault, too, before no further one is drawn.
+const MaxReplacements = 3
+
 // maxReopens is the number of environments that may break under one episode before In gives up.
 const maxReopens = 5
 
@@ -170,7 +173,11 @@ func In(
 			return err
 		}
 
-		time.Sleep(time.Duration(try) * 100 * time.Millisecond)
+		select {
+		case <-time.After(time.Duration(try) * 100 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
 	}
 
 	return err
