@@ -6,6 +6,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
@@ -88,7 +89,7 @@ func (c *Control) Commit(ctx context.Context, id CommitID) (EpochSummary, error)
 		sum := summary(e)
 		c.Emit.send(id.Run, events.Epoch{
 			Epoch: id.Epoch, Rollouts: sum.Rollouts, Pairs: sum.Pairs, Val: sum.Val, Kept: sum.Kept, Digest: sum.Digest,
-			Positive: a.positiveShare(), Failed: sum.Failed, Quarantined: a.quarantined,
+			Positive: a.labels.PositiveShare(), Failed: sum.Failed, Quarantined: a.quarantined,
 		})
 
 		return sum, nil
@@ -177,29 +178,8 @@ type assembly struct {
 
 	before runs.System // the one that the updates began with
 
-	positive, labels int // labels that are positive, and all
-	quarantined      int // templates that are left out
-}
-
-// positiveShare returns the share of labels that are positive, or -1 if there are none.
-func (a *assembly) positiveShare() float64 {
-	if a.labels == 0 {
-		return -1
-	}
-
-	return float64(a.positive) / float64(a.labels)
-}
-
-// count counts the labels of an episode.
-func (a *assembly) count(steps []domain.Credit) {
-	for _, s := range steps {
-		a.labels += len(s.Labels)
-		for _, l := range s.Labels {
-			if l == domain.Positive {
-				a.positive++
-			}
-		}
-	}
+	labels      credit.LabelCounts
+	quarantined int // templates that are left out
 }
 
 // readPlan reads the parent commit, the topology and the slots. There are some agents.
@@ -259,7 +239,7 @@ func (a *assembly) readSlots(ctx context.Context) error {
 		if s.episode.Failed != "" {
 			a.epoch.FailedAll++
 		}
-		a.count(s.labels)
+		a.labels = a.labels.Plus(credit.CountLabels(s.labels))
 		a.epoch.Pairs += len(s.pairs)
 		for _, p := range s.pairs {
 			a.pairs[p.Agent]++

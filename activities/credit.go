@@ -27,9 +27,9 @@ type Models struct {
 
 // Credited counts the labels of an episode.
 type Credited struct {
-	Positive, Negative, Uncertain int
-	Refused                       int    `json:",omitempty"` // steps about which the critic's model said nothing of use
-	Why                           string `json:",omitempty"` // it said nothing of use about the first of them
+	credit.LabelCounts
+	Refused int    `json:",omitempty"` // steps about which the critic's model said nothing of use
+	Why     string `json:",omitempty"` // why, of the first of them
 }
 
 // labelling is the labelling of a slot's episode. What credit has read and made, pairing need not read.
@@ -75,18 +75,19 @@ func (m *Models) of(ctx context.Context, l *labelling, made, record store.Ref, e
 
 // credited counts labels.
 func credited(c runs.Credits) Credited {
-	n := count(c.Steps)
-	for _, a := range c.Audit {
-		why := a.Useless()
+	out := Credited{LabelCounts: credit.CountLabels(c.Steps)}
+	for _, audit := range c.Audit {
+		why := audit.Useless()
 		if why == "" {
 			continue
 		}
-		if n.Refused++; n.Why == "" {
-			n.Why = fmt.Sprintf("step %d: %s", a.Step, agents.Line(why, maxQuoted))
+		out.Refused++
+		if out.Why == "" {
+			out.Why = fmt.Sprintf("step %d: %s", audit.Step, agents.Line(why, maxQuoted))
 		}
 	}
 
-	return n
+	return out
 }
 
 // credits labels the steps of an episode in order.
@@ -118,24 +119,6 @@ func (m *Models) credits(ctx context.Context, l *labelling, say say) (runs.Credi
 	}
 
 	return c, nil
-}
-
-func count(steps []domain.Credit) Credited {
-	var n Credited
-	for _, step := range steps {
-		for _, l := range step.Labels {
-			switch l {
-			case domain.Positive:
-				n.Positive++
-			case domain.Negative:
-				n.Negative++
-			default:
-				n.Uncertain++
-			}
-		}
-	}
-
-	return n
 }
 
 // played is a recorded episode with its steps.

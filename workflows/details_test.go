@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/method/credit"
 )
 
 // TestTextsOfPagesChangeNothing escapes a hostile text.
@@ -21,11 +22,12 @@ func TestTextsOfPagesChangeNothing(t *testing.T) {
 func TestAShardHasALineForEveryEpisode(t *testing.T) {
 	t.Parallel()
 	const hostile = "<img src=x onerror=alert(1)> | `c`\n# e"
+	labels := credit.LabelCounts{Positive: 4, Negative: 5, Uncertain: 6}
 	x := shardPage{in: ShardInput{Run: "x", Epoch: 1, View: "http://127.0.0.1:1/"}}
 	x.lines = []episodeLine{
 		{
 			1, activities.Played{Success: true, Steps: 3, Attempt: 1, Host: "h"},
-			activities.Paired{Credited: activities.Credited{Positive: 4, Negative: 5, Uncertain: 6}, Pairs: 2},
+			activities.Paired{Credited: activities.Credited{LabelCounts: labels}, Pairs: 2},
 		},
 		{2, activities.Played{Failed: hostile}, activities.Paired{}},
 	}

@@ -51,7 +51,7 @@ func Samples(
 
 	own := make([][]domain.Pair, numAgents(steps[0].Decision))
 	for at, s := range steps {
-		m.countLabels(credits[at].Labels)
+		m.counts.Count(credits[at].Labels)
 		spread := false
 		for i, a := range Advantages(credits[at].Labels) {
 			if a == 0 {
