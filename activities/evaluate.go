@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -22,6 +23,15 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
+
+// EvaluateRollouts play the tasks of evaluations.
+type EvaluateRollouts struct {
+	Common
+	Suites    *Suites
+	Policies  chat.Model              // answers for the agents; a model's name is a policy's digest
+	Endpoints *endpoints.Endpoints    // for models that play other roles
+	Over      func(prompt string) int // returns how much of a prompt is too much for the embedded policy
+}
 
 // EvalBatch is the number of episodes per activity. They are played as places of the worker become free.
 const EvalBatch = 10
@@ -33,13 +43,13 @@ type EvalRange struct {
 	To   int // exclusive
 }
 
-// EvalPart counts what became of a range.
+// EvalPart counts the outcomes of a range.
 type EvalPart struct {
 	Successes, Missing int
 	Cost               runs.Cost // of the episodes that are not missing
 	Cut                int       `json:",omitempty"` // cells whose prompts lack a part of the agent's view
 	Refused            int       `json:",omitempty"` // cells whose prompts the model refused
-	Repaired           int       `json:",omitempty"` // cells that were read although they are not as the prompt asks
+	Repaired           int       `json:",omitempty"` // cells that were read although they do not follow the prompt
 
 	Over bool `json:",omitempty"` // the item has a result already, here or where a fork comes from: nothing was played
 }
@@ -54,68 +64,23 @@ func (p EvalPart) Plus(q EvalPart) EvalPart {
 }
 
 // Evaluate plays a range of an evaluation's tasks. A fault repeats the same task, an outcome never does.
-func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) {
+func (r *EvaluateRollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) {
 	item := e.Item
-	log := r.log(item.Run, "system", item.System.Name, "split", item.Split, "from", e.From, "to", e.To)
+	log := r.Log.For(item.Run, "system", item.System.Name, "split", item.Split, "from", e.From, "to", e.To)
 	if epoch, ok := rules.EpochOf(item.Folder); ok {
 		ctx = endpoints.InEpoch(ctx, epoch)
 	}
 
-	return do(ctx, log, func(ctx context.Context, say say) (EvalPart, error) {
-		var out EvalPart
+	return Do(ctx, log, func(ctx context.Context, progress Progress) (EvalPart, error) {
 		over, err := runs.Run(item.Run).Result(item.ID()).Exists(ctx, r.Bucket)
 		if err != nil || over {
 			return EvalPart{Over: over}, err
 		}
-		s, err := r.played(ctx, item)
+		out, err := r.evaluateRange(ctx, e, progress)
 		if err != nil {
-			return out, err
+			return EvalPart{}, err
 		}
-		suite, err := r.Suites.get(ctx, item.Where(s))
-		if err != nil {
-			return out, err
-		}
-
-		given, err := r.given(ctx, item)
-		if err != nil {
-			return out, err
-		}
-		own, err := r.own(ctx, item.Run)
-		if err != nil {
-			return out, err
-		}
-		play := func(i int) (ep runs.EvalEpisode, err error) {
-			if err := r.evaluatesSame(ctx, s, item, suite); err != nil { // any worker reads what was played
-				return ep, err
-			}
-			task, err := taskOf(s, suite, item, given, i)
-			if err != nil {
-				return ep, err
-			}
-			ep, err = r.evaluate(ctx, s, suite, item, task, i, say)
-			ep.By = own.By
-
-			return ep, err
-		}
-		parts := make([]EvalPart, e.To-e.From)
-		var open errgroup.Group // an episode that fails does not end the others
-		for i := e.From; i < e.To; i++ {
-			open.Go(func() error {
-				played := runs.Run(item.Run).EvalEpisode(item.ID(), i+1)
-				ep, _, err := played.Record(ctx, r.Bucket, func() (runs.EvalEpisode, error) { return play(i) })
-				say(fmt.Sprintf("%s on %s, episode %d has ended", item.System.Name, item.Split, i+1))
-				parts[i-e.From] = partOf(ep)
-
-				return own.check(played.Key, ep.By, err)
-			})
-		}
-		if err := open.Wait(); err != nil {
-			return out, err
-		}
-		for _, part := range parts {
-			out = out.Plus(part)
-		}
-		r.Emit.send(item.Run, events.Evaluation{
+		r.Emit.Send(item.Run, events.Evaluation{
 			Folder: item.Folder, System: item.System.Name, Split: item.Split,
 			From: e.From, To: e.To, Successes: out.Successes,
 		})
@@ -124,8 +89,65 @@ func (r *Rollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) 
 	})
 }
 
-// given returns the tasks that an item names; nil means those of its split.
-func (r *Rollouts) given(ctx context.Context, item rules.EvalItem) ([]domain.Task, error) {
+// evaluateRange plays a range, all of its episodes concurrently. An episode that fails does not end the others.
+func (r *EvaluateRollouts) evaluateRange(ctx context.Context, e EvalRange, progress Progress) (EvalPart, error) {
+	item := e.Item
+	s, err := r.Runs.OfItem(ctx, item)
+	if err != nil {
+		return EvalPart{}, err
+	}
+	suite, err := r.Suites.Get(ctx, item.Where(s))
+	if err != nil {
+		return EvalPart{}, err
+	}
+	given, err := r.givenTasks(ctx, item)
+	if err != nil {
+		return EvalPart{}, err
+	}
+	writer, err := r.Runs.Writer(ctx, item.Run)
+	if err != nil {
+		return EvalPart{}, err
+	}
+
+	play := func(i int) (runs.EvalEpisode, error) {
+		// Any worker reads what was played, but only one with the epoch's versions plays.
+		if err := r.checkVersions(ctx, s, item, suite); err != nil {
+			return runs.EvalEpisode{}, err
+		}
+		task, err := taskOf(s, suite, item, given, i)
+		if err != nil {
+			return runs.EvalEpisode{}, err
+		}
+		episode, err := r.evaluate(ctx, s, suite, item, task, i, progress)
+		episode.By = writer.By
+
+		return episode, err
+	}
+	parts := make([]EvalPart, e.To-e.From)
+	var open errgroup.Group
+	for i := e.From; i < e.To; i++ {
+		open.Go(func() error {
+			recorded := runs.Run(item.Run).EvalEpisode(item.ID(), i+1)
+			episode, _, err := recorded.Record(ctx, r.Bucket, func() (runs.EvalEpisode, error) { return play(i) })
+			progress(fmt.Sprintf("%s on %s, episode %d has ended", item.System.Name, item.Split, i+1))
+			parts[i-e.From] = partOf(episode)
+
+			return writer.Check(recorded.Key, episode.By, err)
+		})
+	}
+	if err := open.Wait(); err != nil {
+		return EvalPart{}, err
+	}
+	var out EvalPart
+	for _, part := range parts {
+		out = out.Plus(part)
+	}
+
+	return out, nil
+}
+
+// givenTasks returns the tasks that an item names, or nil if it plays the tasks of its split.
+func (r *EvaluateRollouts) givenTasks(ctx context.Context, item rules.EvalItem) ([]domain.Task, error) {
 	if item.Tasks == "" {
 		return nil, nil
 	}
@@ -153,9 +175,9 @@ func taskOf(
 	return rules.EvalTask(s, suite, item.Split, i)
 }
 
-// evaluatesSame refuses to evaluate an epoch with something else than it began with. An evaluation in another
+// checkVersions refuses to evaluate an epoch with other versions than it began with. An evaluation in another
 // environment may have another browser.
-func (r *Rollouts) evaluatesSame(
+func (r *EvaluateRollouts) checkVersions(
 	ctx context.Context, s spec.Spec, item rules.EvalItem, suite envadapters.Suite,
 ) error {
 	if _, ok := rules.EpochOf(item.Folder); !ok {
@@ -165,96 +187,113 @@ func (r *Rollouts) evaluatesSame(
 		suite = nil
 	}
 
-	return r.sameAs(ctx, s, epochOf(item), suite)
+	return r.Runs.CheckVersions(ctx, s, EpochOf(item), suite)
 }
 
-// partOf returns the part that is one episode.
-func partOf(ep runs.EvalEpisode) EvalPart {
-	if ep.Outcome.Void != "" {
+// partOf returns the part that consists of one episode.
+func partOf(episode runs.EvalEpisode) EvalPart {
+	outcome := episode.Outcome
+	if outcome.Void != "" {
 		return EvalPart{Missing: 1}
 	}
-	p := EvalPart{
-		Cost: ep.Cost(), Cut: ep.Outcome.Cut, Refused: ep.Outcome.Refused, Repaired: ep.Outcome.Repaired,
+	part := EvalPart{
+		Cost: episode.Cost(), Cut: outcome.Cut, Refused: outcome.Refused, Repaired: outcome.Repaired,
 	}
-	if ep.Outcome.Success {
-		p.Successes = 1
+	if outcome.Success {
+		part.Successes = 1
 	}
 
-	return p
+	return part
+}
+
+// evaluation returns how episode i of an item is played.
+func (r *EvaluateRollouts) evaluation(
+	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int,
+) (episode.Evaluation, error) {
+	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Over}
+	v.Recorded = envadapters.ProtocolOf(suite) != ""
+	if line := Summariser(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
+		v.Summarise = line
+	}
+	var err error
+	v.Heard, err = r.heard(ctx, item, i)
+	if err != nil || item.System.Model == "" {
+		return v, err
+	}
+	role := item.System.Style
+	if role == "" {
+		role = prompts.Agent
+	}
+	v.Model, _, err = r.Endpoints.For(s, spec.Role(item.System.Model), role)
+
+	return v, err
 }
 
 // evaluate plays one task. A task that is lost for good is recorded as missing: it is reported and never scored. A task
 // of val is missing only if it is at fault itself or a model refuses it, because results on val decide which policies
 // are used.
-func (r *Rollouts) evaluate(
-	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, task domain.Task, i int, say say,
+func (r *EvaluateRollouts) evaluate(
+	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, task domain.Task, i int,
+	progress Progress,
 ) (runs.EvalEpisode, error) {
-	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Wording.Over}
-	v.Recorded = envadapters.ProtocolOf(suite) != ""
-	if line := summarise(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
-		v.Summarise = line
-	}
-
-	var err error
-	if v.Heard, err = r.heard(ctx, item, i); err != nil {
+	v, err := r.evaluation(ctx, s, suite, item, i)
+	if err != nil {
 		return runs.EvalEpisode{}, err
 	}
-	if item.System.Model != "" {
-		role := item.System.Style
-		if role == "" {
-			role = prompts.Agent
-		}
-		if v.Model, _, err = r.Endpoints.For(s, spec.Role(item.System.Model), role); err != nil {
-			return runs.EvalEpisode{}, err
-		}
-	}
-
 	model := v.Model
 	out := runs.EvalEpisode{Task: task}
-	var counted domain.Outcome // of cells
+	var cells domain.Outcome
 	var playing envadapters.Environment
-	v.Decided = func(ctx context.Context, t episode.Turn, _ agents.Config, d domain.Decision) (err error) {
-		step := runs.NewEvalStep(t.Goal, t.Observation, d)
+	v.Decided = func(ctx context.Context, t episode.Turn, _ agents.Config, decision domain.Decision) (err error) {
+		step := runs.NewEvalStep(t.Goal, t.Observation, decision)
 		step.Touch = t.Touch
 		if item.Judged {
-			step.Right = right(playing, t.Observation)
+			step.Right = rightActions(playing, t.Observation)
 		}
-		step.Image, err = r.picture(ctx, s, playing)
-		out.Goal, out.Steps = t.Goal, append(out.Steps, step)
-		counted.Cut += d.Cut()
-		counted.Refused += d.Refused()
-		counted.Repaired += d.Repaired()
-		say(fmt.Sprintf("%s on %s, episode %d, step %d", item.System.Name, item.Split, i+1, t.Number))
+		step.Image, err = Screenshot(ctx, r.Bucket, s, playing)
+		out.Goal = t.Goal
+		out.Steps = append(out.Steps, step)
+		cells.Cut += decision.Cut()
+		cells.Refused += decision.Refused()
+		cells.Repaired += decision.Repaired()
+		progress(fmt.Sprintf("%s on %s, episode %d, step %d", item.System.Name, item.Split, i+1, t.Number))
 
 		return err
 	}
-	err = r.in(ctx, item.Run, suite, v.Family(suite), func(env envadapters.Environment) error {
-		out.Steps, counted = nil, domain.Outcome{} // another environment begins the episode anew
-		playing, v.Model = env, steadily(model, env, say)
+	err = In(ctx, r.Common, item.Run, suite, v.Family(suite), func(env envadapters.Environment) error {
+		// Another environment begins the episode anew.
+		out.Steps = nil
+		cells = domain.Outcome{}
+		playing = env
+		v.Model = Steady(model, env, progress)
 		player, topology, err := v.Player(env, i)
 		if err != nil {
 			return err
 		}
 		played, err := player.Play(ctx, env, task)
-		out.Topology, out.Outcome = topology, played.Outcome
-		out.Outcome.Cut, out.Outcome.Refused, out.Outcome.Repaired = counted.Cut, counted.Refused, counted.Repaired
+		out.Topology = topology
+		out.Outcome = played.Outcome
+		out.Outcome.Cut = cells.Cut
+		out.Outcome.Refused = cells.Refused
+		out.Outcome.Repaired = cells.Repaired
 		if err == nil && len(out.Steps) > 0 {
-			out.End, err = r.end(ctx, s, env, played)
+			out.End, err = LastScreen(ctx, r.Bucket, s, env, played)
 		}
 
 		return err
 	})
 
-	if err != nil && ctx.Err() == nil && lost(ctx, err, item.Split) {
-		out.Outcome, err = domain.Outcome{Void: err.Error()}, nil
+	if err != nil && ctx.Err() == nil && isLost(ctx, err, item.Split) {
+		out.Outcome = domain.Outcome{Void: err.Error()}
+		err = nil
 	}
 
 	return out, err
 }
 
-// lost reports whether a task cannot be played: the task is at fault, a model refuses all prompts of a step, or,
+// isLost reports whether a task cannot be played: the task is at fault, a model refuses all prompts of a step, or,
 // outside of val, the environment broke at every try.
-func lost(ctx context.Context, err error, split string) bool {
+func isLost(ctx context.Context, err error, split string) bool {
 	switch kind := fault.KindOf(err); {
 	case errors.Is(err, envadapters.ErrTask), kind == fault.Refused:
 		return true

@@ -54,7 +54,7 @@ type guarded struct {
 
 func (g *guarded) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	if err := g.guard.admit(ctx); err != nil {
-		return nil, mapped(err, attemptOf(ctx))
+		return nil, Mapped(ctx, err)
 	}
 
 	return g.Next.ExecuteActivity(ctx, in)
@@ -77,7 +77,7 @@ func (g *Guard) admit(ctx context.Context) error {
 			"the place of the former one, stop what was started there, and start it again with the same command",
 			x.Store, x.Where, Hostname(), own.ID, g.Where)
 	}
-	if x.Run == "" || nameOf(ctx) == postName { // people are also told that the run is refused
+	if x.Run == "" || NameOf(ctx) == postName { // people are also told that the run is refused
 		return nil
 	}
 

@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,18 +10,49 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/store"
 )
+
+// PreflightControl checks what a control worker needs.
+type PreflightControl struct {
+	Common
+	Suites *Suites
+}
+
+// PreflightRollouts check what a rollout worker needs.
+type PreflightRollouts struct {
+	Common
+	Suites    *Suites
+	Policies  chat.Model
+	Endpoints *endpoints.Endpoints
+}
+
+// PreflightModels check what a worker of the role model needs.
+type PreflightModels struct {
+	Common
+	Endpoints *endpoints.Endpoints
+}
+
+// PreflightGPU checks what a GPU worker needs.
+type PreflightGPU struct {
+	Common
+	Jobs *Jobs
+
+	// Ready returns why fewer policy servers than a quorum are healthy; 0 means all. If it is nil, that is unknown.
+	Ready func(ctx context.Context, quorum int) error
+}
 
 // PreflightID names what is checked before it starts.
 type PreflightID struct {
 	Specs   []string // digests of blobs with Candidates
-	NoProbe bool     `json:",omitempty"` // no model is asked
-	Models  []string `json:",omitempty"` // that play as agents, besides those of the roles
+	NoProbe bool     `json:",omitempty"` // no model is called
+	Models  []string `json:",omitempty"` // models that play as agents, besides the models of roles
 }
 
 // Candidate is a specification that is checked. Its blob is removed afterwards, so it is another one every time.
@@ -34,7 +64,7 @@ type Candidate struct {
 // Obstacle is a reason why a run could not end well.
 type Obstacle struct {
 	Where   string `json:"where"`             // field of the specification, or the worker that lacks something
-	Why     string `json:"why"`               // with what to do
+	Why     string `json:"why"`               // and what to do about it
 	Warning bool   `json:"warning,omitempty"` // it could not be found out in time, or does no harm yet
 }
 
@@ -49,31 +79,32 @@ func (o *obstacles) add(ctx context.Context, where string, err error) {
 	if err == nil {
 		return
 	}
-	x := Obstacle{Where: where, Why: err.Error()}
+	obstacle := Obstacle{Where: where, Why: err.Error()}
 	if ctx.Err() != nil {
-		x.Why, x.Warning = fmt.Sprintf("not known after %s: %s", preflightTime, x.Why), true
+		obstacle.Why = fmt.Sprintf("not known after %s: %s", preflightTime, obstacle.Why)
+		obstacle.Warning = true
 	}
-	if !slices.Contains(*o, x) {
-		*o = append(*o, x)
+	if !slices.Contains(*o, obstacle) {
+		*o = append(*o, obstacle)
 	}
 }
 
-// preflight lets look examine every specification. What it adds is kept once.
-func (c *Common) preflight(
-	ctx context.Context, id PreflightID, look func(ctx context.Context, s spec.Spec, o *obstacles),
+// examine calls look with every specification. Obstacles that look adds again are kept once.
+func examine(
+	ctx context.Context, c Common, id PreflightID, look func(ctx context.Context, s spec.Spec, o *obstacles),
 ) ([]Obstacle, error) {
-	return do(ctx, c.log(""), func(ctx context.Context, _ say) ([]Obstacle, error) {
+	return Do(ctx, c.Log.For(""), func(ctx context.Context, _ Progress) ([]Obstacle, error) {
 		out := obstacles{}
 		for _, digest := range id.Specs {
 			raw, err := store.GetBlob(ctx, c.Bucket, digest)
 			if err != nil {
 				return nil, err
 			}
-			var x Candidate
-			if err := json.Unmarshal(raw, &x); err != nil {
+			var candidate Candidate
+			if err := json.Unmarshal(raw, &candidate); err != nil {
 				return nil, fault.New(fault.Corrupt, "blob %s is not a specification: %w", digest, err)
 			}
-			look(ctx, x.Spec, &out)
+			look(ctx, candidate.Spec, &out)
 		}
 
 		return out, nil
@@ -81,15 +112,15 @@ func (c *Common) preflight(
 }
 
 // CheckPlan checks what a control worker needs: the lists of tasks of all environments, and the agents' prompt.
-func (c *Control) CheckPlan(ctx context.Context, id PreflightID) ([]Obstacle, error) {
-	return c.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+func (c *PreflightControl) CheckPlan(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+	return examine(ctx, c.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
 		ctx, cancel := context.WithTimeout(ctx, preflightTime)
 		defer cancel()
-		o.add(ctx, "environment", c.playable(ctx, s))
+		o.add(ctx, "environment", CheckPlayable(ctx, c.Common, c.Suites, s))
 		template, err := rules.Template(s)
 		if err == nil {
-			v := agents.View{Goal: "goal", History: []string{"1 click"}}
-			_, err = template.User(v, "said", []agents.Message{{}})
+			view := agents.View{Goal: "goal", History: []string{"1 click"}}
+			_, err = template.User(view, "said", []agents.Message{{}})
 		}
 		o.add(ctx, "prompts.agent", err)
 	})
@@ -98,12 +129,12 @@ func (c *Control) CheckPlan(ctx context.Context, id PreflightID) ([]Obstacle, er
 // CheckPlay checks what a rollout worker needs: that a task of the environment begins here, with the expert and the
 // judge that the specification relies on, that actions can be translated, and that the first prompt is not too long for
 // trainers and servers.
-func (r *Rollouts) CheckPlay(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+func (r *PreflightRollouts) CheckPlay(ctx context.Context, id PreflightID) ([]Obstacle, error) {
 	seen := map[string]bool{}
 
-	return r.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+	return examine(ctx, r.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
 		seats := []seat{{s.Summariser.Model, prompts.Summariser}}
-		if slices.ContainsFunc(s.FineTune.Levels, selfMade(s)) {
+		if slices.ContainsFunc(s.FineTune.Levels, makesLevel(s)) {
 			seats = append(seats, seat{s.Synthesis.Agent, prompts.Agent})
 		}
 		for _, name := range id.Models {
@@ -113,38 +144,38 @@ func (r *Rollouts) CheckPlay(ctx context.Context, id PreflightID) ([]Obstacle, e
 
 		ctx, cancel := context.WithTimeout(ctx, preflightTime)
 		defer cancel()
-		for _, x := range s.Evaluation.OutOfDistribution {
-			suite, err := r.Suites.get(ctx, s.Where(x.Environment))
+		for _, other := range s.Evaluation.OutOfDistribution {
+			suite, err := r.Suites.Get(ctx, s.Where(other.Environment))
 			if err == nil {
-				err = usable(ctx, suite)
+				err = checkUsable(ctx, suite)
 			}
-			o.add(ctx, "environments."+x.Environment, err)
+			o.add(ctx, "environments."+other.Environment, err)
 		}
-		o.add(ctx, "environment", r.begins(ctx, s, id.NoProbe, o))
+		o.add(ctx, "environment", r.beginTask(ctx, s, id.NoProbe, o))
 	})
 }
 
-// usable returns why a suite cannot be used here now.
-func usable(ctx context.Context, suite envadapters.Suite) error {
-	if x, ok := suite.(envadapters.Rehearsed); ok {
-		if err := x.Rehearse(); err != nil {
+// checkUsable returns why a suite cannot be used here now.
+func checkUsable(ctx context.Context, suite envadapters.Suite) error {
+	if rehearsed, ok := suite.(envadapters.Rehearsed); ok {
+		if err := rehearsed.Rehearse(); err != nil {
 			return err
 		}
 	}
-	if h := suite.Check(ctx); h.State == envadapters.Dead {
-		return fault.New(fault.Invalid, "%s: %s", h.Detail, h.Fix)
+	if health := suite.Check(ctx); health.State == envadapters.Dead {
+		return fault.New(fault.Invalid, "%s: %s", health.Detail, health.Fix)
 	}
 
 	return nil
 }
 
-// begins begins the first training task. Quiet asks no server of a model.
-func (r *Rollouts) begins(ctx context.Context, s spec.Spec, quiet bool, o *obstacles) error {
-	suite, err := r.Suites.get(ctx, s.Where(s.Environment))
+// beginTask begins the first training task. If quiet, it calls no server of a model.
+func (r *PreflightRollouts) beginTask(ctx context.Context, s spec.Spec, quiet bool, o *obstacles) error {
+	suite, err := r.Suites.Get(ctx, s.Where(s.Environment))
 	if err != nil {
 		return err
 	}
-	if err := usable(ctx, suite); err != nil {
+	if err := checkUsable(ctx, suite); err != nil {
 		return err
 	}
 	slot, err := rules.Slot(s, suite, 0, 1, 0)
@@ -157,43 +188,43 @@ func (r *Rollouts) begins(ctx context.Context, s spec.Spec, quiet bool, o *obsta
 	}
 	defer env.Close(context.WithoutCancel(ctx))
 	spoken := envadapters.Speaking(env, suite.Family(), s.Family())
-	tr, err := spoken.Reset(ctx, slot.Task)
+	first, err := spoken.Reset(ctx, slot.Task)
 	if err != nil {
 		return err
 	}
 
 	o.add(ctx, "critic.model", episode.CheckJudge(s, spoken))
-	if demonstrates(s) && !episode.CanDemonstrate(spoken) {
+	if needsExpert(s) && !episode.CanDemonstrate(spoken) {
 		o.add(ctx, "synthesis.agent", episode.NoExpert(s))
 	}
-	r.fits(ctx, s, agents.View{Goal: tr.Goal, Observation: tr.Observation}, quiet, o)
+	r.checkLength(ctx, s, agents.View{Goal: first.Goal, Observation: first.Observation}, quiet, o)
 
 	return nil
 }
 
-// demonstrates reports whether stage 1 needs an expert.
-func demonstrates(s spec.Spec) bool {
+// needsExpert reports whether stage 1 needs an expert.
+func needsExpert(s spec.Spec) bool {
 	if len(s.FineTune.Levels) == 0 {
 		return s.FineTune.Base == ""
 	}
 
-	return s.Synthesis.Agent == spec.RoleExpert && slices.ContainsFunc(s.FineTune.Levels, selfMade(s))
+	return s.Synthesis.Agent == spec.RoleExpert && slices.ContainsFunc(s.FineTune.Levels, makesLevel(s))
 }
 
-// selfMade returns which levels of stage 1 the run makes itself, of what its UI agent does.
-func selfMade(s spec.Spec) func(level int) bool {
+// makesLevel returns which levels of stage 1 the run makes itself, from the actions of its UI agent.
+func makesLevel(s spec.Spec) func(level int) bool {
 	return func(level int) bool { return s.FineTune.Data.Of(level) == "" }
 }
 
-// CheckModels checks the models that grade, propose and write: their keys are here, and they answer as their roles need
-// it.
-func (m *Models) CheckModels(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+// CheckModels checks the models that grade, propose and write: their keys are here, and their answers are of use in
+// their roles.
+func (m *PreflightModels) CheckModels(ctx context.Context, id PreflightID) ([]Obstacle, error) {
 	seen := map[string]bool{}
 
-	return m.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+	return examine(ctx, m.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
 		seats := []seat{{s.Critic.Model, prompts.Critic}, {s.Adversary.Model, prompts.Adversary}}
 		for _, level := range s.FineTune.Levels {
-			if role, ok := authors[level]; ok && selfMade(s)(level) {
+			if role, ok := AuthorRoles[level]; ok && makesLevel(s)(level) {
 				seats = append(seats, seat{s.Synthesis.Author, role})
 			}
 		}
@@ -202,13 +233,14 @@ func (m *Models) CheckModels(ctx context.Context, id PreflightID) ([]Obstacle, e
 }
 
 // CheckTraining checks what a GPU worker needs: the trainer with its program and base model, and enough policy servers.
-func (g *GPU) CheckTraining(ctx context.Context, id PreflightID) ([]Obstacle, error) {
-	return g.preflight(ctx, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+func (g *PreflightGPU) CheckTraining(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+	return examine(ctx, g.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
 		ctx, cancel := context.WithTimeout(ctx, preflightTime)
 		defer cancel()
-		t, err := g.trainer(s)
-		if ready, ok := t.(interface{ Ready(json.RawMessage) error }); ok {
-			err = errors.Join(err, ready.Ready(s.Trainer.Options))
+		found, err := g.Jobs.Trainer(s)
+		checked, ok := found.(interface{ Ready(json.RawMessage) error })
+		if err == nil && ok {
+			err = checked.Ready(s.Trainer.Options)
 		}
 		o.add(ctx, "trainer", err)
 		if g.Ready != nil {

@@ -15,20 +15,13 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Rollouts play episodes in environments: of training, of evaluation and of stage 1.
+// Rollouts play the slots of epochs.
 type Rollouts struct {
 	Common
 	Suites    *Suites
-	Policies  chat.Model           // answers for the agents; a model's name is a policy's digest
-	Endpoints *endpoints.Endpoints // for models that play other roles
-	Wording   Wording
-}
-
-// SlotID names a slot of a run.
-type SlotID struct {
-	Run   string
-	Epoch int
-	Slot  int
+	Policies  chat.Model              // answers for the agents; a model's name is a policy's digest
+	Endpoints *endpoints.Endpoints    // for models that play other roles
+	Over      func(prompt string) int // returns how much of a prompt is too much for the embedded policy
 }
 
 // Played is an episode in a few figures.
@@ -47,15 +40,15 @@ type Played struct {
 // recorded: it replays the recorded actions, compares what it sees, and continues from there. Recorded model calls are
 // not made again.
 func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
-	log := r.log(id.Run, "epoch", id.Epoch, "slot", id.Slot)
+	log := r.Log.For(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
-	return do(ctx, log, func(ctx context.Context, say say) (Played, error) {
-		s, suite, err := r.suite(ctx, id.Run, id.Epoch)
+	return Do(ctx, log, func(ctx context.Context, progress Progress) (Played, error) {
+		s, suite, err := TrainingSuite(ctx, r.Common, r.Suites, id.Run, id.Epoch)
 		if err != nil {
 			return Played{}, err
 		}
-		player, err := r.player(ctx, id, s, suite, say)
+		player, err := r.player(ctx, id, s, suite, progress)
 		if err != nil {
 			return Played{}, err
 		}
@@ -63,12 +56,12 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 		if err != nil {
 			return Played{}, err
 		}
-		e := played.Episode
-		r.Emit.send(id.Run, events.Episode{
-			Epoch: id.Epoch, Slot: id.Slot, Success: e.Outcome.Success, Steps: e.Outcome.Steps,
+		outcome := played.Episode.Outcome
+		r.Emit.Send(id.Run, events.Episode{
+			Epoch: id.Epoch, Slot: id.Slot, Success: outcome.Success, Steps: outcome.Steps,
 		})
-		if m, ok := suite.(envadapters.Metered); ok {
-			r.Emit.send(id.Run, events.Environment{Suite: suite.Name(), Figures: m.Figures()})
+		if metered, ok := suite.(envadapters.Metered); ok {
+			r.Emit.Send(id.Run, events.Environment{Suite: suite.Name(), Figures: metered.Figures()})
 		}
 
 		brief, err := r.brief(ctx, played)
@@ -77,66 +70,71 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 		}
 
 		return Played{
-			Brief:   brief,
-			Attempt: played.Attempt, Steps: e.Outcome.Steps, Success: e.Outcome.Success, Failed: e.Failed, Host: Hostname(),
-			Cells: e.Outcome.Steps * s.Agents * s.Rounds, Refused: e.Outcome.Refused,
+			Attempt: played.Attempt, Steps: outcome.Steps, Success: outcome.Success, Failed: played.Episode.Failed,
+			Host: Hostname(), Cells: outcome.Steps * s.Agents * s.Rounds, Refused: outcome.Refused, Brief: brief,
 		}, nil
 	})
 }
 
-// suite returns the specification of an epoch and the suite that it trains on.
-func (r *Rollouts) suite(ctx context.Context, run string, epoch int) (spec.Spec, envadapters.Suite, error) {
-	s, err := r.spec(ctx, run, epoch)
-	if err != nil {
-		return s, nil, err
-	}
-	suite, err := r.Suites.get(ctx, s.Where(s.Environment))
-
-	return s, suite, err
-}
-
-// player returns what plays a slot. It refuses a worker that has other versions than the epoch began with.
+// player returns the player of a slot. It refuses a worker that has other versions than the epoch began with.
 func (r *Rollouts) player(
-	ctx context.Context, id SlotID, s spec.Spec, suite envadapters.Suite, say say,
+	ctx context.Context, id SlotID, s spec.Spec, suite envadapters.Suite, progress Progress,
 ) (attempt.Player, error) {
-	own, err := r.own(ctx, id.Run)
+	slot, writer, err := r.slot(ctx, id, s, suite)
 	if err != nil {
 		return attempt.Player{}, err
 	}
-	p, err := r.plan(ctx, id.Run, id.Epoch)
-	if err := own.check(runs.Run(id.Run).Slots(id.Epoch).Key, p.slots.By, err); err != nil {
-		return attempt.Player{}, err
-	}
-	if err := r.sameAs(ctx, s, id.Epoch, suite); err != nil {
-		return attempt.Player{}, err
-	}
-	decoding, err := rules.Decoding(s, p.slots.System.Digests(), p.topology)
-	decoding.Template = rules.Bound(s, decoding.Template, r.Wording.Over)
 
 	return attempt.Player{
-		Slot: attempt.Slot{
-			Run: id.Run, Epoch: id.Epoch, Number: id.Slot, Planned: p.slots.Slots[id.Slot-1], Spec: s, Suite: suite,
-			Decoding: decoding, Version: p.slots.System.Version, Topology: p.ref,
+		Slot:    slot,
+		Journal: journal{r.Bucket, id, writer},
+		Open: func(ctx context.Context, body func(envadapters.Environment) error) error {
+			return In(ctx, r.Common, id.Run, suite, s.Family(), body)
 		},
-		Journal: journal{r.Bucket, id, own},
-		Open: func(ctx context.Context, play func(envadapters.Environment) error) error {
-			return r.in(ctx, id.Run, suite, s.Family(), play)
-		},
-		Model: func(env envadapters.Environment) chat.Model { return steadily(r.Policies, env, say) },
+		Model: func(env envadapters.Environment) chat.Model { return Steady(r.Policies, env, progress) },
 		Summarise: func(seed uint64) func(context.Context, episode.Executed) (string, error) {
-			return summarise(r.Endpoints, s, seed)
+			return Summariser(r.Endpoints, s, seed)
 		},
 		Screenshot: func(ctx context.Context, env envadapters.Environment) (*store.Ref, error) {
-			return r.picture(ctx, s, env)
+			return Screenshot(ctx, r.Bucket, s, env)
 		},
 		LastScreen: func(
 			ctx context.Context, env envadapters.Environment, played episode.Played,
 		) (*runs.Screen, error) {
-			return r.end(ctx, s, env, played)
+			return LastScreen(ctx, r.Bucket, s, env, played)
 		},
 		Voided: func(attempt int, why string) {
-			r.Emit.send(id.Run, events.Void{Epoch: id.Epoch, Slot: id.Slot, Attempt: attempt, Why: why})
+			r.Emit.Send(id.Run, events.Void{Epoch: id.Epoch, Slot: id.Slot, Attempt: attempt, Why: why})
 		},
-		Measure: r.Metrics.Parts, Progress: say,
-	}, err
+		Measure:  r.Metrics.Parts,
+		Progress: progress,
+	}, nil
+}
+
+// slot returns a slot as its epoch planned it, and what identifies the records of the run.
+func (r *Rollouts) slot(
+	ctx context.Context, id SlotID, s spec.Spec, suite envadapters.Suite,
+) (attempt.Slot, Writer, error) {
+	writer, err := r.Runs.Writer(ctx, id.Run)
+	if err != nil {
+		return attempt.Slot{}, writer, err
+	}
+	epoch, err := r.Runs.EpochSlots(ctx, id.Run, id.Epoch)
+	if err != nil {
+		return attempt.Slot{}, writer, err
+	}
+	if err := writer.Check(runs.Run(id.Run).Slots(id.Epoch).Key, epoch.Slots.By, nil); err != nil {
+		return attempt.Slot{}, writer, err
+	}
+	if err := r.Runs.CheckVersions(ctx, s, id.Epoch, suite); err != nil {
+		return attempt.Slot{}, writer, err
+	}
+	system := epoch.Slots.System
+	decoding, err := rules.Decoding(s, system.Digests(), epoch.Topology)
+	decoding.Template = rules.Bound(s, decoding.Template, r.Over)
+
+	return attempt.Slot{
+		Run: id.Run, Epoch: id.Epoch, Number: id.Slot, Planned: epoch.Slots.Slots[id.Slot-1], Spec: s, Suite: suite,
+		Decoding: decoding, Version: system.Version, Topology: epoch.TopologyRef,
+	}, writer, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -20,17 +19,9 @@ import (
 // GPU updates policies. With the embedded trainer it needs no GPU.
 type GPU struct {
 	Common
-	Trainers map[string]trainer.Trainer // trainers by their names in specifications
-	Policies chat.Model                 // answers for the policies; probes ask it
-	Scores   chat.Scorer                // scores answers under the policies; probes ask it
-	Threads  int                        // threads of one update
-
-	stage1 atomic.Pointer[demonstrations] // what this process trained a chunk on last
-
-	// Load publishes a policy to a number of servers; 0 means all.
-	Load func(ctx context.Context, policy string, quorum int) error
-	// Ready returns why fewer policy servers than a quorum are healthy; 0 means all. nil: it is not known.
-	Ready func(ctx context.Context, quorum int) error
+	Jobs     *Jobs
+	Policies chat.Model  // answers for the policies that are probed
+	Scores   chat.Scorer // scores answers under the policies that are probed
 }
 
 // AgentID names one agent's update.
@@ -54,59 +45,69 @@ type Updated struct {
 // Update is the preference optimisation of one agent: data set, training, gates. Each is recorded, and training resumes
 // from its checkpoints.
 func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
-	log := g.log(id.Run, "epoch", id.Epoch, "agent", id.Agent)
+	log := g.Log.For(id.Run, "epoch", id.Epoch, "agent", id.Agent)
 
-	return do(ctx, log, func(ctx context.Context, say say) (Updated, error) {
-		var at pace
-		own, err := g.own(ctx, id.Run)
+	return Do(ctx, log, func(ctx context.Context, progress Progress) (Updated, error) {
+		var pace Pace
+		writer, err := g.Runs.Writer(ctx, id.Run)
 		if err != nil {
 			return Updated{}, err
 		}
-		update := runs.Run(id.Run).Update(id.Epoch, id.Agent)
-		u, _, err := update.Record(ctx, g.Bucket, func() (runs.Update, error) {
-			u, err := g.update(ctx, id, func(what string) { say(fmt.Sprintf("agent %d: %s", id.Agent, what)) }, &at)
-			u.By = own.By
+		recorded := runs.Run(id.Run).Update(id.Epoch, id.Agent)
+		update, _, err := recorded.Record(ctx, g.Bucket, func() (runs.Update, error) {
+			report := func(what string) { progress(fmt.Sprintf("agent %d: %s", id.Agent, what)) }
+			update, err := g.update(ctx, id, report, &pace)
+			update.By = writer.By
 
-			return u, err
+			return update, err
 		})
-		if err := own.check(update.Key, u.By, err); err != nil {
+		if err := writer.Check(recorded.Key, update.By, err); err != nil {
 			return Updated{}, err
 		}
-		d, _, err := store.Must[runs.Dataset](ctx, g.Bucket, u.Dataset.Key)
+		dataset, _, err := store.Must[runs.Dataset](ctx, g.Bucket, update.Dataset.Key)
 		if err != nil {
 			return Updated{}, err
 		}
 
-		out := Updated{Pairs: d.Count, Steps: u.Steps, Kept: u.Kept, KL: u.Probe.KL, Host: Hostname()}
-		out.StepSeconds = at.perStep()
-		unpaired := d.Card.BySource[domain.SourceGroup] + d.Card.BySource[domain.SourceNone]
-		if d.Card.StyleAUC > credit.StyleLimit && unpaired == 0 {
-			g.Emit.send(id.Run, events.Warning{Epoch: id.Epoch, Agent: id.Agent, Text: fmt.Sprintf(
-				"words alone, without the screen, tell chosen from rejected answers with an AUC of %.2f (0.5: not at "+
-					"all, 1: always; above %.2f it matters): preference optimisation may learn the style of answers, "+
-					"such as one type of action, instead of the choice. The export of the run has the pairs; "+
-					"pairs.balance_types: true evens out types of actions, and pairs.kind: positive leaves out "+
-					"corrections by peers", d.Card.StyleAUC, credit.StyleLimit)})
-		}
-		g.Emit.send(id.Run, events.Update{
-			Epoch: id.Epoch, Agent: id.Agent, Pairs: out.Pairs, Steps: out.Steps, Kept: out.Kept,
+		g.warnOfStyle(id, dataset)
+		g.Emit.Send(id.Run, events.Update{
+			Epoch: id.Epoch, Agent: id.Agent, Pairs: dataset.Count, Steps: update.Steps, Kept: update.Kept,
 		})
 
-		return out, nil
+		return Updated{
+			Pairs: dataset.Count, Steps: update.Steps, Kept: update.Kept, KL: update.Probe.KL, Host: Hostname(),
+			StepSeconds: pace.PerStep(),
+		}, nil
 	})
 }
 
-func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.Update, error) {
-	g.stage1.Store(nil) // it is over
-	s, err := g.spec(ctx, id.Run, id.Epoch)
+// warnOfStyle warns if words alone tell the chosen from the rejected answers of a data set.
+func (g *GPU) warnOfStyle(id AgentID, dataset runs.Dataset) {
+	auc := dataset.Card.StyleAUC
+	unpaired := dataset.Card.BySource[domain.SourceGroup] + dataset.Card.BySource[domain.SourceNone]
+	if auc <= credit.StyleLimit || unpaired > 0 {
+		return
+	}
+	g.Emit.Send(id.Run, events.Warning{Epoch: id.Epoch, Agent: id.Agent, Text: fmt.Sprintf(
+		"words alone, without the screen, tell chosen from rejected answers with an AUC of %.2f (0.5: not at "+
+			"all, 1: always; above %.2f it matters): preference optimisation may learn the style of answers, "+
+			"such as one type of action, instead of the choice. The export of the run has the pairs; "+
+			"pairs.balance_types: true evens out types of actions, and pairs.kind: positive leaves out "+
+			"corrections by peers", auc, credit.StyleLimit)})
+}
+
+func (g *GPU) update(ctx context.Context, id AgentID, progress Progress, pace *Pace) (runs.Update, error) {
+	g.Jobs.Data.Store(nil) // stage 1 has ended
+	s, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Update{}, err
 	}
 	run := runs.Run(id.Run)
 	if s.Parameters == spec.ParametersShared && id.Agent > 0 {
-		// One policy for all: agent 0 is trained on everyone's pairs.
+		// One policy for all: agent 0 is trained on the pairs of all agents.
 		first, _, err := run.Update(id.Epoch, 0).Must(ctx, g.Bucket)
-		first.Agent, first.Curve = id.Agent, nil
+		first.Agent = id.Agent
+		first.Curve = nil
 
 		return first, err
 	}
@@ -115,7 +116,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.U
 	if err != nil {
 		return runs.Update{}, err
 	}
-	if err := g.sameAs(ctx, s, id.Epoch, nil); err != nil {
+	if err := g.Runs.CheckVersions(ctx, s, id.Epoch, nil); err != nil {
 		return runs.Update{}, err
 	}
 	base, _, err := run.Base().Must(ctx, g.Bucket)
@@ -128,46 +129,68 @@ func (g *GPU) update(ctx context.Context, id AgentID, say say, at *pace) (runs.U
 	}
 
 	parent := standing.Policies[id.Agent]
-	u := runs.Update{Agent: id.Agent, Parent: parent, Policy: parent, Dataset: ref}
-	if u.Without, err = run.RowsOut(ctx, g.Bucket, id.Epoch, id.Agent); err != nil {
-		return u, err
-	}
-	pairs = without(pairs, u.Without)
-	if len(pairs) < s.Pairs.MinPairs {
-		u.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(pairs), s.Pairs.MinPairs)
-
-		return u, nil
-	}
-
-	job := updateJob(s, id, u, base.Policy, pairs)
-	if job.Skip, err = g.skip(ctx, s, id.Epoch); err != nil {
-		return u, err
-	}
-	got, err := g.train(ctx, s, job, say, at)
+	update := runs.Update{Agent: id.Agent, Parent: parent, Policy: parent, Dataset: ref}
+	update.Without, err = run.RowsOut(ctx, g.Bucket, id.Epoch, id.Agent)
 	if err != nil {
-		return u, err
+		return update, err
 	}
-	u.Steps, u.Skipped, u.Curve, u.Report = got.Steps, got.Skipped, got.Curve, got.Report
-	now, err := run.RowsOut(ctx, g.Bucket, id.Epoch, id.Agent)
-	if err == nil && len(now) > len(u.Without) {
+	pairs = without(pairs, update.Without)
+	if len(pairs) < s.Pairs.MinPairs {
+		update.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(pairs), s.Pairs.MinPairs)
+
+		return update, nil
+	}
+
+	got, err := g.trainUpdate(ctx, s, id, update, base.Policy, pairs, progress, pace)
+	if err != nil {
+		return update, err
+	}
+	update.Steps = got.Steps
+	update.Skipped = got.Skipped
+	update.Curve = got.Curve
+	update.Report = got.Report
+	if err := g.checkRowsOut(ctx, id, update); err != nil {
+		return update, err
+	}
+	update.Kept = whyKept(got, len(pairs), s.Pairs.MinPairs)
+	if update.Kept != "" {
+		return update, nil
+	}
+	update.Policy = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
+
+	progress(fmt.Sprintf("%d steps are made; the gates measure what they changed", update.Steps))
+
+	return g.gate(ctx, s, id, update, pairs, base.Policy.Digest)
+}
+
+// trainUpdate trains an update on pairs.
+func (g *GPU) trainUpdate(
+	ctx context.Context, s spec.Spec, id AgentID, update runs.Update, base runs.Policy, pairs []domain.Pair,
+	progress Progress, pace *Pace,
+) (trainer.Result, error) {
+	job := updateJob(s, id, update, base, pairs)
+	var err error
+	job.Skip, err = g.Jobs.Skip(ctx, s, id.Epoch)
+	if err != nil {
+		return trainer.Result{}, err
+	}
+
+	return g.Jobs.Train(ctx, s, job, progress, pace)
+}
+
+// checkRowsOut returns a transient fault if a person left out rows while an update was trained on them.
+func (g *GPU) checkRowsOut(ctx context.Context, id AgentID, update runs.Update) error {
+	now, err := runs.Run(id.Run).RowsOut(ctx, g.Bucket, id.Epoch, id.Agent)
+	if err == nil && len(now) > len(update.Without) {
 		err = fault.New(fault.Transient, "a person left out rows of agent %d meanwhile: it is trained without them",
 			id.Agent)
 	}
-	if err != nil {
-		return u, err
-	}
-	if u.Kept = fails(got, len(pairs), s.Pairs.MinPairs); u.Kept != "" {
-		return u, nil
-	}
-	u.Policy = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
 
-	say(fmt.Sprintf("%d steps are made; the gates measure what they changed", u.Steps))
-
-	return g.gate(ctx, s, id, u, pairs, base.Policy.Digest)
+	return err
 }
 
-// fails returns why a job on a number of pairs made no policy that counts. It is empty if it did.
-func fails(got trainer.Result, pairs, fewest int) string {
+// whyKept returns why the parent policy is kept after a job on a number of pairs. It is empty if the new policy counts.
+func whyKept(got trainer.Result, pairs, fewest int) string {
 	if got.Diverged != "" {
 		return got.Diverged
 	}
@@ -178,7 +201,7 @@ func fails(got trainer.Result, pairs, fewest int) string {
 	return ""
 }
 
-// without returns the pairs that are left without some rows, which count from 1 and are in order.
+// without returns the pairs without some rows, which count from 1 and are in order.
 func without(pairs []domain.Pair, rows []int) []domain.Pair {
 	for _, row := range slices.Backward(rows) {
 		pairs = slices.Delete(pairs, row-1, row)
@@ -188,14 +211,14 @@ func without(pairs []domain.Pair, rows []int) []domain.Pair {
 }
 
 // updateJob returns the training job of an agent's update.
-func updateJob(s spec.Spec, id AgentID, u runs.Update, base runs.Policy, pairs []domain.Pair) trainer.Job {
+func updateJob(s spec.Spec, id AgentID, update runs.Update, base runs.Policy, pairs []domain.Pair) trainer.Job {
 	job := trainer.Job{
-		ID:        runs.Run(id.Run).Job(id.Epoch, id.Agent, u.Without),
+		ID:        runs.Run(id.Run).Job(id.Epoch, id.Agent, update.Without),
 		Objective: trainer.DPO, Pairs: pairs, Params: s.Train,
-		Start: u.Parent.Digest, Reference: base.Digest, Seed: domain.Seed(s.Seed, "update", id.Epoch, id.Agent),
+		Start: update.Parent.Digest, Reference: base.Digest, Seed: domain.Seed(s.Seed, "update", id.Epoch, id.Agent),
 	}
 	if s.Reference == spec.ReferenceEpochStart {
-		job.Reference = u.Parent.Digest
+		job.Reference = update.Parent.Digest
 	}
 	switch s.Preference {
 	case spec.PreferenceRFT:

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -32,7 +33,7 @@ const policyTimeout = 2 * time.Minute
 // updateThreads is the number of threads of one update of the small policy.
 const updateThreads = 2
 
-// dependencies are what the activities of this process share. Each type of activity gets the few that it needs.
+// dependencies are what the activities of this process share.
 type dependencies struct {
 	bucket    store.Bucket
 	guard     *activities.Guard
@@ -104,41 +105,22 @@ func limitsFail(counts *telemetry.Metrics, log *slog.Logger) func(error) {
 	}
 }
 
-func (d *dependencies) common() activities.Common {
-	return activities.Common{
-		Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: d.log, Kernel: tinylm.Kernel(),
-		Metrics: d.metrics,
-	}
-}
-
 // emit counts an event and sends it.
 func (d *dependencies) emit(run string, e events.Event) {
 	d.metrics.Event(run, e)
 	d.stream.Emit(run, e)
 }
 
-func (d *dependencies) control(c client.Client) *activities.Control {
-	return &activities.Control{
-		Common: d.common(), Suites: d.suites, Notices: d.notices(c), View: d.view,
-	}
-}
-
-func (d *dependencies) rollouts() *activities.Rollouts {
-	return &activities.Rollouts{
-		Common: d.common(), Suites: d.suites, Policies: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
-	}
-}
-
-func (d *dependencies) models() *activities.Models {
-	return &activities.Models{
-		Common: d.common(), Policies: d.policies, Scores: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
-	}
-}
-
-func (d *dependencies) gpu() *activities.GPU {
-	return &activities.GPU{
-		Common: d.common(), Trainers: d.trainers, Policies: d.policies, Scores: d.policies, Load: d.policies.Load,
-		Ready: d.policies.Ready, Threads: updateThreads,
+// activities returns the dependencies of all activities. They share what this process knows of runs.
+func (d *dependencies) activities(c client.Client) roles.Dependencies {
+	return roles.Dependencies{
+		Common: activities.Common{
+			Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: activities.Log{Logger: d.log},
+			Metrics: d.metrics, Runs: activities.NewRuns(d.bucket, tinylm.Kernel()),
+		},
+		Suites: d.suites, Policies: d.policies, Scores: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
+		Trainers: d.trainers, Threads: updateThreads, Load: d.policies.Load, Ready: d.policies.Ready,
+		Notices: d.notices(c), Missed: missedFirings(c), View: d.view,
 	}
 }
 

@@ -55,7 +55,7 @@ func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress, w *window)
 		summary := fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)
 		play := urgent(on(ctx, QueueRollout, summary)) // The next epoch's rollouts may fill the queue already.
 		var x activities.EvalPart
-		if err := workflow.ExecuteActivity(play, rollout.Evaluate, r).Get(ctx, &x); err != nil {
+		if err := workflow.ExecuteActivity(play, rollouts.Evaluate, r).Get(ctx, &x); err != nil {
 			return err
 		}
 		whole.Part = whole.Part.Plus(x)

@@ -107,7 +107,7 @@ func (f *fineTuning) begin(ctx workflow.Context) error {
 		dctx := on(ctx, QueueRollout, fmt.Sprintf("demonstrations %d to %d", from, to-1))
 		b := activities.Batch{Run: f.in.Run, From: from, To: to}
 
-		return workflow.ExecuteActivity(dctx, rollout.Demonstrate, b).Get(ctx, nil)
+		return workflow.ExecuteActivity(dctx, rollouts.Demonstrate, b).Get(ctx, nil)
 	}
 
 	return batches(ctx, &f.window, f.in.Plan.Demos, activities.DemoBatch, f.p, demonstrate)

@@ -65,7 +65,7 @@ func (x *shardPage) play(ctx workflow.Context, id activities.SlotID, out *activi
 		if x.in.Behind > 0 {
 			play = later(play, x.in.Behind, most)
 		}
-		if err := workflow.ExecuteActivity(play, rollout.Rollout, id).Get(ctx, out); !waitedLong(err) {
+		if err := workflow.ExecuteActivity(play, rollouts.Rollout, id).Get(ctx, out); !waitedLong(err) {
 			return true, err
 		}
 		if x.window.drained {

@@ -23,7 +23,7 @@ func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Ob
 		what     string
 	}{
 		{QueueCare, control.CheckPlan, "lists of tasks and prompts"},
-		{QueueRollout, rollout.CheckPlay, "begin a task"},
+		{QueueRollout, rollouts.CheckPlay, "begin a task"},
 		{QueueModel, models.CheckModels, "keys and answers of models"},
 		{QueueGPU, gpu.CheckTraining, "trainer, base model and policy servers"},
 	}

@@ -48,7 +48,7 @@ func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress, w *window)
 		ectx := on(ctx, QueueRollout, fmt.Sprintf("trajectories %d to %d", from, to-1))
 		b := activities.Batch{Run: run, From: from, To: to}
 
-		return workflow.ExecuteActivity(ectx, rollout.Explore, b).Get(ctx, nil)
+		return workflow.ExecuteActivity(ectx, rollouts.Explore, b).Get(ctx, nil)
 	}
 	if err := batches(ctx, w, n, activities.DemoBatch, p, explore); err != nil {
 		return err

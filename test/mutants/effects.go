@@ -3,15 +3,15 @@ package mutants
 // effects are bugs in what activities adopt, compare, refuse and try again.
 var effects = []Mutant{
 	{
-		Name: "a worker of another version grades", Symbol: "activities.Models.credits",
-		Change: replace(`m.sameAs(ctx, s, l.Epoch, nil)`, `error(nil)`), Find: simulated,
+		Name: "a worker of another version grades", Symbol: "activities.grading.label",
+		Change: replace(`g.Runs.CheckVersions(ctx, s, g.Epoch, nil)`, `error(nil)`), Find: simulated,
 	},
 	{
 		Name: "a worker of another version trains", Symbol: "activities.GPU.update",
-		Change: replace(`g.sameAs(ctx, s, id.Epoch, nil)`, `error(nil)`), Find: simulated,
+		Change: replace(`g.Runs.CheckVersions(ctx, s, id.Epoch, nil)`, `error(nil)`), Find: simulated,
 	},
 	{
-		Name: "a worker with another kernel is the same", Symbol: "activities.Common.sameAs",
+		Name: "a worker with another kernel is the same", Symbol: "activities.Runs.CheckVersions",
 		Change: replace(`compare("the kernel", here.Kernel, want.Kernel)`, ``),
 		Find:   by("activities", "TestAWorkerWithOtherVersionsThanTheEpochsIsRefused"),
 	},
@@ -62,7 +62,7 @@ var effects = []Mutant{
 	},
 	{
 		Name: "a throttled activity comes back at once", Symbol: "activities.mapped",
-		Change: replace(`max(min(after, maxRetryAfter), usualPause(attempt))`, `min(after, maxRetryAfter)`),
+		Change: replace(`max(min(after, maxRetryAfter), UsualPause(attempt))`, `min(after, maxRetryAfter)`),
 		Find:   by("activities", "TestAThrottledTryWaitsAsLongAsAnother"),
 	},
 	{
@@ -71,7 +71,7 @@ var effects = []Mutant{
 	},
 	{
 		Name: "an epoch is committed with pairs missing", Symbol: "activities.assembly.checkDataset",
-		Change: replace(`d.Count != want`, `d.Count > want`),
+		Change: replace(`dataset.Count != want`, `dataset.Count > want`),
 		Find:   by("workflows", "TestAnEpochWithAnIncompleteDataSetIsNotCommitted"),
 	},
 	{
@@ -85,12 +85,12 @@ var effects = []Mutant{
 		Find:   simulated,
 	},
 	{
-		Name: "an update learns from rows that were made for another", Symbol: "activities.fits",
+		Name: "an update learns from rows that were made for another", Symbol: "activities.fitsUpdate",
 		Change: begin(`return true`),
 		Find:   by("activities", "TestAnUpdateLeavesOutRowsThatWereMadeForAnother"),
 	},
 	{
-		Name: "an update on too few rows counts", Symbol: "activities.fails", Change: never(`left < fewest`),
+		Name: "an update on too few rows counts", Symbol: "activities.whyKept", Change: never(`left < fewest`),
 		Find: by("workflows", "TestAnUpdateOnTooFewRowsDoesNotCount"),
 	},
 	{
@@ -100,32 +100,32 @@ var effects = []Mutant{
 	},
 	{
 		Name: "DPO refers to the parent", Symbol: "activities.updateJob",
-		Change: replace(`base.Digest`, `u.Parent.Digest`),
+		Change: replace(`base.Digest`, `update.Parent.Digest`),
 		Find:   by("activities", "TestTheReferenceOfAnUpdateIsTheOneAskedFor"),
 	},
 	{
-		Name: "a policy lags by no update", Symbol: "activities.Control.rollsOut",
+		Name: "a policy lags by no update", Symbol: "activities.EpochControl.rollsOut",
 		Change: replace(`epoch-1-s.Staleness`, `epoch-1`),
 		Find:   by("workflows", "TestStalePoliciesLagByOneUpdate"),
 	},
 	{
-		Name: "the best epoch may be one that was rolled back", Symbol: "activities.Control.best",
+		Name: "the best epoch may be one that was rolled back", Symbol: "activities.EvaluateControl.best",
 		Change: never(`e.Kept != ""`),
 		Find:   by("workflows", "TestAnEpochThatLosesOnValIsRolledBack"),
 	},
 	{
 		Name: "a task of val that is lost counts as played", Symbol: "activities.partOf",
-		Change: never(`ep.Outcome.Void != ""`),
+		Change: never(`outcome.Void != ""`),
 		Find:   by("workflows", "TestATaskAtFaultIsMissingInATestAndNoFailure"),
 	},
 	{
-		Name: "a schedule overrules a person who changed the line", Symbol: "activities.Control.rule",
+		Name: "a schedule overrules a person who changed the line", Symbol: "activities.RetrainControl.rule",
 		Change: replace(`e.Verb = lines.Reject`, ``),
 		Find:   by("workflows", "TestASystemIsRejectedIfSomebodyChangedTheLineMeanwhile"),
 	},
 	{
 		Name:   "a run of a name is taken for another one",
-		Symbol: "activities.versions.still", Change: begin(`return true`),
+		Symbol: "activities.knownRun.confirm", Change: begin(`return true`),
 		Find: by("activities", "TestARunOfTheSameFileIsAnotherRun"),
 	},
 	{

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
@@ -114,9 +115,6 @@ func (scriptedPages) CheckEnvironment(envadapters.Options) error { return nil }
 
 // types returns the activities of every queue.
 func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[string]any {
-	common := func() activities.Common {
-		return activities.Common{Bucket: bucket, Catalog: scriptedPages{}, Emit: emit}
-	}
 	suites := activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
 		return &scripted.Suite{Places: places(), Length: length(), Latency: latency(), Without: o.Without}, nil
 	})
@@ -125,8 +123,13 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 	}
 	model, e := fakepolicy.Policies{}, &endpoints.Endpoints{Bucket: bucket}
 
-	control := &activities.Control{
-		Common: common(), Suites: suites,
+	deps := roles.Dependencies{
+		Common: activities.Common{
+			Bucket: bucket, Catalog: scriptedPages{}, Emit: emit, Runs: activities.NewRuns(bucket, ""),
+		},
+		Suites: suites, Policies: model, Scores: model, Endpoints: e, Wording: wording, Threads: 1,
+		Trainers: map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: bucket, Step: train}},
+		Load:     func(context.Context, string, int) error { return nil },
 		Notices: activities.Notices{Start: func(ctx context.Context, n domain.Notice) error {
 			_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 				ID: workflows.NotifyID(n), TaskQueue: workflows.QueueControl,
@@ -135,20 +138,11 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 			return err
 		}},
 	}
+	control := deps.Control()
 
 	return map[string]any{
 		workflows.QueueControl: control, workflows.QueueCare: control,
-		workflows.QueueRollout: &activities.Rollouts{
-			Common: common(), Suites: suites, Policies: model, Endpoints: e, Wording: wording,
-		},
-		workflows.QueueModel: &activities.Models{
-			Common: common(), Policies: model, Scores: model, Endpoints: e, Wording: wording,
-		},
-		workflows.QueueGPU: &activities.GPU{
-			Common: common(), Policies: model, Scores: model, Threads: 1,
-			Trainers: map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: bucket, Step: train}},
-			Load:     func(context.Context, string, int) error { return nil },
-		},
+		workflows.QueueRollout: deps.Rollouts(), workflows.QueueModel: deps.Models(), workflows.QueueGPU: deps.GPU(),
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
@@ -205,16 +206,20 @@ func (r *Run) Notices() []domain.Notice {
 }
 
 // Control returns the activities that plan and commit.
-func (r *Run) Control() *activities.Control {
-	return &activities.Control{
-		Common: r.common(), Suites: r.suites(), Notices: activities.Notices{
-			Webhook: r.Deps.Webhook, Start: r.notice, Missed: r.Deps.Missed,
-		},
-	}
-}
+func (r *Run) Control() *roles.Control { return r.dependencies().Control() }
 
-func (r *Run) common() activities.Common {
-	return activities.Common{Bucket: r.Deps.Bucket, Catalog: catalog.All{}}
+// dependencies returns what the activities of a process share.
+func (r *Run) dependencies() roles.Dependencies {
+	d := r.Deps
+
+	return roles.Dependencies{
+		Common: activities.Common{
+			Bucket: d.Bucket, Catalog: catalog.All{}, Runs: activities.NewRuns(d.Bucket, ""),
+		},
+		Suites: r.suites(), Policies: d.Chat, Scores: d.Scores, Endpoints: r.endpoints(), Wording: d.Wording,
+		Trainers: d.Trainers, Load: d.Load, Threads: 1,
+		Notices: activities.Notices{Webhook: d.Webhook, Start: r.notice}, Missed: d.Missed,
+	}
 }
 
 func (r *Run) endpoints() *endpoints.Endpoints {
@@ -272,18 +277,11 @@ func (r *Run) Environment() *testsuite.TestWorkflowEnvironment {
 		env.RegisterWorkflow(f)
 	}
 
-	suites, d, models := r.suites(), r.Deps, r.endpoints()
-	env.RegisterActivity(r.Control())
-	env.RegisterActivity(&activities.Rollouts{
-		Common: r.common(), Suites: suites, Policies: d.Chat, Endpoints: models, Wording: d.Wording,
-	})
-	env.RegisterActivity(&activities.Models{
-		Common: r.common(), Policies: d.Chat, Scores: d.Scores, Endpoints: models, Wording: d.Wording,
-	})
-	env.RegisterActivity(&activities.GPU{
-		Common: r.common(), Trainers: d.Trainers, Policies: d.Chat, Scores: d.Scores, Load: d.Load,
-		Threads: 1,
-	})
+	shared := r.dependencies()
+	env.RegisterActivity(shared.Control())
+	env.RegisterActivity(shared.Rollouts())
+	env.RegisterActivity(shared.Models())
+	env.RegisterActivity(shared.GPU())
 
 	return env
 }

@@ -1,0 +1,142 @@
+// Package roles assembles the activities that each role of a worker offers. Workers register the four types, and
+// workflows name their methods.
+package roles
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/trainer"
+)
+
+// Go promotes the methods of embedded types, whose names must differ.
+type (
+	lifecycleControl  = activities.LifecycleControl
+	epochControl      = activities.EpochControl
+	evaluateControl   = activities.EvaluateControl
+	stage1Control     = activities.Stage1Control
+	experimentControl = activities.ExperimentControl
+	retrainControl    = activities.RetrainControl
+	preflightControl  = activities.PreflightControl
+
+	rollouts          = activities.Rollouts
+	evaluateRollouts  = activities.EvaluateRollouts
+	stage1Rollouts    = activities.Stage1Rollouts
+	preflightRollouts = activities.PreflightRollouts
+
+	models          = activities.Models
+	stage1Models    = activities.Stage1Models
+	preflightModels = activities.PreflightModels
+
+	gpu          = activities.GPU
+	stage1GPU    = activities.Stage1GPU
+	preflightGPU = activities.PreflightGPU
+)
+
+// Control has the activities of the role control: they plan, commit and conclude.
+type Control struct {
+	*lifecycleControl
+	*epochControl
+	*evaluateControl
+	*stage1Control
+	*experimentControl
+	*retrainControl
+	*preflightControl
+}
+
+// Rollouts has the activities of the role rollout: they play episodes in environments.
+type Rollouts struct {
+	*rollouts
+	*evaluateRollouts
+	*stage1Rollouts
+	*preflightRollouts
+}
+
+// Models has the activities of the role model: they play the roles of training time, such as critic and adversary.
+type Models struct {
+	*models
+	*stage1Models
+	*preflightModels
+}
+
+// GPU has the activities of the role gpu: they train policies. With the embedded trainer they need no GPU.
+type GPU struct {
+	*gpu
+	*stage1GPU
+	*preflightGPU
+}
+
+// Dependencies are what the activities of a process share. A worker needs those of the roles that it has.
+type Dependencies struct {
+	activities.Common
+	Suites    *activities.Suites
+	Policies  chat.Model  // answers for the agents; a model's name is a policy's digest
+	Scores    chat.Scorer // scores answers under the policies
+	Endpoints *endpoints.Endpoints
+	Wording   activities.Wording
+
+	Trainers map[string]trainer.Trainer // by their names in specifications
+	Threads  int                        // of one update
+
+	// Load publishes a policy to a number of servers; 0 means all.
+	Load func(ctx context.Context, policy string, quorum int) error
+	// Ready returns why fewer policy servers than a quorum are healthy; 0 means all. If it is nil, that is unknown.
+	Ready func(ctx context.Context, quorum int) error
+
+	Notices activities.Notices
+	Missed  func(ctx context.Context, schedule string) (int, error) // see RetrainControl
+	View    string                                                  // address of the viewer, for people
+}
+
+// Control returns the activities of the role control.
+func (d Dependencies) Control() *Control {
+	return &Control{
+		&lifecycleControl{Common: d.Common, Suites: d.Suites, Notices: d.Notices, View: d.View},
+		&epochControl{Common: d.Common, Suites: d.Suites},
+		&evaluateControl{Common: d.Common, Suites: d.Suites},
+		&stage1Control{Common: d.Common},
+		&experimentControl{Common: d.Common},
+		&retrainControl{Common: d.Common, Suites: d.Suites, Missed: d.Missed},
+		&preflightControl{Common: d.Common, Suites: d.Suites},
+	}
+}
+
+// Rollouts returns the activities of the role rollout.
+func (d Dependencies) Rollouts() *Rollouts {
+	return &Rollouts{
+		&rollouts{
+			Common: d.Common, Suites: d.Suites, Policies: d.Policies, Endpoints: d.Endpoints, Over: d.Wording.Over,
+		},
+		&evaluateRollouts{
+			Common: d.Common, Suites: d.Suites, Policies: d.Policies, Endpoints: d.Endpoints, Over: d.Wording.Over,
+		},
+		&stage1Rollouts{Common: d.Common, Suites: d.Suites, Endpoints: d.Endpoints, Wording: d.Wording},
+		&preflightRollouts{Common: d.Common, Suites: d.Suites, Policies: d.Policies, Endpoints: d.Endpoints},
+	}
+}
+
+// Models returns the activities of the role model.
+func (d Dependencies) Models() *Models {
+	feedback := activities.Feedback{
+		Bucket: d.Bucket, Policies: d.Policies, Scores: d.Scores, Endpoints: d.Endpoints, Wording: d.Wording,
+	}
+
+	return &Models{
+		&models{Common: d.Common, Feedback: feedback},
+		&stage1Models{Common: d.Common, Feedback: feedback},
+		&preflightModels{Common: d.Common, Endpoints: d.Endpoints},
+	}
+}
+
+// GPU returns the activities of the role gpu.
+func (d Dependencies) GPU() *GPU {
+	jobs := &activities.Jobs{Common: d.Common, Trainers: d.Trainers, Threads: d.Threads, Load: d.Load}
+
+	return &GPU{
+		&gpu{Common: d.Common, Jobs: jobs, Policies: d.Policies, Scores: d.Scores},
+		&stage1GPU{Common: d.Common, Jobs: jobs},
+		&preflightGPU{Common: d.Common, Jobs: jobs, Ready: d.Ready},
+	}
+}

@@ -1,0 +1,40 @@
+package activities
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Screenshot keeps a screenshot. It returns nil if the specification asks for none, or the environment has none.
+func Screenshot(
+	ctx context.Context, bucket store.Bucket, s spec.Spec, env envadapters.Environment,
+) (*store.Ref, error) {
+	screenshotter := envadapters.Can(env).Screenshotter
+	if screenshotter == nil || !s.Screenshots {
+		return nil, nil
+	}
+	png, err := envadapters.Take(ctx, screenshotter)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := store.PutBlob(ctx, bucket, png)
+
+	return &ref, err
+}
+
+// LastScreen returns the screen after the last step of an episode, or nil if it shows nothing.
+func LastScreen(
+	ctx context.Context, bucket store.Bucket, s spec.Spec, env envadapters.Environment, played episode.Played,
+) (*runs.Screen, error) {
+	if len(played.Last.Elements) == 0 {
+		return nil, nil
+	}
+	image, err := Screenshot(ctx, bucket, s, env)
+
+	return &runs.Screen{Observation: played.Last, Image: image, Touch: played.Touch}, err
+}

@@ -1,0 +1,67 @@
+package activities
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/internal/store/runs"
+)
+
+// Adopt records the policy that the specification names, as chunk 0.
+func (g *Stage1GPU) Adopt(ctx context.Context, run string) (runs.Chunk, error) {
+	return Do(ctx, g.Log.For(run), func(ctx context.Context, _ Progress) (runs.Chunk, error) {
+		chunk, _, err := runs.Run(run).Chunk(0).Record(ctx, g.Bucket, func() (runs.Chunk, error) {
+			s, err := g.Runs.Spec(ctx, run, 0)
+			if err != nil {
+				return runs.Chunk{}, err
+			}
+			adopter, err := g.Jobs.Trainer(s)
+			if err != nil {
+				return runs.Chunk{}, err
+			}
+			adopted, err := adopter.Adopt(ctx, s.FineTune.Base, s.Trainer.Options)
+			policy := runs.Policy{Digest: adopted.Digest, Tensor: adopted.TensorDigest}
+
+			return runs.Chunk{Stage: "given", Policy: policy, Report: adopted.Report}, err
+		})
+		if err == nil {
+			err = g.Jobs.Publish(ctx, run, chunk.Policy.Digest)
+		}
+
+		return chunk, err
+	})
+}
+
+// BaseChoice is the end of stage 1 as the workflow saw it.
+type BaseChoice struct {
+	Run   string
+	Chunk int
+	Why   string
+	Curve []runs.EvalPoint
+}
+
+// CommitBase writes base.json.
+func (c *Stage1Control) CommitBase(ctx context.Context, choice BaseChoice) (runs.Policy, error) {
+	return Do(ctx, c.Log.For(choice.Run), func(ctx context.Context, _ Progress) (runs.Policy, error) {
+		run := runs.Run(choice.Run)
+		base, _, err := run.Base().Record(ctx, c.Bucket, func() (runs.Base, error) {
+			s, err := c.Runs.Spec(ctx, choice.Run, 0)
+			if err != nil {
+				return runs.Base{}, err
+			}
+			chunk, ref, err := run.Chunk(choice.Chunk).Must(ctx, c.Bucket)
+			rate := choice.Curve[len(choice.Curve)-1].Rate
+
+			return runs.Base{
+				Policy: chunk.Policy, Chunk: ref, Curve: choice.Curve, StoppedBy: choice.Why,
+				Unplayed: chunk.Unplayed,
+				InBand:   rate >= s.FineTune.StopLow && rate <= s.FineTune.StopHigh,
+			}, err
+		})
+		if err == nil {
+			c.Emit.Send(choice.Run, events.Base{Policy: base.Policy.Digest, InBand: base.InBand, StoppedBy: base.StoppedBy})
+		}
+
+		return base.Policy, err
+	})
+}
