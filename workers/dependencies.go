@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/guard"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -36,7 +37,7 @@ const updateThreads = 2
 // dependencies are what the activities of this process share.
 type dependencies struct {
 	bucket    store.Bucket
-	guard     *activities.Guard
+	guard     *guard.Guard
 	stream    *events.Stream
 	metrics   *telemetry.Metrics
 	log       *slog.Logger

@@ -20,7 +20,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/guard"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/serving"
@@ -165,7 +165,7 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 	if err != nil {
 		return err
 	}
-	d.guard = &activities.Guard{Bucket: d.bucket, Where: Where(p.Endpoints), Claim: claim}
+	d.guard = &guard.Guard{Bucket: d.bucket, Where: Where(p.Endpoints), Claim: claim}
 
 	d.endpoints.Warn = d.warn(c)
 	if slices.Contains(queues, workflows.QueueControl) {

@@ -30,7 +30,7 @@ func TestALargeEvaluationOpensNoMoreThanTemporalTakes(t *testing.T) {
 	var mu sync.Mutex
 	begun, open, highest := 0, 0, 0
 	enough := make(chan struct{}) // closed when as many are open as may be
-	evaluate := func(context.Context, activities.EvalRange) (activities.EvalPart, error) {
+	playBatch := func(context.Context, activities.EvalRange) (activities.EvalPart, error) {
 		mu.Lock()
 		begun, open = begun+1, open+1
 		highest = max(highest, open)
@@ -48,7 +48,7 @@ func TestALargeEvaluationOpensNoMoreThanTemporalTakes(t *testing.T) {
 	conclude := func(_ context.Context, e activities.Evaluated) (runs.Result, error) {
 		return runs.Result{Episodes: e.Part.Successes}, nil
 	}
-	env.RegisterActivityWithOptions(evaluate, activity.RegisterOptions{Name: "Evaluate"})
+	env.RegisterActivityWithOptions(playBatch, activity.RegisterOptions{Name: "Evaluate"})
 	env.RegisterActivityWithOptions(conclude, activity.RegisterOptions{Name: "Conclude"})
 	item := rules.EvalItem{Run: "r", Episodes: each}
 	env.ExecuteWorkflow(workflows.Evaluation, []rules.EvalItem{item, item})

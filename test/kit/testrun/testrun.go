@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/guard"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -74,7 +75,7 @@ type Deps struct {
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
 	Wording  activities.Wording                                         // of the policies
 
-	Guard func() *activities.Guard // of new workers; if nil, they accept all work
+	Guard func() *guard.Guard // of new workers; if nil, they accept all work
 
 	Unposted error                                                   // why notices are not posted; nil if they are
 	Webhook  notify.Webhook                                          // of notices
@@ -247,11 +248,11 @@ func (h headers) Set(key string, value *commonpb.Payload) { h[key] = value }
 
 // belong makes workflows that an environment starts belong to the run and to its store.
 func (r *Run) belong(suite *testsuite.WorkflowTestSuite) {
-	propagator := activities.Headers{Converter: converter.GetDefaultDataConverter()}
+	propagator := guard.Headers{Converter: converter.GetDefaultDataConverter()}
 	own, err := store.Identify(context.Background(), r.Bucket)
 	h := headers{}
 	if err == nil {
-		x := activities.Belonging{Store: own.ID, Where: "memory", Run: r.Spec.Name}
+		x := guard.Belonging{Store: own.ID, Where: "memory", Run: r.Spec.Name}
 		err = propagator.Inject(x.In(context.Background()), h)
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-package activities
+package guard
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/interceptor"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -36,6 +37,9 @@ type claimed struct {
 	read   time.Time
 }
 
+// checkEvery is how often a worker reads which store it has, and who claims a run.
+const checkEvery = 5 * time.Second
+
 // otherStore is how long an activity that met a worker of another store waits before its next try, so that workers of
 // its own store have time to take it.
 const otherStore = time.Minute
@@ -54,7 +58,7 @@ type guarded struct {
 
 func (g *guarded) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	if err := g.guard.admit(ctx); err != nil {
-		return nil, Mapped(ctx, err)
+		return nil, activities.Mapped(ctx, err)
 	}
 
 	return g.Next.ExecuteActivity(ctx, in)
@@ -75,9 +79,9 @@ func (g *Guard) admit(ctx context.Context) error {
 		return fault.After(fault.Throttled, otherStore, "this belongs to the store %s at %s, but the worker on %s has "+
 			"the store %s at %s: give the worker the address and the bucket of the other ones. If its store has taken "+
 			"the place of the former one, stop what was started there, and start it again with the same command",
-			x.Store, x.Where, Hostname(), own.ID, g.Where)
+			x.Store, x.Where, activities.Hostname(), own.ID, g.Where)
 	}
-	if x.Run == "" || NameOf(ctx) == postName { // people are also told that the run is refused
+	if x.Run == "" || activities.NameOf(ctx) == postName { // people are also told that the run is refused
 		return nil
 	}
 
@@ -97,7 +101,7 @@ const postName = "Post"
 // identify returns the identity of this worker's store, as it was a few seconds ago: a bucket may be replaced.
 func (g *Guard) identify(ctx context.Context) (store.Identity, error) {
 	g.mu.Lock()
-	own, fresh := g.own, time.Since(g.read) < rereadEvery
+	own, fresh := g.own, time.Since(g.read) < checkEvery
 	g.mu.Unlock()
 	if fresh {
 		return own, nil
@@ -148,7 +152,7 @@ func (g *Guard) newest(ctx context.Context, run runs.Run, mine runs.Claim) (runs
 	g.mu.Unlock()
 
 	c.mu.Lock()
-	newest, number, fresh := c.newest, c.number, time.Since(c.read) < rereadEvery
+	newest, number, fresh := c.newest, c.number, time.Since(c.read) < checkEvery
 	c.mu.Unlock()
 	if fresh {
 		return newest, nil
