@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/trainer"
@@ -19,20 +20,20 @@ type (
 	stage1Control     = activities.Stage1Control
 	experimentControl = activities.ExperimentControl
 	retrainControl    = activities.RetrainControl
-	preflightControl  = activities.PreflightControl
+	preflightControl  = preflight.Control
 
 	rollouts          = activities.Rollouts
 	evaluateRollouts  = activities.EvaluateRollouts
 	stage1Rollouts    = activities.Stage1Rollouts
-	preflightRollouts = activities.PreflightRollouts
+	preflightRollouts = preflight.Rollouts
 
 	models          = activities.Models
 	stage1Models    = activities.Stage1Models
-	preflightModels = activities.PreflightModels
+	preflightModels = preflight.Models
 
 	gpu          = activities.GPU
 	stage1GPU    = activities.Stage1GPU
-	preflightGPU = activities.PreflightGPU
+	preflightGPU = preflight.GPU
 )
 
 // Control has the activities of the role control: they plan, commit and conclude.

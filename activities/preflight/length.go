@@ -1,4 +1,4 @@
-package activities
+package preflight
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // checkLength notes where an agent's prompt of a screen is too long: for training, and for the servers of policies and of
 // models that see screens, as far as their windows are known. If quiet, it calls no server of a model.
-func (r *PreflightRollouts) checkLength(ctx context.Context, s spec.Spec, view agents.View, quiet bool, o *obstacles) {
+func (r *Rollouts) checkLength(ctx context.Context, s spec.Spec, view agents.View, quiet bool, o *obstacles) {
 	if s.Embedded() && len(s.Models) == 0 {
 		return // the embedded policy's prompts are cut to what it reads
 	}

@@ -1,4 +1,4 @@
-package activities
+package preflight
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -19,37 +20,37 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// PreflightControl checks what a control worker needs.
-type PreflightControl struct {
-	Common
-	Suites *Suites
+// Control checks what a control worker needs.
+type Control struct {
+	activities.Common
+	Suites *activities.Suites
 }
 
-// PreflightRollouts check what a rollout worker needs.
-type PreflightRollouts struct {
-	Common
-	Suites    *Suites
+// Rollouts check what a rollout worker needs.
+type Rollouts struct {
+	activities.Common
+	Suites    *activities.Suites
 	Policies  chat.Model
 	Endpoints *endpoints.Endpoints
 }
 
-// PreflightModels check what a worker of the role model needs.
-type PreflightModels struct {
-	Common
+// Models check what a worker of the role model needs.
+type Models struct {
+	activities.Common
 	Endpoints *endpoints.Endpoints
 }
 
-// PreflightGPU checks what a GPU worker needs.
-type PreflightGPU struct {
-	Common
-	Jobs *Jobs
+// GPU checks what a GPU worker needs.
+type GPU struct {
+	activities.Common
+	Jobs *activities.Jobs
 
 	// Ready returns why fewer policy servers than a quorum are healthy; 0 means all. If it is nil, that is unknown.
 	Ready func(ctx context.Context, quorum int) error
 }
 
-// PreflightID names what is checked before it starts.
-type PreflightID struct {
+// ID names what is checked before it starts.
+type ID struct {
 	Specs   []string // digests of blobs with Candidates
 	NoProbe bool     `json:",omitempty"` // no model is called
 	Models  []string `json:",omitempty"` // models that play as agents, besides the models of roles
@@ -91,9 +92,9 @@ func (o *obstacles) add(ctx context.Context, where string, err error) {
 
 // examine calls look with every specification. Obstacles that look adds again are kept once.
 func examine(
-	ctx context.Context, c Common, id PreflightID, look func(ctx context.Context, s spec.Spec, o *obstacles),
+	ctx context.Context, c activities.Common, id ID, look func(ctx context.Context, s spec.Spec, o *obstacles),
 ) ([]Obstacle, error) {
-	return Do(ctx, c.Log.For(""), func(ctx context.Context, _ Progress) ([]Obstacle, error) {
+	return activities.Do(ctx, c.Log.For(""), func(ctx context.Context, _ activities.Progress) ([]Obstacle, error) {
 		out := obstacles{}
 		for _, digest := range id.Specs {
 			raw, err := store.GetBlob(ctx, c.Bucket, digest)
@@ -112,11 +113,11 @@ func examine(
 }
 
 // CheckPlan checks what a control worker needs: the lists of tasks of all environments, and the agents' prompt.
-func (c *PreflightControl) CheckPlan(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+func (c *Control) CheckPlan(ctx context.Context, id ID) ([]Obstacle, error) {
 	return examine(ctx, c.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
 		ctx, cancel := context.WithTimeout(ctx, preflightTime)
 		defer cancel()
-		o.add(ctx, "environment", CheckPlayable(ctx, c.Common, c.Suites, s))
+		o.add(ctx, "environment", activities.CheckPlayable(ctx, c.Common, c.Suites, s))
 		template, err := rules.Template(s)
 		if err == nil {
 			view := agents.View{Goal: "goal", History: []string{"1 click"}}
@@ -129,7 +130,7 @@ func (c *PreflightControl) CheckPlan(ctx context.Context, id PreflightID) ([]Obs
 // CheckPlay checks what a rollout worker needs: that a task of the environment begins here, with the expert and the
 // judge that the specification relies on, that actions can be translated, and that the first prompt is not too long for
 // trainers and servers.
-func (r *PreflightRollouts) CheckPlay(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+func (r *Rollouts) CheckPlay(ctx context.Context, id ID) ([]Obstacle, error) {
 	seen := map[string]bool{}
 
 	return examine(ctx, r.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
@@ -170,7 +171,7 @@ func checkUsable(ctx context.Context, suite envadapters.Suite) error {
 }
 
 // beginTask begins the first training task. If quiet, it calls no server of a model.
-func (r *PreflightRollouts) beginTask(ctx context.Context, s spec.Spec, quiet bool, o *obstacles) error {
+func (r *Rollouts) beginTask(ctx context.Context, s spec.Spec, quiet bool, o *obstacles) error {
 	suite, err := r.Suites.Get(ctx, s.Where(s.Environment))
 	if err != nil {
 		return err
@@ -218,13 +219,13 @@ func makesLevel(s spec.Spec) func(level int) bool {
 
 // CheckModels checks the models that grade, propose and write: their keys are here, and their answers are of use in
 // their roles.
-func (m *PreflightModels) CheckModels(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+func (m *Models) CheckModels(ctx context.Context, id ID) ([]Obstacle, error) {
 	seen := map[string]bool{}
 
 	return examine(ctx, m.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
 		seats := []seat{{s.Critic.Model, prompts.Critic}, {s.Adversary.Model, prompts.Adversary}}
 		for _, level := range s.FineTune.Levels {
-			if role, ok := AuthorRoles[level]; ok && makesLevel(s)(level) {
+			if role, ok := activities.AuthorRoles[level]; ok && makesLevel(s)(level) {
 				seats = append(seats, seat{s.Synthesis.Author, role})
 			}
 		}
@@ -233,7 +234,7 @@ func (m *PreflightModels) CheckModels(ctx context.Context, id PreflightID) ([]Ob
 }
 
 // CheckTraining checks what a GPU worker needs: the trainer with its program and base model, and enough policy servers.
-func (g *PreflightGPU) CheckTraining(ctx context.Context, id PreflightID) ([]Obstacle, error) {
+func (g *GPU) CheckTraining(ctx context.Context, id ID) ([]Obstacle, error) {
 	return examine(ctx, g.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
 		ctx, cancel := context.WithTimeout(ctx, preflightTime)
 		defer cancel()

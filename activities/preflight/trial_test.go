@@ -1,4 +1,4 @@
-package activities
+package preflight
 
 import (
 	"encoding/json"
