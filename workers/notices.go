@@ -9,14 +9,14 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/workflows"
 )
 
 // notices returns how this process tells people what happened.
-func (d *dependencies) notices(c client.Client) activities.Notices {
-	n := activities.Notices{Webhook: d.webhook}
+func (d *dependencies) notices(c client.Client) lifecycle.Notices {
+	n := lifecycle.Notices{Webhook: d.webhook}
 	if d.webhook.Exists() {
 		n.Start = func(ctx context.Context, n domain.Notice) error { return d.notify(ctx, c, n) }
 	}

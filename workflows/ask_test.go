@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 )
 
 // TestAPersonIsAskedAboveEachShare counts what the critic and what the agents were refused by itself: a critic that
 // refuses everything must not disappear among the cells.
 func TestAPersonIsAskedAboveEachShare(t *testing.T) {
-	in := EpochInput{Run: "r", Epoch: 2, Plan: activities.Plan{FailedShare: 0.1}}
+	in := EpochInput{Run: "r", Epoch: 2, Plan: lifecycle.Plan{FailedShare: 0.1}}
 	for name, c := range map[string]struct {
 		tally    Tally
 		accepted bool

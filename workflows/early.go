@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 )
 
 // Next is the signal by which an epoch tells its run that a later one may begin.
@@ -19,7 +20,7 @@ type Next struct {
 // turn.
 type Turn struct {
 	Behind int
-	Plan   activities.Plan
+	Plan   lifecycle.Plan
 }
 
 // invite tells the run which epoch may begin beside a part of this one, if any may. If labels need all episodes of this

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -18,7 +19,7 @@ import (
 type EpochInput struct {
 	Run   string
 	Epoch int
-	Plan  activities.Plan
+	Plan  lifecycle.Plan
 
 	// Behind is the number of epochs before this one that are open. It plays its episodes, and waits for its turn.
 	Behind    int  `json:",omitempty"`

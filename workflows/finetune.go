@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -15,7 +16,7 @@ import (
 // FineTuneInput is stage 1 of a run.
 type FineTuneInput struct {
 	Run  string
-	Plan activities.Plan
+	Plan lifecycle.Plan
 }
 
 // fineTuneTemperature is the temperature of the one agent that is evaluated during stage 1.

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -35,7 +36,7 @@ type RunInput struct {
 type runState struct {
 	in      RunInput
 	status  Status
-	plan    activities.Plan
+	plan    lifecycle.Plan
 	past    []activities.EpochSummary // the newest epochs
 	end     runs.End
 	told    string                       // the reason of the last pause of which people were notified
@@ -115,7 +116,7 @@ func (r *runState) advance(ctx workflow.Context) (over bool, err error) {
 // that was restored from a backup of Temporal is older than the store.
 func (r *runState) replan(ctx workflow.Context) error {
 	pctx := long(on(ctx, QueueControl, "find where the run continues"))
-	id := activities.RunID{Run: r.in.Name, Changes: r.in.Changes, Asked: r.in.Asked}
+	id := lifecycle.RunID{Run: r.in.Name, Changes: r.in.Changes, Asked: r.in.Asked}
 	err := workflow.ExecuteActivity(pctx, control.PlanRun, id).Get(ctx, &r.plan)
 	r.plan.Changes = r.in.Changes // more may have been made meanwhile
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -170,7 +170,7 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 // note records in the store what a person did. Who and why are in the history of the workflow already.
 func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
 	nctx := soon(on(ctx, QueueControl, string(verb)+" by "+c.Who))
-	done := activities.DoneID{Run: r.in.Name, Change: c.change(ctx, verb)}
+	done := lifecycle.DoneID{Run: r.in.Name, Change: c.change(ctx, verb)}
 	if !done.Change.At.After(r.in.Asked) { // the clock of the server was set back
 		done.Change.At = r.in.Asked.Add(time.Nanosecond)
 	}
@@ -187,8 +187,8 @@ func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
 // set records other values of the specification.
 func (r *runState) set(ctx workflow.Context, c SetCommand) (change runs.Change, err error) {
 	sctx := soon(on(ctx, QueueControl, "set by "+c.Who))
-	in := activities.SetID{Run: r.in.Name, Change: c.change(ctx, runs.VerbSet), Typed: c.Values}
-	var done activities.Recorded
+	in := lifecycle.SetID{Run: r.in.Name, Change: c.change(ctx, runs.VerbSet), Typed: c.Values}
+	var done lifecycle.Recorded
 	if err := workflow.ExecuteActivity(sctx, control.Set, in).Get(ctx, &done); err != nil {
 		why, _ := rootCause(err)
 

@@ -6,13 +6,14 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/internal/method/synth"
 )
 
 // SynthesisInput is the data set of one level of a run.
 type SynthesisInput struct {
 	ID   activities.LevelID
-	Plan activities.Plan
+	Plan lifecycle.Plan
 }
 
 // Synthesis makes the data set of a level (docs/method.md, Stage 1): the UI agent explores training tasks, once for all

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/workflows"
 )
@@ -68,7 +69,7 @@ func openInEpoch(t *testing.T, window, slots, want int) int {
 	env.OnActivity("Update", mock.Anything, mock.Anything).Return(activities.Updated{}, nil)
 	env.OnActivity("Publish", mock.Anything, mock.Anything).Return(1, nil)
 	env.OnActivity("Commit", mock.Anything, mock.Anything).Return(activities.EpochSummary{Epoch: 1, Val: -1}, nil)
-	env.ExecuteWorkflow(workflows.Epoch, workflows.EpochInput{Run: "r", Epoch: 1, Plan: activities.Plan{
+	env.ExecuteWorkflow(workflows.Epoch, workflows.EpochInput{Run: "r", Epoch: 1, Plan: lifecycle.Plan{
 		Agents: 1, Slots: slots, Epochs: 3, EvalEvery: 2, Window: window,
 	}})
 	if err := env.GetWorkflowError(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -117,7 +118,7 @@ func (c *Control) CheckPlan(ctx context.Context, id ID) ([]Obstacle, error) {
 	return examine(ctx, c.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
 		ctx, cancel := context.WithTimeout(ctx, preflightTime)
 		defer cancel()
-		o.add(ctx, "environment", activities.CheckPlayable(ctx, c.Common, c.Suites, s))
+		o.add(ctx, "environment", lifecycle.CheckPlayable(ctx, c.Common, c.Suites, s))
 		template, err := rules.Template(s)
 		if err == nil {
 			view := agents.View{Goal: "goal", History: []string{"1 click"}}

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
@@ -106,7 +107,7 @@ func (o *orchestra) prepare(b *testing.B) string {
 	if _, _, err := runs.Run(s.Name).Base().Record(ctx, o.bucket, base); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := control.PlanRun(ctx, activities.RunID{Run: s.Name}); err != nil {
+	if _, err := control.PlanRun(ctx, lifecycle.RunID{Run: s.Name}); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := control.PlanEpoch(ctx, activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/endpoints"
@@ -14,7 +15,7 @@ import (
 
 // Go promotes the methods of embedded types, whose names must differ.
 type (
-	lifecycleControl  = activities.LifecycleControl
+	lifecycleControl  = lifecycle.Control
 	epochControl      = activities.EpochControl
 	evaluateControl   = activities.EvaluateControl
 	stage1Control     = activities.Stage1Control
@@ -86,7 +87,7 @@ type Dependencies struct {
 	// Ready returns why fewer policy servers than a quorum are healthy; 0 means all. If it is nil, that is unknown.
 	Ready func(ctx context.Context, quorum int) error
 
-	Notices activities.Notices
+	Notices lifecycle.Notices
 	Missed  func(ctx context.Context, schedule string) (int, error) // see RetrainControl
 	View    string                                                  // address of the viewer, for people
 }

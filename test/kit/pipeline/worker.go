@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -130,7 +131,7 @@ func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[strin
 		Suites: suites, Policies: model, Scores: model, Endpoints: e, Wording: wording, Threads: 1,
 		Trainers: map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: bucket, Step: train}},
 		Load:     func(context.Context, string, int) error { return nil },
-		Notices: activities.Notices{Start: func(ctx context.Context, n domain.Notice) error {
+		Notices: lifecycle.Notices{Start: func(ctx context.Context, n domain.Notice) error {
 			_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 				ID: workflows.NotifyID(n), TaskQueue: workflows.QueueControl,
 			}, workflows.Notify, n)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/guard"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -219,7 +220,7 @@ func (r *Run) dependencies() roles.Dependencies {
 		},
 		Suites: r.suites(), Policies: d.Chat, Scores: d.Scores, Endpoints: r.endpoints(), Wording: d.Wording,
 		Trainers: d.Trainers, Load: d.Load, Threads: 1,
-		Notices: activities.Notices{Webhook: d.Webhook, Start: r.notice}, Missed: d.Missed,
+		Notices: lifecycle.Notices{Webhook: d.Webhook, Start: r.notice}, Missed: d.Missed,
 	}
 }
 

@@ -1,9 +1,10 @@
-package activities
+package lifecycle
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -22,8 +23,8 @@ type Recorded struct {
 }
 
 // Set records other values of keys of a specification: see runs.Run.Set.
-func (c *LifecycleControl) Set(ctx context.Context, id SetID) (Recorded, error) {
-	return Do(ctx, c.Log.For(id.Run), func(ctx context.Context, _ Progress) (out Recorded, err error) {
+func (c *Control) Set(ctx context.Context, id SetID) (Recorded, error) {
+	return activities.Do(ctx, c.Log.For(id.Run), func(ctx context.Context, _ activities.Progress) (out Recorded, err error) {
 		out.Change, out.Number, err = runs.Run(id.Run).Set(ctx, c.Bucket, id.Change, id.Typed, spec.Source{}, c.Catalog)
 
 		return out, err
@@ -37,16 +38,16 @@ type DoneID struct {
 }
 
 // Note records what a person did to a run, and returns the number of the change.
-func (c *LifecycleControl) Note(ctx context.Context, id DoneID) (int, error) {
-	return Do(ctx, c.Log.For(id.Run), func(ctx context.Context, _ Progress) (int, error) {
+func (c *Control) Note(ctx context.Context, id DoneID) (int, error) {
+	return activities.Do(ctx, c.Log.For(id.Run), func(ctx context.Context, _ activities.Progress) (int, error) {
 		return runs.Run(id.Run).Append(ctx, c.Bucket, id.Change)
 	})
 }
 
 // Stopped returns who stopped a run that has not ended, and why. It is empty if somebody has resumed the run since. The
 // run may continue all the same: training a stopped run again records nothing.
-func (c *LifecycleControl) Stopped(ctx context.Context, run string) (string, error) {
-	return Do(ctx, c.Log.For(run), func(ctx context.Context, _ Progress) (string, error) {
+func (c *Control) Stopped(ctx context.Context, run string) (string, error) {
+	return activities.Do(ctx, c.Log.For(run), func(ctx context.Context, _ activities.Progress) (string, error) {
 		_, ended, err := runs.Run(run).End().Sure(ctx, c.Bucket)
 		if err != nil || ended {
 			return "", err

@@ -1,8 +1,9 @@
-package activities
+package lifecycle
 
 import (
 	"context"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/process/notify"
 )
@@ -15,8 +16,8 @@ type Notices struct {
 }
 
 // Post starts the delivery of a notice. Nothing waits for the webhook.
-func (c *LifecycleControl) Post(ctx context.Context, n domain.Notice) (int, error) {
-	return Do(ctx, c.Log.For(n.Run, "notice", n.Kind), func(ctx context.Context, _ Progress) (int, error) {
+func (c *Control) Post(ctx context.Context, n domain.Notice) (int, error) {
+	return activities.Do(ctx, c.Log.For(n.Run, "notice", n.Kind), func(ctx context.Context, _ activities.Progress) (int, error) {
 		if c.Notices.Start == nil {
 			return 0, nil
 		}
@@ -26,8 +27,8 @@ func (c *LifecycleControl) Post(ctx context.Context, n domain.Notice) (int, erro
 }
 
 // Deliver posts a notice to the webhook. It may be repeated: the notice keeps its id.
-func (c *LifecycleControl) Deliver(ctx context.Context, n domain.Notice) (int, error) {
-	return Do(ctx, c.Log.For(n.Run, "notice", n.Kind), func(ctx context.Context, _ Progress) (int, error) {
+func (c *Control) Deliver(ctx context.Context, n domain.Notice) (int, error) {
+	return activities.Do(ctx, c.Log.For(n.Run, "notice", n.Kind), func(ctx context.Context, _ activities.Progress) (int, error) {
 		return 0, c.Notices.Webhook.Post(ctx, n)
 	})
 }

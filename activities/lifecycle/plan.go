@@ -1,18 +1,19 @@
-package activities
+package lifecycle
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// LifecycleControl plans runs from their beginning to their end, and records what people order.
-type LifecycleControl struct {
-	Common
-	Suites  *Suites
+// Control plans runs from their beginning to their end, and records what people order.
+type Control struct {
+	activities.Common
+	Suites  *activities.Suites
 	Notices Notices
 	View    string // address of the viewer, for people
 }
@@ -43,9 +44,9 @@ type Plan struct {
 	Changes int `json:",omitempty"`
 
 	// For people, on the page of the run.
-	Stage1 string         `json:",omitempty"` // what stage 1 made
-	View   string         `json:",omitempty"` // address of the viewer
-	Past   []EpochSummary `json:",omitempty"` // the newest committed epochs, at most PastEpochs
+	Stage1 string                    `json:",omitempty"` // what stage 1 made
+	View   string                    `json:",omitempty"` // address of the viewer
+	Past   []activities.EpochSummary `json:",omitempty"` // the newest committed epochs, at most PastEpochs
 
 	// Asked is the newest pause, resume or stop that is recorded, if there is any.
 	Asked *runs.Change `json:",omitempty"`
@@ -61,13 +62,13 @@ type RunID struct {
 
 // PlanRun returns where to begin. A run whose Temporal data is lost continues from its newest commit. The changes by
 // people until now count in the epoch that begins.
-func (c *LifecycleControl) PlanRun(ctx context.Context, id RunID) (Plan, error) {
-	return Do(ctx, c.Log.For(id.Run), func(ctx context.Context, _ Progress) (Plan, error) {
+func (c *Control) PlanRun(ctx context.Context, id RunID) (Plan, error) {
+	return activities.Do(ctx, c.Log.For(id.Run), func(ctx context.Context, _ activities.Progress) (Plan, error) {
 		return c.planRun(ctx, id)
 	})
 }
 
-func (c *LifecycleControl) planRun(ctx context.Context, id RunID) (Plan, error) {
+func (c *Control) planRun(ctx context.Context, id RunID) (Plan, error) {
 	run := runs.Run(id.Run)
 	deleted, gone, err := run.Deleted().Sure(ctx, c.Bucket)
 	if err != nil {
@@ -92,7 +93,7 @@ func (c *LifecycleControl) planRun(ctx context.Context, id RunID) (Plan, error) 
 		if err := CheckPlayable(ctx, c.Common, c.Suites, s); err != nil {
 			return Plan{}, err
 		}
-		if _, err := Begin(ctx, c.Common, c.Suites, EpochID{Run: id.Run}, 0); err != nil {
+		if _, err := activities.Begin(ctx, c.Common, c.Suites, activities.EpochID{Run: id.Run}, 0); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -101,8 +102,8 @@ func (c *LifecycleControl) planRun(ctx context.Context, id RunID) (Plan, error) 
 		return Plan{}, err
 	}
 	if hasBase && !ended && committed < s.Epochs {
-		next := EpochID{Run: id.Run, Epoch: committed + 1, Changes: id.Changes}
-		s, err = Begin(ctx, c.Common, c.Suites, next, 0)
+		next := activities.EpochID{Run: id.Run, Epoch: committed + 1, Changes: id.Changes}
+		s, err = activities.Begin(ctx, c.Common, c.Suites, next, 0)
 	}
 
 	plan := planOf(s)
@@ -141,7 +142,7 @@ func planOf(s spec.Spec) Plan {
 }
 
 // describePast reads what the page of a run shows of its past.
-func (c *LifecycleControl) describePast(ctx context.Context, run runs.Run, plan *Plan) error {
+func (c *Control) describePast(ctx context.Context, run runs.Run, plan *Plan) error {
 	plan.View = c.View
 	base, there, err := run.Base().May(ctx, c.Bucket)
 	if err != nil || !there {
@@ -151,12 +152,12 @@ func (c *LifecycleControl) describePast(ctx context.Context, run runs.Run, plan 
 		plan.Stage1 = fmt.Sprintf("%d optimiser steps, one agent %.1f %% on val (%s)", base.Curve[n-1].At,
 			100*base.Curve[n-1].Rate, base.StoppedBy)
 	}
-	for n := max(1, plan.Committed-PastEpochs+1); n <= plan.Committed; n++ {
+	for n := max(1, plan.Committed-activities.PastEpochs+1); n <= plan.Committed; n++ {
 		e, _, err := run.Epoch(n).Must(ctx, c.Bucket)
 		if err != nil {
 			return err
 		}
-		plan.Past = append(plan.Past, SummaryOf(e))
+		plan.Past = append(plan.Past, activities.SummaryOf(e))
 	}
 
 	return nil

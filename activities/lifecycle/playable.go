@@ -1,4 +1,4 @@
-package activities
+package lifecycle
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -15,7 +16,7 @@ import (
 
 // CheckPlayable reports early what would otherwise end a run after days: an environment that cannot be opened here, or
 // that lacks a split of the run.
-func CheckPlayable(ctx context.Context, c Common, suites *Suites, s spec.Spec) error {
+func CheckPlayable(ctx context.Context, c activities.Common, suites *activities.Suites, s spec.Spec) error {
 	suite, err := suites.Get(ctx, s.Where(s.Environment))
 	if err != nil {
 		return err
@@ -23,7 +24,7 @@ func CheckPlayable(ctx context.Context, c Common, suites *Suites, s spec.Spec) e
 	if err := checkQuarantine(s, suite); err != nil {
 		return err
 	}
-	tests, err := TestSplits(s, suite)
+	tests, err := activities.TestSplits(s, suite)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func CheckPlayable(ctx context.Context, c Common, suites *Suites, s spec.Spec) e
 				s.Environment, split.Name, strings.Join(suite.Splits(), ", "), err)
 		}
 	}
-	_, _, err = AddOtherSplits(ctx, c, suites, s, nil)
+	_, _, err = activities.AddOtherSplits(ctx, c, suites, s, nil)
 
 	return err
 }
