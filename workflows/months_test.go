@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/experiment"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -148,9 +149,9 @@ var gone = temporal.NewApplicationErrorWithOptions("the store is away", "transie
 func TestAnExperimentThatWaitsContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	env := quiet(t)
-	env.OnActivity("Layout", mock.Anything, mock.Anything).Return(activities.Layout{}, gone)
+	env.OnActivity("Layout", mock.Anything, mock.Anything).Return(experiment.Layout{}, gone)
 	env.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{
-		ExperimentID: activities.ExperimentID{Name: "x", Version: 2}, Done: 3,
+		ID: experiment.ID{Name: "x", Version: 2}, Done: 3,
 	})
 	if in := renewed[workflows.ExperimentInput](t, env); in.Name != "x" || in.Version != 2 || in.Done != 3 {
 		t.Errorf("the experiment continues with %+v, want what it began with", in)

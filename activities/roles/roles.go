@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/experiment"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -19,7 +20,7 @@ type (
 	epochControl      = activities.EpochControl
 	evaluateControl   = activities.EvaluateControl
 	stage1Control     = activities.Stage1Control
-	experimentControl = activities.ExperimentControl
+	experimentControl = experiment.Control
 	retrainControl    = activities.RetrainControl
 	preflightControl  = preflight.Control
 

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/experiment"
 	"github.com/collabui/collabui/examples"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/design"
@@ -182,7 +182,7 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, o playi
 			return err
 		}
 		w, err := s.temporal.ExecuteWorkflow(here, startOptions(id, "experiment "+x.Name), workflows.Experiment,
-			workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number}})
+			workflows.ExperimentInput{ID: experiment.ID{Name: x.Name, Version: v.Number}})
 		if err != nil {
 			return fault.New(fault.Transient, "start experiment %s: %w", x.Name, err)
 		}

@@ -1,4 +1,4 @@
-package activities
+package experiment
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -15,25 +16,25 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// ExperimentControl prepares the arms of experiments, chooses what they play, and tests their contrasts.
-type ExperimentControl struct {
-	Common
+// Control prepares the arms of experiments, chooses what they play, and tests their contrasts.
+type Control struct {
+	activities.Common
 }
 
-// ExperimentID names a version of an experiment's declaration.
-type ExperimentID struct {
+// ID names a version of an experiment's declaration.
+type ID struct {
 	Name    string
 	Version int
 }
 
 // log returns the logger of an experiment.
-func (id ExperimentID) log(log Log) *slog.Logger {
+func (id ID) log(log activities.Log) *slog.Logger {
 	return log.For("", "experiment", id.Name, "version", id.Version)
 }
 
 // ArmID names an arm of an experiment for a seed.
 type ArmID struct {
-	ExperimentID
+	ID
 	Arm  string
 	Seed int
 	At   time.Time // when the arm was begun
@@ -46,8 +47,8 @@ type Layout struct {
 }
 
 // Layout returns the arms and the number of seeds of an experiment.
-func (c *ExperimentControl) Layout(ctx context.Context, id ExperimentID) (Layout, error) {
-	return Do(ctx, id.log(c.Log), func(ctx context.Context, _ Progress) (Layout, error) {
+func (c *Control) Layout(ctx context.Context, id ID) (Layout, error) {
+	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, _ activities.Progress) (Layout, error) {
 		version, _, err := experiments.Experiment(id.Name).Version(id.Version).Must(ctx, c.Bucket)
 		layout := Layout{Seeds: version.Experiment.Seeds}
 		for _, arm := range version.Experiment.Arms {
@@ -67,8 +68,8 @@ type Prepared struct {
 // Prepare makes the run of an arm. It shares what is equal with the run of the first arm, which has ended: it is a fork
 // before the first epoch, or has only the base policy of that run. An arm that trains another one further is a fork of
 // the run of that arm. Prepare may be repeated.
-func (c *ExperimentControl) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
-	return Do(ctx, id.log(c.Log), func(ctx context.Context, _ Progress) (Prepared, error) {
+func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
+	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, _ activities.Progress) (Prepared, error) {
 		version, _, err := experiments.Experiment(id.Name).Version(id.Version).Must(ctx, c.Bucket)
 		if err != nil {
 			return Prepared{}, err
@@ -87,7 +88,7 @@ func (c *ExperimentControl) Prepare(ctx context.Context, id ArmID) (Prepared, er
 }
 
 // makeRun makes the run of an arm, whose specification is s.
-func (c *ExperimentControl) makeRun(
+func (c *Control) makeRun(
 	ctx context.Context, id ArmID, version experiments.Version, s spec.Spec,
 ) error {
 	experiment := version.Experiment
@@ -119,7 +120,7 @@ func (c *ExperimentControl) makeRun(
 }
 
 // forkArm makes the run of an arm as a fork of the run of the first arm.
-func (c *ExperimentControl) forkArm(
+func (c *Control) forkArm(
 	ctx context.Context, id ArmID, version experiments.Version, s spec.Spec, from runs.Run, keys map[string]string,
 ) error {
 	typed := map[string]string{}
@@ -139,7 +140,7 @@ func (c *ExperimentControl) forkArm(
 }
 
 // extendArm makes the run of an arm, whose specification is s, that trains the best system of another arm further.
-func (c *ExperimentControl) extendArm(
+func (c *Control) extendArm(
 	ctx context.Context, id ArmID, version experiments.Version, s spec.Spec, arm string,
 ) error {
 	experiment := version.Experiment
@@ -165,7 +166,7 @@ func (c *ExperimentControl) extendArm(
 }
 
 // fork makes the run of an arm as a fork.
-func (c *ExperimentControl) fork(
+func (c *Control) fork(
 	ctx context.Context, id ArmID, version experiments.Version, request fork.Request,
 ) error {
 	request.Name = runs.Run(version.Experiment.Run(id.Arm, id.Seed))
@@ -182,7 +183,7 @@ func (c *ExperimentControl) fork(
 
 // standing returns the epoch whose system stands at the end of a run: the best epoch on val or, if none is, the epoch
 // with which a fork began.
-func (c *ExperimentControl) standing(ctx context.Context, run runs.Run, best int) (int, error) {
+func (c *Control) standing(ctx context.Context, run runs.Run, best int) (int, error) {
 	if best > 0 {
 		return best, nil
 	}

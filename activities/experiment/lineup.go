@@ -1,8 +1,9 @@
-package activities
+package experiment
 
 import (
 	"context"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -26,8 +27,8 @@ type LineupID struct {
 }
 
 // PlanArm returns what an arm whose run has ended plays. Imitation controls that are not trained yet are left out.
-func (c *ExperimentControl) PlanArm(ctx context.Context, id LineupID) (Lineup, error) {
-	return Do(ctx, id.log(c.Log), func(ctx context.Context, _ Progress) (Lineup, error) {
+func (c *Control) PlanArm(ctx context.Context, id LineupID) (Lineup, error) {
+	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, _ activities.Progress) (Lineup, error) {
 		version, _, err := experiments.Experiment(id.Name).Version(id.Version).Must(ctx, c.Bucket)
 		if err != nil {
 			return Lineup{}, err
@@ -37,9 +38,9 @@ func (c *ExperimentControl) PlanArm(ctx context.Context, id LineupID) (Lineup, e
 	})
 }
 
-func (c *ExperimentControl) lineup(ctx context.Context, id LineupID, experiment design.Experiment) (Lineup, error) {
+func (c *Control) lineup(ctx context.Context, id LineupID, experiment design.Experiment) (Lineup, error) {
 	run := experiment.Run(id.Arm, id.Seed)
-	s, err := c.Runs.Spec(ctx, run, AtEnd)
+	s, err := c.Runs.Spec(ctx, run, activities.AtEnd)
 	if err != nil {
 		return Lineup{}, err
 	}
@@ -52,7 +53,7 @@ func (c *ExperimentControl) lineup(ctx context.Context, id LineupID, experiment 
 		return Lineup{}, err
 	}
 	if id.Imitated || end.Best == 0 {
-		policies[rules.OfImitation], err = Imitations(ctx, c.Bucket, run, end.Best, s.Agents)
+		policies[rules.OfImitation], err = activities.Imitations(ctx, c.Bucket, run, end.Best, s.Agents)
 		if err != nil {
 			return Lineup{}, err
 		}
@@ -73,7 +74,7 @@ func (c *ExperimentControl) lineup(ctx context.Context, id LineupID, experiment 
 
 // contestants returns the policies of a run that experiments compare: the base and the trained ones. If all epochs of a
 // run were rolled back, the policies with which it began count as trained.
-func (c *ExperimentControl) contestants(ctx context.Context, run string, best, agents int) (map[string][]string, error) {
+func (c *Control) contestants(ctx context.Context, run string, best, agents int) (map[string][]string, error) {
 	trained, err := c.standing(ctx, runs.Run(run), best)
 	if err != nil {
 		return nil, err

@@ -1,9 +1,10 @@
-package activities
+package experiment
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/experiments"
@@ -17,8 +18,8 @@ type Tested struct {
 }
 
 // Test tests the contrasts of an experiment of which everything has been played, and records the result.
-func (c *ExperimentControl) Test(ctx context.Context, id ExperimentID) (Tested, error) {
-	return Do(ctx, id.log(c.Log), func(ctx context.Context, progress Progress) (Tested, error) {
+func (c *Control) Test(ctx context.Context, id ID) (Tested, error) {
+	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, progress activities.Progress) (Tested, error) {
 		name := experiments.Experiment(id.Name)
 		result, _, err := name.Result(id.Version).Record(ctx, c.Bucket, func() (experiments.Result, error) {
 			return c.test(ctx, id, progress)
@@ -34,8 +35,8 @@ func (c *ExperimentControl) Test(ctx context.Context, id ExperimentID) (Tested, 
 	})
 }
 
-func (c *ExperimentControl) test(
-	ctx context.Context, id ExperimentID, progress Progress,
+func (c *Control) test(
+	ctx context.Context, id ID, progress activities.Progress,
 ) (experiments.Result, error) {
 	name := experiments.Experiment(id.Name)
 	versions, err := name.Versions(ctx, c.Bucket)
@@ -71,7 +72,7 @@ func (c *ExperimentControl) test(
 }
 
 // hadResults returns for which versions before a number a result existed by then.
-func (c *ExperimentControl) hadResults(
+func (c *Control) hadResults(
 	ctx context.Context, name experiments.Experiment, number int,
 ) (map[int]bool, error) {
 	had := map[int]bool{}
@@ -90,7 +91,7 @@ func (c *ExperimentControl) hadResults(
 type playedReader struct {
 	bucket     store.Bucket
 	experiment design.Experiment
-	progress   Progress
+	progress   activities.Progress
 
 	out      experiments.Result
 	episodes map[string][][]design.Episode // by play and seed
