@@ -9,6 +9,7 @@ import (
 	"github.com/collabui/collabui/activities/experiment"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/preflight"
+	"github.com/collabui/collabui/activities/retrain"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/trainer"
@@ -21,7 +22,7 @@ type (
 	evaluateControl   = activities.EvaluateControl
 	stage1Control     = activities.Stage1Control
 	experimentControl = experiment.Control
-	retrainControl    = activities.RetrainControl
+	retrainControl    = retrain.Control
 	preflightControl  = preflight.Control
 
 	rollouts          = activities.Rollouts

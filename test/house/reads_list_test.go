@@ -33,7 +33,7 @@ var reads = map[string]string{
 	"activities/lifecycle.Control.describePast May": "a page",
 	"activities/experiment.Control.Prepare Exists":  "the run is trained again, and adopts what is recorded",
 	"activities/lifecycle.Control.Stopped Sure":     "whether a stop ended the run",
-	"activities.RetrainControl.Look May":            "the firing is done again, and adopts what is recorded",
+	"activities/retrain.Control.Look May":           "the firing is done again, and adopts what is recorded",
 	"activities.EpochControl.PlanAhead Exists":      "the epoch is planned when its turn comes",
 	"activities.EpochControl.rollsOut May":          "the updates name the same system, or the epoch is planned later",
 	"activities.EpochControl.rollsOut Exists":       "the epoch is planned when its turn comes",
@@ -65,7 +65,7 @@ var reads = map[string]string{
 	"activities.EvaluateControl.table Sure":         "which results of the base a fork has from its original",
 	"activities/experiment.Control.hadResults Sure": "whether a contrast was declared when results were known",
 	"activities/experiment.Control.standing Sure":   "whether a run without a best epoch began as a fork",
-	"activities.RetrainControl.reached Sure":        "whether a base policy was evaluated, so that drift can be seen",
+	"activities/retrain.Control.reached Sure":       "whether a base policy was evaluated, so that drift can be seen",
 	"internal/store/lines.Find Sure":                "whether a run has committed the epoch",
 	"internal/store/lines.Entry.Measured Sure":      "which results an entry shows",
 

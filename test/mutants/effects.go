@@ -119,7 +119,7 @@ var effects = []Mutant{
 		Find:   by("workflows", "TestATaskAtFaultIsMissingInATestAndNoFailure"),
 	},
 	{
-		Name: "a schedule overrules a person who changed the line", Symbol: "activities.RetrainControl.rule",
+		Name: "a schedule overrules a person who changed the line", Symbol: "activities/retrain.Control.rule",
 		Change: replace(`e.Verb = lines.Reject`, ``),
 		Find:   by("workflows", "TestASystemIsRejectedIfSomebodyChangedTheLineMeanwhile"),
 	},

@@ -1,10 +1,11 @@
-package activities
+package retrain
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -21,8 +22,8 @@ const driftSplit = "drift"
 
 // PlanDrift returns what the accepted system plays to be checked: tasks of val that it knew. Without items, it cannot be
 // checked, because its result on val is not known.
-func (c *RetrainControl) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem, error) {
-	return Do(ctx, id.log(c.Log), func(ctx context.Context, _ Progress) ([]rules.EvalItem, error) {
+func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem, error) {
+	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, _ activities.Progress) ([]rules.EvalItem, error) {
 		firing, version, err := c.firing(ctx, id)
 		if err != nil {
 			return nil, err
@@ -54,8 +55,8 @@ func (c *RetrainControl) PlanDrift(ctx context.Context, id FiringID) ([]rules.Ev
 }
 
 // retrained returns the specification with which a firing's run has ended, and its suite.
-func (c *RetrainControl) retrained(ctx context.Context, firing schedules.Firing) (spec.Spec, envadapters.Suite, error) {
-	s, err := c.Runs.Spec(ctx, firing.Run, AtEnd)
+func (c *Control) retrained(ctx context.Context, firing schedules.Firing) (spec.Spec, envadapters.Suite, error) {
+	s, err := c.Runs.Spec(ctx, firing.Run, activities.AtEnd)
 	if err != nil {
 		return s, nil, err
 	}
@@ -66,20 +67,20 @@ func (c *RetrainControl) retrained(ctx context.Context, firing schedules.Firing)
 
 // reached returns what an accepted system reached on val when it was made, or nil if it was not evaluated. A base
 // policy is only evaluated by a run that trains it further.
-func (c *RetrainControl) reached(ctx context.Context, system lines.System) (*runs.Result, error) {
+func (c *Control) reached(ctx context.Context, system lines.System) (*runs.Result, error) {
 	s, err := runs.Run(system.Run).At(ctx, c.Bucket, system.Epoch)
 	if err != nil {
 		return nil, err
 	}
 	if system.Epoch == 0 {
-		base := ValResult(system.Run, 0, rules.ValName(s, 0))
+		base := activities.ValResult(system.Run, 0, rules.ValName(s, 0))
 		_, evaluated, err := base.Sure(ctx, c.Bucket)
 		if err != nil || !evaluated {
 			return nil, err
 		}
 	}
 
-	return Val(ctx, c.Bucket, s, system.Epoch)
+	return activities.Val(ctx, c.Bucket, s, system.Epoch)
 }
 
 // Systems that a firing evaluates.
@@ -92,7 +93,7 @@ const (
 const gateFolder = "gate"
 
 // item returns an evaluation of given tasks, which it records under the firing's run: gc keeps what a record names.
-func (c *RetrainControl) item(
+func (c *Control) item(
 	ctx context.Context, firing schedules.Firing, system rules.EvalSystem, split string, tasks []domain.Task,
 ) (rules.EvalItem, error) {
 	played, _, err := runs.Run(firing.Run).Tasks(split).Record(ctx, c.Bucket, func() (runs.Tasks, error) {
@@ -113,8 +114,8 @@ func (c *RetrainControl) item(
 
 // Drifted reports whether the accepted system fell below the interval of what it reached on val when it was made, with
 // both results in words.
-func (c *RetrainControl) Drifted(ctx context.Context, r Checked) (Drift, error) {
-	return Do(ctx, r.Firing.log(c.Log), func(ctx context.Context, _ Progress) (Drift, error) {
+func (c *Control) Drifted(ctx context.Context, r Checked) (Drift, error) {
+	return activities.Do(ctx, r.Firing.log(c.Log), func(ctx context.Context, _ activities.Progress) (Drift, error) {
 		firing, _, err := c.firing(ctx, r.Firing)
 		if err != nil {
 			return Drift{}, err

@@ -1,4 +1,4 @@
-package activities
+package retrain
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/lines"
@@ -15,10 +16,10 @@ import (
 	"github.com/collabui/collabui/internal/store/schedules"
 )
 
-// RetrainControl decides whether and how a schedule trains the accepted system of its line again.
-type RetrainControl struct {
-	Common
-	Suites *Suites
+// Control decides whether and how a schedule trains the accepted system of its line again.
+type Control struct {
+	activities.Common
+	Suites *activities.Suites
 
 	// Missed returns how many firings of a schedule were later than it allows. If it is nil, that is unknown.
 	Missed func(ctx context.Context, schedule string) (int, error)
@@ -33,7 +34,7 @@ type FiringID struct {
 }
 
 // log returns the logger of a firing.
-func (id FiringID) log(log Log) *slog.Logger {
+func (id FiringID) log(log activities.Log) *slog.Logger {
 	return log.For("", "schedule", id.Schedule, "firing", id.ID)
 }
 
@@ -51,8 +52,8 @@ type Found struct {
 // Look compares what a schedule's environment offers now with what the accepted system of its line was made for. It
 // calls no model. It is an invalid fault if the line has no accepted system, or if no gate could compare systems on what
 // is new.
-func (c *RetrainControl) Look(ctx context.Context, id FiringID) (Found, error) {
-	return Do(ctx, id.log(c.Log), func(ctx context.Context, _ Progress) (Found, error) {
+func (c *Control) Look(ctx context.Context, id FiringID) (Found, error) {
+	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, _ activities.Progress) (Found, error) {
 		name := schedules.Schedule(id.Schedule)
 		version, _, err := name.Version(id.Version).Must(ctx, c.Bucket)
 		if err != nil {
@@ -79,7 +80,7 @@ func (c *RetrainControl) Look(ctx context.Context, id FiringID) (Found, error) {
 }
 
 // look finds what is new.
-func (c *RetrainControl) look(
+func (c *Control) look(
 	ctx context.Context, version schedules.Version, id FiringID,
 ) (schedules.Firing, error) {
 	firing := schedules.Firing{ID: id.ID, Version: version.Number, At: id.At}
@@ -145,7 +146,7 @@ func (c *RetrainControl) look(
 }
 
 // inventories returns what the accepted system was made for, and what the schedule's environment offers now.
-func (c *RetrainControl) inventories(
+func (c *Control) inventories(
 	ctx context.Context, version schedules.Version, accepted lines.System,
 ) (before, now runs.Inventory, err error) {
 	where := version.Schedule.Where()
@@ -155,12 +156,12 @@ func (c *RetrainControl) inventories(
 	}
 	now, err = c.Suites.Look(ctx, version.Schedule.Environment, where)
 
-	return WithinMixed(before, where), now, err
+	return activities.WithinMixed(before, where), now, err
 }
 
 // checkedBefore returns which firing of a schedule has checked the same for drift, and how that ended. It is empty if no
 // firing has.
-func (c *RetrainControl) checkedBefore(ctx context.Context, schedule string, basis lines.Basis) (string, error) {
+func (c *Control) checkedBefore(ctx context.Context, schedule string, basis lines.Basis) (string, error) {
 	name := schedules.Schedule(schedule)
 	var last schedules.Outcome
 	err := name.Backward(ctx, c.Bucket, func(outcome schedules.Outcome) bool {
@@ -182,7 +183,7 @@ func (c *RetrainControl) checkedBefore(ctx context.Context, schedule string, bas
 }
 
 // missed returns how many firings of a schedule were too late until now, and until the firing before.
-func (c *RetrainControl) missed(ctx context.Context, id FiringID) (now, before int, err error) {
+func (c *Control) missed(ctx context.Context, id FiringID) (now, before int, err error) {
 	if c.Missed == nil {
 		return 0, 0, nil
 	}
@@ -248,7 +249,7 @@ func decidedBefore(history []lines.Entry, basis lines.Basis) string {
 }
 
 // firing reads what a firing found, with the version of its schedule.
-func (c *RetrainControl) firing(ctx context.Context, id FiringID) (schedules.Firing, schedules.Version, error) {
+func (c *Control) firing(ctx context.Context, id FiringID) (schedules.Firing, schedules.Version, error) {
 	name := schedules.Schedule(id.Schedule)
 	firing, _, err := name.Firing(id.ID).Must(ctx, c.Bucket)
 	if err != nil {

@@ -1,4 +1,4 @@
-package activities
+package retrain
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -19,8 +20,8 @@ import (
 
 // PlanGate returns what the accepted and the re-trained system play, each the same episodes. Without items, no epoch
 // made a system that could be accepted.
-func (c *RetrainControl) PlanGate(ctx context.Context, id FiringID) ([]rules.EvalItem, error) {
-	return Do(ctx, id.log(c.Log), func(ctx context.Context, _ Progress) ([]rules.EvalItem, error) {
+func (c *Control) PlanGate(ctx context.Context, id FiringID) ([]rules.EvalItem, error) {
+	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, _ activities.Progress) ([]rules.EvalItem, error) {
 		firing, version, err := c.firing(ctx, id)
 		if err != nil {
 			return nil, err
@@ -62,7 +63,7 @@ func (c *RetrainControl) PlanGate(ctx context.Context, id FiringID) ([]rules.Eva
 
 // candidate returns the epoch of a firing's run whose system may be accepted: the best on val of the epochs that it
 // added, or 0 if no epoch is.
-func (c *RetrainControl) candidate(ctx context.Context, firing schedules.Firing) (int, error) {
+func (c *Control) candidate(ctx context.Context, firing schedules.Firing) (int, error) {
 	end, _, err := runs.Run(firing.Run).End().Must(ctx, c.Bucket)
 	if err != nil {
 		return 0, fmt.Errorf("run %s has not ended: %w", firing.Run, err)
@@ -128,7 +129,7 @@ func checkGate(offered runs.Inventory, firing schedules.Firing) error {
 func gateTasks(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, run string, g group, n int,
 ) ([]domain.Task, error) {
-	offered, err := InventoryOf(ctx, s.Environment, suite)
+	offered, err := activities.InventoryOf(ctx, s.Environment, suite)
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +164,8 @@ type Judged struct {
 }
 
 // Judge records what the gate found and its verdict.
-func (c *RetrainControl) Judge(ctx context.Context, id FiringID) (Judged, error) {
-	return Do(ctx, id.log(c.Log), func(ctx context.Context, _ Progress) (Judged, error) {
+func (c *Control) Judge(ctx context.Context, id FiringID) (Judged, error) {
+	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, _ activities.Progress) (Judged, error) {
 		firing, version, err := c.firing(ctx, id)
 		if err != nil {
 			return Judged{}, err
@@ -178,7 +179,7 @@ func (c *RetrainControl) Judge(ctx context.Context, id FiringID) (Judged, error)
 }
 
 // gate compares both systems on what they have played.
-func (c *RetrainControl) gate(
+func (c *Control) gate(
 	ctx context.Context, firing schedules.Firing, version schedules.Version,
 ) (runs.Gate, error) {
 	gate := runs.Gate{Against: firing.Accepted.String(), Results: []runs.Result{}}
@@ -233,7 +234,7 @@ func (c *RetrainControl) gate(
 }
 
 // bothEpisodes reads episode n of a group, as the accepted and as the re-trained system played it.
-func (c *RetrainControl) bothEpisodes(
+func (c *Control) bothEpisodes(
 	ctx context.Context, firing schedules.Firing, g group, n int,
 ) (accepted, retrained runs.EvalEpisode, err error) {
 	read := func(system string) (runs.EvalEpisode, error) {

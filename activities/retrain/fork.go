@@ -1,4 +1,4 @@
-package activities
+package retrain
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/fork"
@@ -15,8 +16,8 @@ import (
 
 // Fork makes the run that trains the accepted system again: a fork of its run after its epoch, on what the environment
 // offers now. It may be repeated.
-func (c *RetrainControl) Fork(ctx context.Context, id FiringID) (string, error) {
-	return Do(ctx, id.log(c.Log), func(ctx context.Context, progress Progress) (string, error) {
+func (c *Control) Fork(ctx context.Context, id FiringID) (string, error) {
+	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, progress activities.Progress) (string, error) {
 		firing, version, err := c.firing(ctx, id)
 		if err != nil {
 			return "", err
@@ -38,7 +39,7 @@ func (c *RetrainControl) Fork(ctx context.Context, id FiringID) (string, error) 
 }
 
 // values returns the values that a fork gets from its schedule, in YAML by key.
-func (c *RetrainControl) values(
+func (c *Control) values(
 	ctx context.Context, firing schedules.Firing, version schedules.Version,
 ) (map[string]string, error) {
 	schedule := version.Schedule

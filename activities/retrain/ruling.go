@@ -1,4 +1,4 @@
-package activities
+package retrain
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -24,8 +25,8 @@ type Ruling struct {
 
 // Rule writes the next entry of the line: the re-trained system is promoted, or rejected. If somebody changed the line
 // since the firing began, the system was compared with one that is not accepted any more, and it is rejected.
-func (c *RetrainControl) Rule(ctx context.Context, r Ruling) (Entered, error) {
-	return Do(ctx, r.Firing.log(c.Log), func(ctx context.Context, _ Progress) (Entered, error) {
+func (c *Control) Rule(ctx context.Context, r Ruling) (Entered, error) {
+	return activities.Do(ctx, r.Firing.log(c.Log), func(ctx context.Context, _ activities.Progress) (Entered, error) {
 		e, err := c.rule(ctx, r)
 
 		return Entered{Number: e.Number, Verb: string(e.Verb), Why: e.Why}, err
@@ -40,7 +41,7 @@ type Entered struct {
 }
 
 // rule writes the entry.
-func (c *RetrainControl) rule(ctx context.Context, r Ruling) (lines.Entry, error) {
+func (c *Control) rule(ctx context.Context, r Ruling) (lines.Entry, error) {
 	firing, version, err := c.firing(ctx, r.Firing)
 	if err != nil {
 		return lines.Entry{}, err
@@ -74,7 +75,7 @@ func (c *RetrainControl) rule(ctx context.Context, r Ruling) (lines.Entry, error
 }
 
 // entry returns the entry with which a firing ends.
-func (c *RetrainControl) entry(ctx context.Context, firing schedules.Firing, r Ruling) (lines.Entry, error) {
+func (c *Control) entry(ctx context.Context, firing schedules.Firing, r Ruling) (lines.Entry, error) {
 	e := lines.Entry{Verb: lines.Reject, Who: r.Who, Why: r.Why, At: r.At, Basis: &firing.Basis}
 	if r.Accepted {
 		e.Verb = lines.Promote
@@ -106,8 +107,8 @@ type Ended struct {
 }
 
 // Conclusion records how a firing ended, and returns what is recorded.
-func (c *RetrainControl) Conclusion(ctx context.Context, e Ended) (schedules.Outcome, error) {
-	return Do(ctx, e.Firing.log(c.Log), func(ctx context.Context, _ Progress) (schedules.Outcome, error) {
+func (c *Control) Conclusion(ctx context.Context, e Ended) (schedules.Outcome, error) {
+	return activities.Do(ctx, e.Firing.log(c.Log), func(ctx context.Context, _ activities.Progress) (schedules.Outcome, error) {
 		name := schedules.Schedule(e.Firing.Schedule)
 		outcome, _, err := name.Outcome(e.Firing.ID).Record(ctx, c.Bucket, func() (schedules.Outcome, error) {
 			return e.Outcome, nil
