@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -240,7 +241,7 @@ func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
 // evaluate evaluates the trained system on val.
 func (x *shards) evaluate(ctx workflow.Context) error {
 	in := x.in
-	systems, err := systems(ctx, activities.SystemsID{Run: in.Run, Epoch: in.Epoch})
+	systems, err := systems(ctx, evaluate.SystemsID{Run: in.Run, Epoch: in.Epoch})
 	if err == nil {
 		err = x.free(ctx)
 	}
@@ -260,7 +261,7 @@ func (x *shards) evaluate(ctx workflow.Context) error {
 }
 
 // systems returns what can be evaluated at an epoch.
-func systems(ctx workflow.Context, id activities.SystemsID) ([]rules.EvalSystem, error) {
+func systems(ctx workflow.Context, id evaluate.SystemsID) ([]rules.EvalSystem, error) {
 	var out []rules.EvalSystem
 	err := workflow.ExecuteActivity(on(ctx, QueueControl, "systems to evaluate"), control.Systems, id).Get(ctx, &out)
 

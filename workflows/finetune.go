@@ -169,7 +169,7 @@ func (f *fineTuning) evaluate(ctx workflow.Context, c runs.Chunk) (float64, erro
 	}
 	item := rules.Split{Name: domain.SplitVal, Episodes: f.in.Plan.Val}.Item(f.in.Run, rules.EpochFolder(0), one)
 	*f.p = Progress{Phase: PhaseEvaluation, Slots: item.Episodes, Steps: c.Steps, Since: workflow.Now(ctx)}
-	res, err := evaluate(ctx, item, f.p, &f.window)
+	res, err := evaluateItem(ctx, item, f.p, &f.window)
 	if err != nil {
 		return 0, err
 	}

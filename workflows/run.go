@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -213,7 +214,7 @@ func (r *runState) evaluate(
 	ctx workflow.Context, epoch int, label string, splits []rules.Split, keep func(string) bool,
 ) error {
 	atEnd := label == labelTest
-	all, err := systems(ctx, activities.SystemsID{Run: r.in.Name, Epoch: epoch, AtEnd: atEnd})
+	all, err := systems(ctx, evaluate.SystemsID{Run: r.in.Name, Epoch: epoch, AtEnd: atEnd})
 	if err != nil {
 		return err
 	}
@@ -304,7 +305,7 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 }
 
 // planFinal plans the last evaluations.
-func (r *runState) planFinal(ctx workflow.Context) (f activities.Final, err error) {
+func (r *runState) planFinal(ctx workflow.Context) (f evaluate.Final, err error) {
 	choose := long(on(ctx, QueueControl, "choose the best epoch on val"))
 	id := activities.EpochID{Run: r.in.Name, Epoch: r.plan.Committed, Changes: r.in.Changes}
 	err = workflow.ExecuteActivity(choose, control.PlanFinal, id).Get(ctx, &f)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -24,7 +25,7 @@ func CheckPlayable(ctx context.Context, c activities.Common, suites *activities.
 	if err := checkQuarantine(s, suite); err != nil {
 		return err
 	}
-	tests, err := activities.TestSplits(s, suite)
+	tests, err := evaluate.TestSplits(s, suite)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func CheckPlayable(ctx context.Context, c activities.Common, suites *activities.
 				s.Environment, split.Name, strings.Join(suite.Splits(), ", "), err)
 		}
 	}
-	_, _, err = activities.AddOtherSplits(ctx, c, suites, s, nil)
+	_, _, err = evaluate.AddOtherSplits(ctx, c, suites, s, nil)
 
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/activities/experiment"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/preflight"
@@ -19,14 +20,14 @@ import (
 type (
 	lifecycleControl  = lifecycle.Control
 	epochControl      = activities.EpochControl
-	evaluateControl   = activities.EvaluateControl
+	evaluateControl   = evaluate.Control
 	stage1Control     = activities.Stage1Control
 	experimentControl = experiment.Control
 	retrainControl    = retrain.Control
 	preflightControl  = preflight.Control
 
 	rollouts          = activities.Rollouts
-	evaluateRollouts  = activities.EvaluateRollouts
+	evaluateRollouts  = evaluate.Rollouts
 	stage1Rollouts    = activities.Stage1Rollouts
 	preflightRollouts = preflight.Rollouts
 

@@ -109,12 +109,12 @@ var effects = []Mutant{
 		Find:   by("workflows", "TestStalePoliciesLagByOneUpdate"),
 	},
 	{
-		Name: "the best epoch may be one that was rolled back", Symbol: "activities.EvaluateControl.best",
+		Name: "the best epoch may be one that was rolled back", Symbol: "activities/evaluate.Control.best",
 		Change: never(`e.Kept != ""`),
 		Find:   by("workflows", "TestAnEpochThatLosesOnValIsRolledBack"),
 	},
 	{
-		Name: "a task of val that is lost counts as played", Symbol: "activities.partOf",
+		Name: "a task of val that is lost counts as played", Symbol: "activities/evaluate.partOf",
 		Change: never(`outcome.Void != ""`),
 		Find:   by("workflows", "TestATaskAtFaultIsMissingInATestAndNoFailure"),
 	},

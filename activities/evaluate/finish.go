@@ -1,8 +1,9 @@
-package activities
+package evaluate
 
 import (
 	"context"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -11,9 +12,9 @@ import (
 )
 
 // Finish writes end.json: the table of results and the final digest.
-func (c *EvaluateControl) Finish(ctx context.Context, run string) (runs.End, error) {
-	return Do(ctx, c.Log.For(run), func(ctx context.Context, _ Progress) (runs.End, error) {
-		s, err := c.Runs.Spec(ctx, run, AtEnd)
+func (c *Control) Finish(ctx context.Context, run string) (runs.End, error) {
+	return activities.Do(ctx, c.Log.For(run), func(ctx context.Context, _ activities.Progress) (runs.End, error) {
+		s, err := c.Runs.Spec(ctx, run, activities.AtEnd)
 		if err != nil {
 			return runs.End{}, err
 		}
@@ -26,7 +27,7 @@ func (c *EvaluateControl) Finish(ctx context.Context, run string) (runs.End, err
 	})
 }
 
-func (c *EvaluateControl) end(ctx context.Context, s spec.Spec) (runs.End, error) {
+func (c *Control) end(ctx context.Context, s spec.Spec) (runs.End, error) {
 	final, err := c.final(ctx, s)
 	if err != nil {
 		return runs.End{}, err
@@ -40,7 +41,7 @@ func (c *EvaluateControl) end(ctx context.Context, s spec.Spec) (runs.End, error
 	}
 	end.Epoch = ref
 	end.FinalDigest = base.Policy.Tensor
-	beginning, err := c.Runs.Beginning(ctx, s.Name, AtEnd)
+	beginning, err := c.Runs.Beginning(ctx, s.Name, activities.AtEnd)
 	if err != nil {
 		return end, err
 	}
@@ -100,7 +101,7 @@ func tableRows(s spec.Spec, final Final) []tableRow {
 }
 
 // table reads the results of the rows of the table.
-func (c *EvaluateControl) table(ctx context.Context, s spec.Spec, final Final) ([]runs.Result, error) {
+func (c *Control) table(ctx context.Context, s spec.Spec, final Final) ([]runs.Result, error) {
 	var results []runs.Result
 	for _, row := range tableRows(s, final) {
 		recorded := runs.Run(s.Name).Result(row.item.ID())
@@ -126,14 +127,14 @@ func (c *EvaluateControl) table(ctx context.Context, s spec.Spec, final Final) (
 
 // curve reads the rates on val until the last epoch, from the base system at 0. Epochs that were not evaluated are left
 // out.
-func (c *EvaluateControl) curve(ctx context.Context, s spec.Spec, last int) ([]runs.EvalPoint, error) {
+func (c *Control) curve(ctx context.Context, s spec.Spec, last int) ([]runs.EvalPoint, error) {
 	shared, past, err := c.Runs.Past(ctx, s.Name)
 	if err != nil {
 		return nil, err
 	}
 	var points []runs.EvalPoint
 	if s.Agents > 1 { // of one agent alone there are only base-1 systems
-		base, _, err := ValResult(s.Name, 0, rules.BaseName(s.Agents)).Must(ctx, c.Bucket)
+		base, _, err := activities.ValResult(s.Name, 0, rules.BaseName(s.Agents)).Must(ctx, c.Bucket)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +146,7 @@ func (c *EvaluateControl) curve(ctx context.Context, s spec.Spec, last int) ([]r
 		}
 	}
 	for n := shared + 1; n <= last; n++ {
-		val, err := Val(ctx, c.Bucket, s, n)
+		val, err := activities.Val(ctx, c.Bucket, s, n)
 		if err != nil {
 			return nil, err
 		}

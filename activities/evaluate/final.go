@@ -1,18 +1,19 @@
-package activities
+package evaluate
 
 import (
 	"context"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// EvaluateControl chooses what is evaluated and records the results.
-type EvaluateControl struct {
-	Common
-	Suites *Suites
+// Control chooses what is evaluated and records the results.
+type Control struct {
+	activities.Common
+	Suites *activities.Suites
 }
 
 // SystemsID names the systems of an epoch; epoch 0 has the base systems.
@@ -23,16 +24,16 @@ type SystemsID struct {
 }
 
 // Systems returns what can be evaluated at an epoch: see rules.EvalSystems.
-func (c *EvaluateControl) Systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem, error) {
-	return Do(ctx, c.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ Progress) ([]rules.EvalSystem, error) {
+func (c *Control) Systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem, error) {
+	return activities.Do(ctx, c.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ activities.Progress) ([]rules.EvalSystem, error) {
 		return c.systems(ctx, id)
 	})
 }
 
-func (c *EvaluateControl) systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem, error) {
+func (c *Control) systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem, error) {
 	epoch := id.Epoch
 	if id.AtEnd {
-		epoch = AtEnd
+		epoch = activities.AtEnd
 	}
 	s, err := c.Runs.Spec(ctx, id.Run, epoch)
 	if err != nil {
@@ -64,8 +65,8 @@ type Final struct {
 
 // PlanFinal reads results on val only: a test split is read once, for the best system. It records the last epoch, which
 // the workflow names, for all that follows.
-func (c *EvaluateControl) PlanFinal(ctx context.Context, id EpochID) (Final, error) {
-	return Do(ctx, c.Log.For(id.Run), func(ctx context.Context, _ Progress) (Final, error) {
+func (c *Control) PlanFinal(ctx context.Context, id activities.EpochID) (Final, error) {
+	return activities.Do(ctx, c.Log.For(id.Run), func(ctx context.Context, _ activities.Progress) (Final, error) {
 		_, more, err := runs.Run(id.Run).Epoch(id.Epoch+1).Sure(ctx, c.Bucket)
 		if err != nil {
 			return Final{}, err
@@ -74,7 +75,7 @@ func (c *EvaluateControl) PlanFinal(ctx context.Context, id EpochID) (Final, err
 			return Final{}, fault.New(fault.Transient, "run %s has committed epoch %d, which the plan of its end did "+
 				"not know: it is planned again", id.Run, id.Epoch+1)
 		}
-		s, err := Begin(ctx, c.Common, c.Suites, EpochID{Run: id.Run, Epoch: AtEnd, Changes: id.Changes}, id.Epoch)
+		s, err := activities.Begin(ctx, c.Common, c.Suites, activities.EpochID{Run: id.Run, Epoch: activities.AtEnd, Changes: id.Changes}, id.Epoch)
 		if err != nil {
 			return Final{}, err
 		}
@@ -83,7 +84,7 @@ func (c *EvaluateControl) PlanFinal(ctx context.Context, id EpochID) (Final, err
 	})
 }
 
-func (c *EvaluateControl) final(ctx context.Context, s spec.Spec) (Final, error) {
+func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 	final := Final{Base1: rules.NameBaseWarm, WithoutBase: !s.Evaluation.Base}
 	suite, err := c.Suites.Get(ctx, s.Where(s.Environment))
 	if err != nil {
@@ -98,11 +99,11 @@ func (c *EvaluateControl) final(ctx context.Context, s spec.Spec) (Final, error)
 		return final, err
 	}
 
-	greedy, hasGreedy, err := ValResult(s.Name, 0, rules.NameBaseGreedy).Sure(ctx, c.Bucket)
+	greedy, hasGreedy, err := activities.ValResult(s.Name, 0, rules.NameBaseGreedy).Sure(ctx, c.Bucket)
 	if err != nil {
 		return final, err
 	}
-	warm, hasWarm, err := ValResult(s.Name, 0, rules.NameBaseWarm).Sure(ctx, c.Bucket)
+	warm, hasWarm, err := activities.ValResult(s.Name, 0, rules.NameBaseWarm).Sure(ctx, c.Bucket)
 	if err != nil {
 		return final, err
 	}
@@ -121,8 +122,8 @@ func (c *EvaluateControl) final(ctx context.Context, s spec.Spec) (Final, error)
 
 // best returns the committed epoch with the highest rate on val, and of equal ones the earliest. Epochs that were not
 // evaluated, or on other episodes, or whose system was not switched to, do not count. It returns 0 if no epoch counts.
-func (c *EvaluateControl) best(ctx context.Context, s spec.Spec) (int, error) {
-	end, err := c.Runs.Beginning(ctx, s.Name, AtEnd)
+func (c *Control) best(ctx context.Context, s spec.Spec) (int, error) {
+	end, err := c.Runs.Beginning(ctx, s.Name, activities.AtEnd)
 	if err != nil {
 		return 0, err
 	}

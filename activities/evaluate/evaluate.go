@@ -1,4 +1,4 @@
-package activities
+package evaluate
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -24,27 +25,27 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// EvaluateRollouts play the tasks of evaluations.
-type EvaluateRollouts struct {
-	Common
-	Suites    *Suites
+// Rollouts play the tasks of evaluations.
+type Rollouts struct {
+	activities.Common
+	Suites    *activities.Suites
 	Policies  chat.Model              // answers for the agents; a model's name is a policy's digest
 	Endpoints *endpoints.Endpoints    // for models that play other roles
 	Over      func(prompt string) int // returns how much of a prompt is too much for the embedded policy
 }
 
-// EvalBatch is the number of episodes per activity. They are played as places of the worker become free.
-const EvalBatch = 10
+// BatchSize is the number of episodes per activity. They are played as places of the worker become free.
+const BatchSize = 10
 
-// EvalRange is a part of an item.
-type EvalRange struct {
+// Range is a part of an item.
+type Range struct {
 	Item rules.EvalItem
 	From int
 	To   int // exclusive
 }
 
-// EvalPart counts the outcomes of a range.
-type EvalPart struct {
+// Part counts the outcomes of a range.
+type Part struct {
 	Successes, Missing int
 	Cost               runs.Cost // of the episodes that are not missing
 	Cut                int       `json:",omitempty"` // cells whose prompts lack a part of the agent's view
@@ -55,8 +56,8 @@ type EvalPart struct {
 }
 
 // Plus returns the counts of both parts.
-func (p EvalPart) Plus(q EvalPart) EvalPart {
-	return EvalPart{
+func (p Part) Plus(q Part) Part {
+	return Part{
 		Successes: p.Successes + q.Successes, Missing: p.Missing + q.Missing, Cost: p.Cost.Plus(q.Cost),
 		Cut: p.Cut + q.Cut, Refused: p.Refused + q.Refused, Repaired: p.Repaired + q.Repaired,
 		Over: p.Over || q.Over,
@@ -64,21 +65,21 @@ func (p EvalPart) Plus(q EvalPart) EvalPart {
 }
 
 // Evaluate plays a range of an evaluation's tasks. A fault repeats the same task, an outcome never does.
-func (r *EvaluateRollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart, error) {
+func (r *Rollouts) Evaluate(ctx context.Context, e Range) (Part, error) {
 	item := e.Item
 	log := r.Log.For(item.Run, "system", item.System.Name, "split", item.Split, "from", e.From, "to", e.To)
 	if epoch, ok := rules.EpochOf(item.Folder); ok {
 		ctx = endpoints.InEpoch(ctx, epoch)
 	}
 
-	return Do(ctx, log, func(ctx context.Context, progress Progress) (EvalPart, error) {
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (Part, error) {
 		over, err := runs.Run(item.Run).Result(item.ID()).Exists(ctx, r.Bucket)
 		if err != nil || over {
-			return EvalPart{Over: over}, err
+			return Part{Over: over}, err
 		}
 		out, err := r.evaluateRange(ctx, e, progress)
 		if err != nil {
-			return EvalPart{}, err
+			return Part{}, err
 		}
 		r.Emit.Send(item.Run, events.Evaluation{
 			Folder: item.Folder, System: item.System.Name, Split: item.Split,
@@ -90,23 +91,23 @@ func (r *EvaluateRollouts) Evaluate(ctx context.Context, e EvalRange) (EvalPart,
 }
 
 // evaluateRange plays a range, all of its episodes concurrently. An episode that fails does not end the others.
-func (r *EvaluateRollouts) evaluateRange(ctx context.Context, e EvalRange, progress Progress) (EvalPart, error) {
+func (r *Rollouts) evaluateRange(ctx context.Context, e Range, progress activities.Progress) (Part, error) {
 	item := e.Item
 	s, err := r.Runs.OfItem(ctx, item)
 	if err != nil {
-		return EvalPart{}, err
+		return Part{}, err
 	}
 	suite, err := r.Suites.Get(ctx, item.Where(s))
 	if err != nil {
-		return EvalPart{}, err
+		return Part{}, err
 	}
 	given, err := r.givenTasks(ctx, item)
 	if err != nil {
-		return EvalPart{}, err
+		return Part{}, err
 	}
 	writer, err := r.Runs.Writer(ctx, item.Run)
 	if err != nil {
-		return EvalPart{}, err
+		return Part{}, err
 	}
 
 	play := func(i int) (runs.EvalEpisode, error) {
@@ -123,7 +124,7 @@ func (r *EvaluateRollouts) evaluateRange(ctx context.Context, e EvalRange, progr
 
 		return episode, err
 	}
-	parts := make([]EvalPart, e.To-e.From)
+	parts := make([]Part, e.To-e.From)
 	var open errgroup.Group
 	for i := e.From; i < e.To; i++ {
 		open.Go(func() error {
@@ -136,9 +137,9 @@ func (r *EvaluateRollouts) evaluateRange(ctx context.Context, e EvalRange, progr
 		})
 	}
 	if err := open.Wait(); err != nil {
-		return EvalPart{}, err
+		return Part{}, err
 	}
-	var out EvalPart
+	var out Part
 	for _, part := range parts {
 		out = out.Plus(part)
 	}
@@ -147,7 +148,7 @@ func (r *EvaluateRollouts) evaluateRange(ctx context.Context, e EvalRange, progr
 }
 
 // givenTasks returns the tasks that an item names, or nil if it plays the tasks of its split.
-func (r *EvaluateRollouts) givenTasks(ctx context.Context, item rules.EvalItem) ([]domain.Task, error) {
+func (r *Rollouts) givenTasks(ctx context.Context, item rules.EvalItem) ([]domain.Task, error) {
 	if item.Tasks == "" {
 		return nil, nil
 	}
@@ -177,7 +178,7 @@ func taskOf(
 
 // checkVersions refuses to evaluate an epoch with other versions than it began with. An evaluation in another
 // environment may have another browser.
-func (r *EvaluateRollouts) checkVersions(
+func (r *Rollouts) checkVersions(
 	ctx context.Context, s spec.Spec, item rules.EvalItem, suite envadapters.Suite,
 ) error {
 	if _, ok := rules.EpochOf(item.Folder); !ok {
@@ -187,16 +188,16 @@ func (r *EvaluateRollouts) checkVersions(
 		suite = nil
 	}
 
-	return r.Runs.CheckVersions(ctx, s, EpochOf(item), suite)
+	return r.Runs.CheckVersions(ctx, s, activities.EpochOf(item), suite)
 }
 
 // partOf returns the part that consists of one episode.
-func partOf(episode runs.EvalEpisode) EvalPart {
+func partOf(episode runs.EvalEpisode) Part {
 	outcome := episode.Outcome
 	if outcome.Void != "" {
-		return EvalPart{Missing: 1}
+		return Part{Missing: 1}
 	}
-	part := EvalPart{
+	part := Part{
 		Cost: episode.Cost(), Cut: outcome.Cut, Refused: outcome.Refused, Repaired: outcome.Repaired,
 	}
 	if outcome.Success {
@@ -207,12 +208,12 @@ func partOf(episode runs.EvalEpisode) EvalPart {
 }
 
 // evaluation returns how episode i of an item is played.
-func (r *EvaluateRollouts) evaluation(
+func (r *Rollouts) evaluation(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int,
 ) (episode.Evaluation, error) {
 	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Over}
 	v.Recorded = envadapters.ProtocolOf(suite) != ""
-	if line := Summariser(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
+	if line := activities.Summariser(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
 		v.Summarise = line
 	}
 	var err error
@@ -232,9 +233,9 @@ func (r *EvaluateRollouts) evaluation(
 // evaluate plays one task. A task that is lost for good is recorded as missing: it is reported and never scored. A task
 // of val is missing only if it is at fault itself or a model refuses it, because results on val decide which policies
 // are used.
-func (r *EvaluateRollouts) evaluate(
+func (r *Rollouts) evaluate(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, task domain.Task, i int,
-	progress Progress,
+	progress activities.Progress,
 ) (runs.EvalEpisode, error) {
 	v, err := r.evaluation(ctx, s, suite, item, i)
 	if err != nil {
@@ -250,7 +251,7 @@ func (r *EvaluateRollouts) evaluate(
 		if item.Judged {
 			step.Right = rightActions(playing, t.Observation)
 		}
-		step.Image, err = Screenshot(ctx, r.Bucket, s, playing)
+		step.Image, err = activities.Screenshot(ctx, r.Bucket, s, playing)
 		out.Goal = t.Goal
 		out.Steps = append(out.Steps, step)
 		cells.Cut += decision.Cut()
@@ -260,12 +261,12 @@ func (r *EvaluateRollouts) evaluate(
 
 		return err
 	}
-	err = In(ctx, r.Common, item.Run, suite, v.Family(suite), func(env envadapters.Environment) error {
+	err = activities.In(ctx, r.Common, item.Run, suite, v.Family(suite), func(env envadapters.Environment) error {
 		// Another environment begins the episode anew.
 		out.Steps = nil
 		cells = domain.Outcome{}
 		playing = env
-		v.Model = Steady(model, env, progress)
+		v.Model = activities.Steady(model, env, progress)
 		player, topology, err := v.Player(env, i)
 		if err != nil {
 			return err
@@ -277,7 +278,7 @@ func (r *EvaluateRollouts) evaluate(
 		out.Outcome.Refused = cells.Refused
 		out.Outcome.Repaired = cells.Repaired
 		if err == nil && len(out.Steps) > 0 {
-			out.End, err = LastScreen(ctx, r.Bucket, s, env, played)
+			out.End, err = activities.LastScreen(ctx, r.Bucket, s, env, played)
 		}
 
 		return err
@@ -298,7 +299,7 @@ func isLost(ctx context.Context, err error, split string) bool {
 	case errors.Is(err, envadapters.ErrTask), kind == fault.Refused:
 		return true
 	case kind == fault.Void && split != domain.SplitVal:
-		return activity.GetInfo(ctx).Attempt >= MaxTries
+		return activity.GetInfo(ctx).Attempt >= activities.MaxTries
 	}
 
 	return false

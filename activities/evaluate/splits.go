@@ -1,9 +1,10 @@
-package activities
+package evaluate
 
 import (
 	"context"
 	"slices"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -37,7 +38,7 @@ func hasApps(suite envadapters.Suite) (bool, error) {
 // AddOtherSplits appends the splits out of distribution to splits, and returns the references for all splits of recorded
 // tasks.
 func AddOtherSplits(
-	ctx context.Context, c Common, suites *Suites, s spec.Spec, splits []rules.Split,
+	ctx context.Context, c activities.Common, suites *activities.Suites, s spec.Spec, splits []rules.Split,
 ) ([]rules.Split, []rules.EvalItem, error) {
 	var references []rules.EvalItem
 	refer := func(split rules.Split) {

@@ -1,4 +1,4 @@
-package activities
+package evaluate
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -19,15 +20,15 @@ import (
 // Evaluated is an evaluated item.
 type Evaluated struct {
 	Item rules.EvalItem
-	Part EvalPart
+	Part Part
 }
 
 // Conclude records an item's result.
-func (c *EvaluateControl) Conclude(ctx context.Context, e Evaluated) (runs.Result, error) {
+func (c *Control) Conclude(ctx context.Context, e Evaluated) (runs.Result, error) {
 	item := e.Item
 	log := c.Log.For(item.Run, "system", item.System.Name, "split", item.Split)
 
-	return Do(ctx, log, func(ctx context.Context, _ Progress) (runs.Result, error) {
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (runs.Result, error) {
 		recorded := runs.Run(item.Run).Result(item.ID())
 		var result runs.Result
 		var err error
@@ -48,7 +49,7 @@ func (c *EvaluateControl) Conclude(ctx context.Context, e Evaluated) (runs.Resul
 }
 
 // result counts an item: by episodes, or by steps where tasks are recorded.
-func (c *EvaluateControl) result(ctx context.Context, e Evaluated) (runs.Result, error) {
+func (c *Control) result(ctx context.Context, e Evaluated) (runs.Result, error) {
 	item := e.Item
 	s, err := c.Runs.OfItem(ctx, item)
 	if err != nil {
@@ -91,7 +92,7 @@ func (c *EvaluateControl) result(ctx context.Context, e Evaluated) (runs.Result,
 
 // checkMissing refuses a result on val of which more tasks are missing than failed_share allows, unless a person accepted
 // that.
-func (c *EvaluateControl) checkMissing(ctx context.Context, s spec.Spec, e Evaluated) error {
+func (c *Control) checkMissing(ctx context.Context, s spec.Spec, e Evaluated) error {
 	item := e.Item
 	fewMissing := float64(e.Part.Missing) <= s.FailedShare*float64(item.Episodes)
 	if fewMissing || item.Split != domain.SplitVal || item.Environment != "" {
@@ -113,10 +114,10 @@ func (c *EvaluateControl) checkMissing(ctx context.Context, s spec.Spec, e Evalu
 }
 
 // outcomes reads the episodes of an item.
-func (c *EvaluateControl) outcomes(ctx context.Context, item rules.EvalItem) ([]domain.Outcome, error) {
+func (c *Control) outcomes(ctx context.Context, item rules.EvalItem) ([]domain.Outcome, error) {
 	outcomes := make([]domain.Outcome, item.Episodes)
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(ParallelReads)
+	reads.SetLimit(activities.ParallelReads)
 	for i := range outcomes {
 		reads.Go(func() error {
 			episode, _, err := runs.Run(item.Run).EvalEpisode(item.ID(), i+1).Must(ctx, c.Bucket)
