@@ -9,6 +9,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/stage1"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -226,7 +227,7 @@ func (m *Models) CheckModels(ctx context.Context, id ID) ([]Obstacle, error) {
 	return examine(ctx, m.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
 		seats := []seat{{s.Critic.Model, prompts.Critic}, {s.Adversary.Model, prompts.Adversary}}
 		for _, level := range s.FineTune.Levels {
-			if role, ok := activities.AuthorRoles[level]; ok && makesLevel(s)(level) {
+			if role, ok := stage1.AuthorRoles[level]; ok && makesLevel(s)(level) {
 				seats = append(seats, seat{s.Synthesis.Author, role})
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/activities/retrain"
+	"github.com/collabui/collabui/activities/stage1"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/trainer"
@@ -21,22 +22,22 @@ type (
 	lifecycleControl  = lifecycle.Control
 	epochControl      = activities.EpochControl
 	evaluateControl   = evaluate.Control
-	stage1Control     = activities.Stage1Control
+	stage1Control     = stage1.Control
 	experimentControl = experiment.Control
 	retrainControl    = retrain.Control
 	preflightControl  = preflight.Control
 
 	rollouts          = activities.Rollouts
 	evaluateRollouts  = evaluate.Rollouts
-	stage1Rollouts    = activities.Stage1Rollouts
+	stage1Rollouts    = stage1.Rollouts
 	preflightRollouts = preflight.Rollouts
 
 	models          = activities.Models
-	stage1Models    = activities.Stage1Models
+	stage1Models    = stage1.Models
 	preflightModels = preflight.Models
 
 	gpu          = activities.GPU
-	stage1GPU    = activities.Stage1GPU
+	stage1GPU    = stage1.GPU
 	preflightGPU = preflight.GPU
 )
 

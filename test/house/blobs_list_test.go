@@ -3,14 +3,14 @@ package house
 // blobs lists the functions that write blobs, by FOLDER.FUNCTION, with the manifest that names the blob before anything
 // else knows about it. For putters, their callers are listed instead.
 var blobs = map[string]string{
-	"activities/retrain.Control.item":      "runs.Tasks, in whose Record it is written, before the evaluation is planned",
-	"activities.Models.fitValue":           "runs.Value: FitValue records what it returns",
-	"activities.putInventory":              "runs.Made: begin records what it returns",
-	"activities/retrain.Control.look":      "schedules.Firing: Look records what it returns",
-	"activities.Stage1Control.level":       "runs.LevelSet: Assemble records what it returns",
-	"activities.GPU.gather":                "runs.Dataset, in whose Record it is written",
-	"activities.Screenshot":                "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded next",
-	"activities.Stage1Rollouts.screenshot": "runs.Trajectory: Explore records the screens that it returns",
+	"activities/retrain.Control.item":       "runs.Tasks, in whose Record it is written, before the evaluation is planned",
+	"activities.Models.fitValue":            "runs.Value: FitValue records what it returns",
+	"activities.putInventory":               "runs.Made: begin records what it returns",
+	"activities/retrain.Control.look":       "schedules.Firing: Look records what it returns",
+	"activities/stage1.Control.level":       "runs.LevelSet: Assemble records what it returns",
+	"activities.GPU.gather":                 "runs.Dataset, in whose Record it is written",
+	"activities.Screenshot":                 "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded next",
+	"activities/stage1.Rollouts.screenshot": "runs.Trajectory: Explore records the screens that it returns",
 
 	"cmd/collabui.app.importPath": "runs.Imported, before a person sees the digest",
 	"cmd/collabui.importFolder":   "runs.Imported, before a person sees the digest",

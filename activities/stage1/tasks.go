@@ -1,10 +1,11 @@
-package activities
+package stage1
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -16,12 +17,12 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Stage1Rollouts play the training tasks of stage 1.
-type Stage1Rollouts struct {
-	Common
-	Suites    *Suites
+// Rollouts play the training tasks of stage 1.
+type Rollouts struct {
+	activities.Common
+	Suites    *activities.Suites
 	Endpoints *endpoints.Endpoints
-	Wording   Wording
+	Wording   activities.Wording
 }
 
 // batchTasks are the training tasks of a batch, and what they are played with.
@@ -29,12 +30,12 @@ type batchTasks struct {
 	Batch
 	spec   spec.Spec
 	suite  envadapters.Suite
-	writer Writer
+	writer activities.Writer
 }
 
 // tasks returns the training tasks of a batch. It refuses a worker that has other versions than the run began with.
-func (r *Stage1Rollouts) tasks(ctx context.Context, b Batch) (batchTasks, error) {
-	s, suite, err := TrainingSuite(ctx, r.Common, r.Suites, b.Run, 0)
+func (r *Rollouts) tasks(ctx context.Context, b Batch) (batchTasks, error) {
+	s, suite, err := activities.TrainingSuite(ctx, r.Common, r.Suites, b.Run, 0)
 	if err != nil {
 		return batchTasks{}, err
 	}

@@ -1,15 +1,16 @@
-package activities
+package stage1
 
 import (
 	"context"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // Adopt records the policy that the specification names, as chunk 0.
-func (g *Stage1GPU) Adopt(ctx context.Context, run string) (runs.Chunk, error) {
-	return Do(ctx, g.Log.For(run), func(ctx context.Context, _ Progress) (runs.Chunk, error) {
+func (g *GPU) Adopt(ctx context.Context, run string) (runs.Chunk, error) {
+	return activities.Do(ctx, g.Log.For(run), func(ctx context.Context, _ activities.Progress) (runs.Chunk, error) {
 		chunk, _, err := runs.Run(run).Chunk(0).Record(ctx, g.Bucket, func() (runs.Chunk, error) {
 			s, err := g.Runs.Spec(ctx, run, 0)
 			if err != nil {
@@ -41,8 +42,8 @@ type BaseChoice struct {
 }
 
 // CommitBase writes base.json.
-func (c *Stage1Control) CommitBase(ctx context.Context, choice BaseChoice) (runs.Policy, error) {
-	return Do(ctx, c.Log.For(choice.Run), func(ctx context.Context, _ Progress) (runs.Policy, error) {
+func (c *Control) CommitBase(ctx context.Context, choice BaseChoice) (runs.Policy, error) {
+	return activities.Do(ctx, c.Log.For(choice.Run), func(ctx context.Context, _ activities.Progress) (runs.Policy, error) {
 		run := runs.Run(choice.Run)
 		base, _, err := run.Base().Record(ctx, c.Bucket, func() (runs.Base, error) {
 			s, err := c.Runs.Spec(ctx, choice.Run, 0)

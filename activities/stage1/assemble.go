@@ -1,4 +1,4 @@
-package activities
+package stage1
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/prompts"
@@ -20,8 +21,8 @@ import (
 
 // Assemble writes the data set of a level with its card: all items in the order of trajectories without duplicates, or
 // the data set that was imported.
-func (c *Stage1Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) {
-	return Do(ctx, c.Log.For(id.Run, "level", id.Level), func(ctx context.Context, _ Progress) (synth.Card, error) {
+func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) {
+	return activities.Do(ctx, c.Log.For(id.Run, "level", id.Level), func(ctx context.Context, _ activities.Progress) (synth.Card, error) {
 		set, _, err := runs.Run(id.Run).Level(id.Level).Record(ctx, c.Bucket, func() (runs.LevelSet, error) {
 			return c.level(ctx, id)
 		})
@@ -35,7 +36,7 @@ func (c *Stage1Control) Assemble(ctx context.Context, id LevelID) (synth.Card, e
 }
 
 // level makes the data set of a level.
-func (c *Stage1Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) {
+func (c *Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) {
 	s, err := c.Runs.Spec(ctx, id.Run, 0)
 	if err != nil {
 		return runs.LevelSet{}, err
@@ -60,7 +61,7 @@ func (c *Stage1Control) level(ctx context.Context, id LevelID) (runs.LevelSet, e
 }
 
 // synthesised reads the items of all trajectories and counts them on the card.
-func (c *Stage1Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card *synth.Card) ([]domain.Pair, error) {
+func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card *synth.Card) ([]domain.Pair, error) {
 	run := runs.Run(id.Run)
 	plan, _, err := run.LevelPlan(id.Level).Must(ctx, c.Bucket)
 	if err != nil {
@@ -69,7 +70,7 @@ func (c *Stage1Control) synthesised(ctx context.Context, s spec.Spec, id LevelID
 
 	batches := make([]synth.Batch, s.FineTune.Demonstrations)
 	reads, readCtx := errgroup.WithContext(ctx)
-	reads.SetLimit(ParallelReads)
+	reads.SetLimit(activities.ParallelReads)
 	for i := range batches {
 		reads.Go(func() (err error) {
 			batches[i], _, err = run.Items(id.Level, i).Must(readCtx, c.Bucket)
@@ -102,7 +103,7 @@ func (c *Stage1Control) synthesised(ctx context.Context, s spec.Spec, id LevelID
 }
 
 // sign notes on a card the models of its level's roles, and their prompts.
-func (c *Stage1Control) sign(s spec.Spec, card *synth.Card) error {
+func (c *Control) sign(s spec.Spec, card *synth.Card) error {
 	var roles []string
 	card.Agent = rules.RoleName(s, s.Synthesis.Agent, "the environment's expert (privileged)")
 	if card.Level == 3 {
@@ -135,7 +136,7 @@ func (c *Stage1Control) sign(s spec.Spec, card *synth.Card) error {
 }
 
 // imported reads a data set that was checked when it was imported.
-func (c *Stage1Control) imported(ctx context.Context, digest string, level int) ([]domain.Pair, error) {
+func (c *Control) imported(ctx context.Context, digest string, level int) ([]domain.Pair, error) {
 	raw, err := store.GetBlob(ctx, c.Bucket, digest)
 	if err != nil {
 		return nil, fmt.Errorf("finetune.data.level%d: if `collabui import FILE` was never called with it, do so: %w",

@@ -1,4 +1,4 @@
-package activities
+package stage1
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -17,10 +18,10 @@ import (
 	"github.com/collabui/collabui/trainer"
 )
 
-// Stage1GPU trains stage 1.
-type Stage1GPU struct {
-	Common
-	Jobs *Jobs
+// GPU trains stage 1.
+type GPU struct {
+	activities.Common
+	Jobs *activities.Jobs
 }
 
 // ChunkID names a piece of stage 1's training, from 1.
@@ -38,13 +39,13 @@ type Trained struct {
 // TrainChunk continues stage 1. Without levels, it makes one more chunk of optimiser steps on the demonstrations:
 // chunks are parts of one job, each resumed from the one before. With levels, it does one level job, which starts from
 // the policy of the job before.
-func (g *Stage1GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error) {
-	return Do(ctx, g.Log.For(id.Run, "chunk", id.Chunk), func(ctx context.Context, progress Progress) (Trained, error) {
+func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error) {
+	return activities.Do(ctx, g.Log.For(id.Run, "chunk", id.Chunk), func(ctx context.Context, progress activities.Progress) (Trained, error) {
 		writer, err := g.Runs.Writer(ctx, id.Run)
 		if err != nil {
 			return Trained{}, err
 		}
-		var pace Pace
+		var pace activities.Pace
 		recorded := runs.Run(id.Run).Chunk(id.Chunk)
 		chunk, _, err := recorded.Record(ctx, g.Bucket, func() (runs.Chunk, error) {
 			chunk, err := g.chunk(ctx, id, progress, &pace)
@@ -61,7 +62,7 @@ func (g *Stage1GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error)
 	})
 }
 
-func (g *Stage1GPU) chunk(ctx context.Context, id ChunkID, progress Progress, pace *Pace) (runs.Chunk, error) {
+func (g *GPU) chunk(ctx context.Context, id ChunkID, progress activities.Progress, pace *activities.Pace) (runs.Chunk, error) {
 	s, err := g.Runs.Spec(ctx, id.Run, 0)
 	if err != nil {
 		return runs.Chunk{}, err
@@ -72,7 +73,7 @@ func (g *Stage1GPU) chunk(ctx context.Context, id ChunkID, progress Progress, pa
 
 	out := runs.Chunk{Number: id.Chunk}
 	var job trainer.Job
-	var data *Data // nil with levels
+	var data *activities.Data // nil with levels
 	if len(s.FineTune.Levels) > 0 {
 		job, err = g.levelJob(ctx, s, id, s.FineTune.LevelJobs()[id.Chunk-1], &out)
 	} else {
@@ -96,7 +97,7 @@ func (g *Stage1GPU) chunk(ctx context.Context, id ChunkID, progress Progress, pa
 
 	if data != nil {
 		out.Unplayed = data.Unplayed
-		g.Jobs.Data.Store(&Data{Pairs: data.Pairs, Unplayed: data.Unplayed, Policy: got.Digest})
+		g.Jobs.Data.Store(&activities.Data{Pairs: data.Pairs, Unplayed: data.Unplayed, Policy: got.Digest})
 	}
 	out.Steps += got.Steps
 	out.Skipped = got.Skipped
@@ -110,7 +111,7 @@ func (g *Stage1GPU) chunk(ctx context.Context, id ChunkID, progress Progress, pa
 }
 
 // demonstrationsJob returns the job of the chunks, up to the end of one of them, and its data.
-func (g *Stage1GPU) demonstrationsJob(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, *Data, error) {
+func (g *GPU) demonstrationsJob(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, *activities.Data, error) {
 	data, err := g.demonstrations(ctx, s, id)
 	if err != nil {
 		return trainer.Job{}, data, err
@@ -128,7 +129,7 @@ func (g *Stage1GPU) demonstrationsJob(ctx context.Context, s spec.Spec, id Chunk
 }
 
 // demonstrations reads the demonstrations of a run, unless this process has trained the chunk before on them.
-func (g *Stage1GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (*Data, error) {
+func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (*activities.Data, error) {
 	before, _, err := policyBefore(ctx, g.Bucket, s, id)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (g *Stage1GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID)
 
 	demonstrations := make([]runs.Demonstration, s.FineTune.Demonstrations)
 	reads, readCtx := errgroup.WithContext(ctx)
-	reads.SetLimit(ParallelReads)
+	reads.SetLimit(activities.ParallelReads)
 	for i := range demonstrations {
 		reads.Go(func() (err error) {
 			demonstrations[i], _, err = runs.Run(id.Run).Demonstration(i).Must(readCtx, g.Bucket)
@@ -151,7 +152,7 @@ func (g *Stage1GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID)
 		return nil, err
 	}
 
-	data := &Data{}
+	data := &activities.Data{}
 	for _, demonstration := range demonstrations {
 		data.Pairs = append(data.Pairs, demonstration.Pairs...)
 		if demonstration.Failed != "" {
@@ -164,7 +165,7 @@ func (g *Stage1GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID)
 }
 
 // levelJob returns the training job of a level.
-func (g *Stage1GPU) levelJob(
+func (g *GPU) levelJob(
 	ctx context.Context, s spec.Spec, id ChunkID, level spec.LevelJob, out *runs.Chunk,
 ) (trainer.Job, error) {
 	start, stepsBefore, err := policyBefore(ctx, g.Bucket, s, id)

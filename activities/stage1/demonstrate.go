@@ -1,9 +1,10 @@
-package activities
+package stage1
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -26,10 +27,10 @@ type Batch struct {
 // Demonstrate lets the environment's expert play training tasks, and records prompt and answer of every step. It
 // returns the number of answers. A share of prompts carries messages, half of them wrong, because messages that were
 // never seen in stage 1 hurt at first (docs/method.md, Stage 1).
-func (r *Stage1Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
+func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 	log := r.Log.For(b.Run, "from", b.From, "to", b.To)
 
-	return Do(ctx, log, func(ctx context.Context, progress Progress) (int, error) {
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (int, error) {
 		t, err := r.tasks(ctx, b)
 		if err != nil {
 			return 0, err
@@ -70,7 +71,7 @@ func (r *Stage1Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) 
 }
 
 // demonstrate plays one task as the expert does and writes the pair of every step.
-func (r *Stage1Rollouts) demonstrate(
+func (r *Rollouts) demonstrate(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, slot domain.Slot,
 ) (runs.Demonstration, error) {
 	out := runs.Demonstration{Slot: slot}
@@ -79,7 +80,7 @@ func (r *Stage1Rollouts) demonstrate(
 		return out, err
 	}
 
-	err = In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
+	err = activities.In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
 		if !episode.CanDemonstrate(env) {
 			return episode.NoExpert(s)
 		}
@@ -106,7 +107,7 @@ func (r *Stage1Rollouts) demonstrate(
 
 				return action, err
 			},
-			Summarise: Summariser(r.Endpoints, s, slot.Seed),
+			Summarise: activities.Summariser(r.Endpoints, s, slot.Seed),
 		}
 		_, err := player.Play(ctx, env, slot.Task)
 

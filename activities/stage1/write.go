@@ -1,9 +1,10 @@
-package activities
+package stage1
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -12,10 +13,10 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Stage1Models write the items and pairs of levels.
-type Stage1Models struct {
-	Common
-	Feedback Feedback
+// Models write the items and pairs of levels.
+type Models struct {
+	activities.Common
+	Feedback activities.Feedback
 }
 
 // LevelRange is a part of a level's trajectories.
@@ -29,10 +30,10 @@ type LevelRange struct {
 const SynthesisBatch = 20
 
 // Synthesize writes the items of a level for the screens of some trajectories. Each trajectory is recorded once.
-func (m *Stage1Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCounts, error) {
+func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCounts, error) {
 	log := m.Log.For(id.Run, "level", id.Level, "from", id.From, "to", id.To)
 
-	return Do(ctx, log, func(ctx context.Context, progress Progress) (synth.ItemCounts, error) {
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (synth.ItemCounts, error) {
 		sum := synth.NewItemCounts()
 		s, err := m.Runs.Spec(ctx, id.Run, 0)
 		if err != nil {
@@ -66,7 +67,7 @@ func (m *Stage1Models) Synthesize(ctx context.Context, id LevelRange) (synth.Ite
 }
 
 // synthesize writes about the picked screens of trajectory i.
-func (m *Stage1Models) synthesize(
+func (m *Models) synthesize(
 	ctx context.Context, s spec.Spec, id LevelID, plan runs.LevelPlan, i int,
 ) (synth.Batch, error) {
 	trajectory, _, err := runs.Run(id.Run).Trajectory(i).Must(ctx, m.Bucket)
@@ -87,7 +88,7 @@ func (m *Stage1Models) synthesize(
 }
 
 // items writes levels 1 and 2.
-func (m *Stage1Models) items(
+func (m *Models) items(
 	ctx context.Context, s spec.Spec, id LevelID, trajectory runs.Trajectory, screens []synth.Screen,
 ) (synth.Batch, error) {
 	batch := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewItemCounts()}
@@ -120,7 +121,7 @@ func (m *Stage1Models) items(
 var AuthorRoles = map[int]string{1: prompts.Questions, 2: prompts.Instructions}
 
 // author returns the author of level 1 or 2: fixed rules, or a model.
-func (m *Stage1Models) author(s spec.Spec, level int) (synth.Author, error) {
+func (m *Models) author(s spec.Spec, level int) (synth.Author, error) {
 	if s.Synthesis.Author == spec.RoleTemplate {
 		return synth.Template{}, nil
 	}

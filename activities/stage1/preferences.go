@@ -1,9 +1,10 @@
-package activities
+package stage1
 
 import (
 	"context"
 	"slices"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -15,7 +16,7 @@ import (
 // preferences makes level 3 along a successful trajectory: the UI agent's response is chosen, the adversary's is
 // rejected, on the same prompt. A pair is kept only if the critic labels the chosen one 1 and the rejected one 0, and
 // their canonical actions differ. The critic sees both in one call and does not know which is which.
-func (m *Stage1Models) preferences(
+func (m *Models) preferences(
 	ctx context.Context, s spec.Spec, id LevelID, trajectory runs.Trajectory, screens []synth.Screen,
 ) (synth.Batch, error) {
 	batch := synth.Batch{Rows: []domain.Pair{}, Counts: synth.NewItemCounts()}
@@ -60,7 +61,7 @@ func (m *Stage1Models) preferences(
 }
 
 // policyOf returns the policy that the level job starts from, as policy servers know it.
-func (m *Stage1Models) policyOf(ctx context.Context, s spec.Spec, id LevelID) (string, error) {
+func (m *Models) policyOf(ctx context.Context, s spec.Spec, id LevelID) (string, error) {
 	policy, _, err := policyBefore(ctx, m.Bucket, s, ChunkID{Run: id.Run, Chunk: id.Chunk})
 	if err != nil || policy != "" || s.FineTune.Base != domain.UntrainedBase {
 		return policy, err
@@ -114,8 +115,8 @@ func choose(target synth.Target, trajectory runs.Trajectory, screen synth.Screen
 }
 
 // preference returns the pair of one step, or why there is no pair.
-func (m *Stage1Models) preference(
-	ctx context.Context, s spec.Spec, slot domain.Slot, step domain.Step, propose Proposer,
+func (m *Models) preference(
+	ctx context.Context, s spec.Spec, slot domain.Slot, step domain.Step, propose activities.Proposer,
 ) (domain.Pair, string, error) {
 	var audits []credit.Audit
 	grader, err := m.Feedback.Grader(s, slot, &audits)
@@ -126,7 +127,7 @@ func (m *Stage1Models) preference(
 	// A critic that is a model grades the chosen answer when it sees it among the candidates.
 	label := domain.Credit{Step: step.Number, Labels: []domain.Label{domain.Positive}}
 	if s.Critic.Model == spec.RoleOracle {
-		oracle, err := m.Feedback.Labeller(ctx, s, Episode{Slot: slot, Success: true}, nil)
+		oracle, err := m.Feedback.Labeller(ctx, s, activities.Episode{Slot: slot, Success: true}, nil)
 		if err == nil {
 			label, err = oracle(ctx, step)
 		}
@@ -139,7 +140,7 @@ func (m *Stage1Models) preference(
 		call := runs.Call{Seed: domain.Seed(slot.Seed, "adversary", step.Number)}
 		err := propose(ctx, step, cell, n, &call)
 
-		return Proposals(call), err
+		return activities.Proposals(call), err
 	}
 	onePair := credit.Rules{
 		Candidates: s.Adversary.Candidates, Negatives: 1, Cells: credit.LatestCells, PerStep: 1, PerEpisode: 1,

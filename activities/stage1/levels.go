@@ -1,4 +1,4 @@
-package activities
+package stage1
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
@@ -14,9 +15,9 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Stage1Control plans the data of stage 1 and records its result.
-type Stage1Control struct {
-	Common
+// Control plans the data of stage 1 and records its result.
+type Control struct {
+	activities.Common
 }
 
 // LevelID names the data set of a level; Chunk is the level job that it is made for.
@@ -27,8 +28,8 @@ type LevelID struct {
 }
 
 // PlanLevel draws the screens of a level from all trajectories, and returns their number.
-func (c *Stage1Control) PlanLevel(ctx context.Context, id LevelID) (int, error) {
-	return Do(ctx, c.Log.For(id.Run, "level", id.Level), func(ctx context.Context, _ Progress) (int, error) {
+func (c *Control) PlanLevel(ctx context.Context, id LevelID) (int, error) {
+	return activities.Do(ctx, c.Log.For(id.Run, "level", id.Level), func(ctx context.Context, _ activities.Progress) (int, error) {
 		s, err := c.Runs.Spec(ctx, id.Run, 0)
 		if err != nil {
 			return 0, err
@@ -44,10 +45,10 @@ func (c *Stage1Control) PlanLevel(ctx context.Context, id LevelID) (int, error) 
 }
 
 // trajectories reads all tasks that the UI agent played.
-func (c *Stage1Control) trajectories(ctx context.Context, s spec.Spec) ([]runs.Trajectory, error) {
+func (c *Control) trajectories(ctx context.Context, s spec.Spec) ([]runs.Trajectory, error) {
 	trajectories := make([]runs.Trajectory, s.FineTune.Demonstrations)
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(ParallelReads)
+	reads.SetLimit(activities.ParallelReads)
 	for i := range trajectories {
 		reads.Go(func() (err error) {
 			trajectories[i], _, err = runs.Run(s.Name).Trajectory(i).Must(ctx, c.Bucket)

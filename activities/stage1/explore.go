@@ -1,10 +1,11 @@
-package activities
+package stage1
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -20,10 +21,10 @@ import (
 
 // Explore lets the UI agent of stage 1 play training tasks, and records what it saw and did: the source of all levels.
 // It returns the number of successes; failed episodes count too.
-func (r *Stage1Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
+func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 	log := r.Log.For(b.Run, "from", b.From, "to", b.To)
 
-	return Do(ctx, log, func(ctx context.Context, progress Progress) (int, error) {
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (int, error) {
 		t, err := r.tasks(ctx, b)
 		if err != nil {
 			return 0, err
@@ -66,10 +67,10 @@ func (r *Stage1Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 }
 
 // explore plays one task and keeps its screens.
-func (r *Stage1Rollouts) explore(
+func (r *Rollouts) explore(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, slot domain.Slot,
 ) (out runs.Trajectory, err error) {
-	err = In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
+	err = activities.In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
 		agent, err := r.uiAgent(s, env, slot)
 		if err != nil {
 			return err
@@ -109,7 +110,7 @@ func (r *Stage1Rollouts) explore(
 
 				return nil
 			},
-			Summarise: Summariser(r.Endpoints, s, slot.Seed),
+			Summarise: activities.Summariser(r.Endpoints, s, slot.Seed),
 		}
 		played, err := player.Play(ctx, env, slot.Task)
 		out.Success = played.Outcome.Success
@@ -125,7 +126,7 @@ func (r *Stage1Rollouts) explore(
 type uiAgent func(ctx context.Context, t episode.Turn, png []byte) (string, *domain.Action, error)
 
 // uiAgent returns the UI agent of stage 1: the environment's expert, or a chat model that reads the agents' prompt.
-func (r *Stage1Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
+func (r *Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
 	if s.Synthesis.Agent == spec.RoleExpert {
 		return r.expert(s, env, slot)
 	}
@@ -169,7 +170,7 @@ func (r *Stage1Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot 
 }
 
 // expert returns the UI agent that does what the environment's judge or expert advises.
-func (r *Stage1Rollouts) expert(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
+func (r *Rollouts) expert(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
 	if !episode.CanDemonstrate(env) {
 		return nil, episode.NoExpert(s)
 	}
@@ -189,7 +190,7 @@ func (r *Stage1Rollouts) expert(s spec.Spec, env envadapters.Environment, slot d
 
 // screenshot returns the current screen and its blob's digest, if the specification keeps screenshots and the
 // environment has them.
-func (r *Stage1Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) ([]byte, string, error) {
+func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) ([]byte, string, error) {
 	screenshotter := envadapters.Can(env).Screenshotter
 	if screenshotter == nil || !s.Synthesis.Screenshots {
 		return nil, "", nil

@@ -1,4 +1,4 @@
-package activities
+package stage1
 
 import (
 	"testing"
