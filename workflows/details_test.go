@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/internal/method/credit"
 )
 
@@ -26,13 +27,13 @@ func TestAShardHasALineForEveryEpisode(t *testing.T) {
 	x := shardPage{in: ShardInput{Run: "x", Epoch: 1, View: "http://127.0.0.1:1/"}}
 	x.lines = []episodeLine{
 		{
-			1, activities.Played{Success: true, Steps: 3, Attempt: 1, Host: "h"},
+			1, rollout.Played{Success: true, Steps: 3, Attempt: 1, Host: "h"},
 			activities.Paired{Credited: activities.Credited{LabelCounts: labels}, Pairs: 2},
 		},
-		{2, activities.Played{Failed: hostile}, activities.Paired{}},
+		{2, rollout.Played{Failed: hostile}, activities.Paired{}},
 	}
 	for slot := range briefs + 2 {
-		p := activities.Played{Steps: 2, Attempt: 1, Host: "h", Brief: "goal: " + hostile + "\n1 click Save"}
+		p := rollout.Played{Steps: 2, Attempt: 1, Host: "h", Brief: "goal: " + hostile + "\n1 click Save"}
 		x.lines = append(x.lines, episodeLine{3 + slot, p, activities.Paired{}})
 	}
 	got := x.text()

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/rollout"
 )
 
 // shardPage is what the Temporal UI shows of a shard: a line for every episode that has ended, and what was done in
@@ -22,7 +23,7 @@ type shardPage struct {
 // episodeLine is the line of an episode.
 type episodeLine struct {
 	slot   int
-	played activities.Played
+	played rollout.Played
 	labels activities.Paired
 }
 
@@ -59,7 +60,7 @@ func (x *shardPage) episode(ctx workflow.Context, id activities.SlotID) (Tally, 
 const renewal = 10 * time.Minute
 
 // play plays a slot, unless the shard is drained before a worker takes it.
-func (x *shardPage) play(ctx workflow.Context, id activities.SlotID, out *activities.Played) (begun bool, err error) {
+func (x *shardPage) play(ctx workflow.Context, id activities.SlotID, out *rollout.Played) (begun bool, err error) {
 	for most := renewal; ; most *= 2 {
 		play := on(ctx, QueueRollout, fmt.Sprintf("slot %d: rollout", id.Slot))
 		if x.in.Behind > 0 {
@@ -75,7 +76,7 @@ func (x *shardPage) play(ctx workflow.Context, id activities.SlotID, out *activi
 }
 
 // tallyOf counts an episode that was played.
-func tallyOf(id activities.SlotID, p activities.Played) Tally {
+func tallyOf(id activities.SlotID, p rollout.Played) Tally {
 	t := Tally{Done: 1, Cells: p.Cells, RefusedCells: p.Refused, Graded: p.Steps}
 	if p.Success {
 		t.Successes = 1
@@ -149,7 +150,7 @@ func (x *shardPage) link(slot int) string {
 }
 
 // outcome returns success or failed, as Markdown.
-func outcome(p activities.Played) string {
+func outcome(p rollout.Played) string {
 	if p.Success {
 		return "success"
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/workflows"
 )
@@ -50,7 +51,7 @@ func openInEpoch(t *testing.T, window, slots, want int) int {
 	defer late.Stop()
 	env.OnActivity("PlanEpoch", mock.Anything, mock.Anything).Return(activities.EpochPlan{Slots: slots}, nil)
 	env.OnActivity("Rollout", mock.Anything, mock.Anything).Return(
-		func(context.Context, activities.SlotID) (activities.Played, error) {
+		func(context.Context, activities.SlotID) (rollout.Played, error) {
 			mu.Lock()
 			open++
 			if most = max(most, open); open == want {
@@ -63,7 +64,7 @@ func openInEpoch(t *testing.T, window, slots, want int) int {
 			open--
 			mu.Unlock()
 
-			return activities.Played{Success: true}, nil
+			return rollout.Played{Success: true}, nil
 		})
 	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
 	env.OnActivity("Update", mock.Anything, mock.Anything).Return(activities.Updated{}, nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/activities/retrain"
+	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/activities/stage1"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/endpoints"
@@ -27,7 +28,7 @@ type (
 	retrainControl    = retrain.Control
 	preflightControl  = preflight.Control
 
-	rollouts          = activities.Rollouts
+	rollouts          = rollout.Rollouts
 	evaluateRollouts  = evaluate.Rollouts
 	stage1Rollouts    = stage1.Rollouts
 	preflightRollouts = preflight.Rollouts

@@ -42,8 +42,8 @@ var reads = map[string]string{
 	"activities.Runs.isOpen Sure":                   "whether a person evaluates a run that goes on",
 
 	// Reads of what an epoch is made from. The first record stands.
-	"activities.journal.Ended May":                 "the attempt is played again, and the first record of each step stands",
-	"activities.journal.Decided Exists":            "recorded steps are found one by one, and must show the same screens",
+	"activities/rollout.journal.Ended May":         "the attempt is played again, and the first record of each step stands",
+	"activities/rollout.journal.Decided Exists":    "recorded steps are found one by one, and must show the same screens",
 	"activities.GPU.dataset Exists":                "the data sets are gathered again, and the first record stands",
 	"activities.GPU.gathered Exists":               "the data sets are gathered again, and the first record stands",
 	"trainer/external.Trainer.Train May":           "the job is trained again, and the first record stands",

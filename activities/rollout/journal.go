@@ -1,8 +1,9 @@
-package activities
+package rollout
 
 import (
 	"context"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/method/attempt"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -11,8 +12,8 @@ import (
 // journal records the attempts at a slot in the store. It refuses records of another run of the name.
 type journal struct {
 	bucket store.Bucket
-	id     SlotID
-	writer Writer
+	id     activities.SlotID
+	writer activities.Writer
 }
 
 var _ attempt.Journal = journal{}

@@ -1,8 +1,9 @@
-package activities
+package rollout
 
 import (
 	"context"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/attempt"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -17,8 +18,8 @@ import (
 
 // Rollouts play the slots of epochs.
 type Rollouts struct {
-	Common
-	Suites    *Suites
+	activities.Common
+	Suites    *activities.Suites
 	Policies  chat.Model              // answers for the agents; a model's name is a policy's digest
 	Endpoints *endpoints.Endpoints    // for models that play other roles
 	Over      func(prompt string) int // returns how much of a prompt is too much for the embedded policy
@@ -39,12 +40,12 @@ type Played struct {
 // Rollout plays one slot to its end and records every decision before it is executed. A second execution adopts what is
 // recorded: it replays the recorded actions, compares what it sees, and continues from there. Recorded model calls are
 // not made again.
-func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
+func (r *Rollouts) Rollout(ctx context.Context, id activities.SlotID) (Played, error) {
 	log := r.Log.For(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
-	return Do(ctx, log, func(ctx context.Context, progress Progress) (Played, error) {
-		s, suite, err := TrainingSuite(ctx, r.Common, r.Suites, id.Run, id.Epoch)
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (Played, error) {
+		s, suite, err := activities.TrainingSuite(ctx, r.Common, r.Suites, id.Run, id.Epoch)
 		if err != nil {
 			return Played{}, err
 		}
@@ -71,14 +72,14 @@ func (r *Rollouts) Rollout(ctx context.Context, id SlotID) (Played, error) {
 
 		return Played{
 			Attempt: played.Attempt, Steps: outcome.Steps, Success: outcome.Success, Failed: played.Episode.Failed,
-			Host: Hostname(), Cells: outcome.Steps * s.Agents * s.Rounds, Refused: outcome.Refused, Brief: brief,
+			Host: activities.Hostname(), Cells: outcome.Steps * s.Agents * s.Rounds, Refused: outcome.Refused, Brief: brief,
 		}, nil
 	})
 }
 
 // player returns the player of a slot. It refuses a worker that has other versions than the epoch began with.
 func (r *Rollouts) player(
-	ctx context.Context, id SlotID, s spec.Spec, suite envadapters.Suite, progress Progress,
+	ctx context.Context, id activities.SlotID, s spec.Spec, suite envadapters.Suite, progress activities.Progress,
 ) (attempt.Player, error) {
 	slot, writer, err := r.slot(ctx, id, s, suite)
 	if err != nil {
@@ -89,19 +90,19 @@ func (r *Rollouts) player(
 		Slot:    slot,
 		Journal: journal{r.Bucket, id, writer},
 		Open: func(ctx context.Context, body func(envadapters.Environment) error) error {
-			return In(ctx, r.Common, id.Run, suite, s.Family(), body)
+			return activities.In(ctx, r.Common, id.Run, suite, s.Family(), body)
 		},
-		Model: func(env envadapters.Environment) chat.Model { return Steady(r.Policies, env, progress) },
+		Model: func(env envadapters.Environment) chat.Model { return activities.Steady(r.Policies, env, progress) },
 		Summarise: func(seed uint64) func(context.Context, episode.Executed) (string, error) {
-			return Summariser(r.Endpoints, s, seed)
+			return activities.Summariser(r.Endpoints, s, seed)
 		},
 		Screenshot: func(ctx context.Context, env envadapters.Environment) (*store.Ref, error) {
-			return Screenshot(ctx, r.Bucket, s, env)
+			return activities.Screenshot(ctx, r.Bucket, s, env)
 		},
 		LastScreen: func(
 			ctx context.Context, env envadapters.Environment, played episode.Played,
 		) (*runs.Screen, error) {
-			return LastScreen(ctx, r.Bucket, s, env, played)
+			return activities.LastScreen(ctx, r.Bucket, s, env, played)
 		},
 		Voided: func(attempt int, why string) {
 			r.Emit.Send(id.Run, events.Void{Epoch: id.Epoch, Slot: id.Slot, Attempt: attempt, Why: why})
@@ -113,8 +114,8 @@ func (r *Rollouts) player(
 
 // slot returns a slot as its epoch planned it, and what identifies the records of the run.
 func (r *Rollouts) slot(
-	ctx context.Context, id SlotID, s spec.Spec, suite envadapters.Suite,
-) (attempt.Slot, Writer, error) {
+	ctx context.Context, id activities.SlotID, s spec.Spec, suite envadapters.Suite,
+) (attempt.Slot, activities.Writer, error) {
 	writer, err := r.Runs.Writer(ctx, id.Run)
 	if err != nil {
 		return attempt.Slot{}, writer, err
