@@ -11,6 +11,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -220,11 +221,11 @@ func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
 		}
 
 		uctx := on(ctx, QueueGPU, fmt.Sprintf("agent %d: preference optimisation", a))
-		f := workflow.ExecuteActivity(uctx, gpu.Update, activities.AgentID{Run: in.Run, Epoch: in.Epoch, Agent: a})
+		f := workflow.ExecuteActivity(uctx, gpu.Update, update.AgentID{Run: in.Run, Epoch: in.Epoch, Agent: a})
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
-			var u activities.Updated
+			var u update.Updated
 			if err := f.Get(ctx, &u); err != nil && first == nil {
 				first = err
 			}

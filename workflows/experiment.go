@@ -7,8 +7,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/experiment"
+	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/internal/method/rules"
 )
 
@@ -197,7 +197,7 @@ func (x *experimentState) imitate(ctx workflow.Context, run string, l experiment
 			var open []workflow.Future
 			for agent := range l.Agents {
 				ictx := on(ctx, QueueGPU, fmt.Sprintf("imitation, epoch %d, agent %d", epoch, agent))
-				id := activities.AgentID{Run: run, Epoch: epoch, Agent: agent}
+				id := update.AgentID{Run: run, Epoch: epoch, Agent: agent}
 				open = append(open, workflow.ExecuteActivity(ictx, gpu.Imitate, id))
 			}
 			var errs []error

@@ -86,8 +86,8 @@ func (f *firing) setup(ctx workflow.Context) error {
 	}
 
 	return errors.Join(
-		update(ctx, UpdateApprove, valid, rule(true)),
-		update(ctx, UpdateReject, valid, rule(false)),
+		handleUpdate(ctx, UpdateApprove, valid, rule(true)),
+		handleUpdate(ctx, UpdateReject, valid, rule(false)),
 	)
 }
 

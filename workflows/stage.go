@@ -64,7 +64,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 	}
 
 	return errors.Join(
-		update(ctx, UpdatePause, func(c Command) error {
+		handleUpdate(ctx, UpdatePause, func(c Command) error {
 			if r.status.Held {
 				return fmt.Errorf("the run is paused already: %s", r.status.Reason)
 			}
@@ -81,7 +81,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 			return r.status, err
 		}),
 
-		update(ctx, UpdateResume, func(c Command) error {
+		handleUpdate(ctx, UpdateResume, func(c Command) error {
 			if !r.status.Paused {
 				return errors.New(NotPaused)
 			}
@@ -99,7 +99,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 			return r.status, nil
 		}),
 
-		update(ctx, UpdateStop, Command.check, func(ctx workflow.Context, c Command) (Status, error) {
+		handleUpdate(ctx, UpdateStop, Command.check, func(ctx workflow.Context, c Command) (Status, error) {
 			r.stop(ctx, c)
 			err := r.note(ctx, runs.VerbStop, c)
 			if err != nil {
@@ -109,14 +109,14 @@ func (r *runState) setup(ctx workflow.Context) error {
 			return r.status, err
 		}),
 
-		update(ctx, UpdateSet, SetCommand.check, func(ctx workflow.Context, c SetCommand) (runs.Change, error) {
+		handleUpdate(ctx, UpdateSet, SetCommand.check, func(ctx workflow.Context, c SetCommand) (runs.Change, error) {
 			return r.set(ctx, c)
 		}),
 	)
 }
 
-// update registers an update: valid refuses its argument, or do applies it.
-func update[C, T any](
+// handleUpdate registers an update: valid refuses its argument, or do applies it.
+func handleUpdate[C, T any](
 	ctx workflow.Context, name string, valid func(C) error, do func(workflow.Context, C) (T, error),
 ) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Validator: valid})

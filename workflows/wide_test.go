@@ -14,6 +14,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/rollout"
+	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/workflows"
 )
@@ -67,7 +68,7 @@ func openInEpoch(t *testing.T, window, slots, want int) int {
 			return rollout.Played{Success: true}, nil
 		})
 	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
-	env.OnActivity("Update", mock.Anything, mock.Anything).Return(activities.Updated{}, nil)
+	env.OnActivity("Update", mock.Anything, mock.Anything).Return(update.Updated{}, nil)
 	env.OnActivity("Publish", mock.Anything, mock.Anything).Return(1, nil)
 	env.OnActivity("Commit", mock.Anything, mock.Anything).Return(activities.EpochSummary{Epoch: 1, Val: -1}, nil)
 	env.ExecuteWorkflow(workflows.Epoch, workflows.EpochInput{Run: "r", Epoch: 1, Plan: lifecycle.Plan{

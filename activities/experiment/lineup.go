@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -53,7 +54,7 @@ func (c *Control) lineup(ctx context.Context, id LineupID, experiment design.Exp
 		return Lineup{}, err
 	}
 	if id.Imitated || end.Best == 0 {
-		policies[rules.OfImitation], err = activities.Imitations(ctx, c.Bucket, run, end.Best, s.Agents)
+		policies[rules.OfImitation], err = update.Imitations(ctx, c.Bucket, run, end.Best, s.Agents)
 		if err != nil {
 			return Lineup{}, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/activities/retrain"
 	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/activities/stage1"
+	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/trainer"
@@ -37,7 +38,7 @@ type (
 	stage1Models    = stage1.Models
 	preflightModels = preflight.Models
 
-	gpu          = activities.GPU
+	gpu          = update.GPU
 	stage1GPU    = stage1.GPU
 	preflightGPU = preflight.GPU
 )

@@ -44,8 +44,8 @@ var reads = map[string]string{
 	// Reads of what an epoch is made from. The first record stands.
 	"activities/rollout.journal.Ended May":         "the attempt is played again, and the first record of each step stands",
 	"activities/rollout.journal.Decided Exists":    "recorded steps are found one by one, and must show the same screens",
-	"activities.GPU.dataset Exists":                "the data sets are gathered again, and the first record stands",
-	"activities.GPU.gathered Exists":               "the data sets are gathered again, and the first record stands",
+	"activities/update.GPU.dataset Exists":         "the data sets are gathered again, and the first record stands",
+	"activities/update.GPU.gathered Exists":        "the data sets are gathered again, and the first record stands",
 	"trainer/external.Trainer.Train May":           "the job is trained again, and the first record stands",
 	"trainer/external.Trainer.halved May":          "the program runs out of memory again, and the same record is found",
 	"trainer/tiny.Trainer.resume May":              "an earlier checkpoint leads to the same bits",

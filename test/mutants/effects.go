@@ -7,7 +7,7 @@ var effects = []Mutant{
 		Change: replace(`g.Runs.CheckVersions(ctx, s, g.Epoch, nil)`, `error(nil)`), Find: simulated,
 	},
 	{
-		Name: "a worker of another version trains", Symbol: "activities.GPU.update",
+		Name: "a worker of another version trains", Symbol: "activities/update.GPU.update",
 		Change: replace(`g.Runs.CheckVersions(ctx, s, id.Epoch, nil)`, `error(nil)`), Find: simulated,
 	},
 	{
@@ -80,26 +80,26 @@ var effects = []Mutant{
 		Find:   by("workflows", "TestNoPairIsLostIfTheStoreDeniesIt"),
 	},
 	{
-		Name: "a data set has its pairs in another order", Symbol: "activities.GPU.gather",
+		Name: "a data set has its pairs in another order", Symbol: "activities/update.GPU.gather",
 		Change: replace(`own[agent] = append(own[agent], p)`, `own[agent] = append([]domain.Pair{p}, own[agent]...)`),
 		Find:   simulated,
 	},
 	{
-		Name: "an update learns from rows that were made for another", Symbol: "activities.fitsUpdate",
+		Name: "an update learns from rows that were made for another", Symbol: "activities/update.fitsUpdate",
 		Change: begin(`return true`),
 		Find:   by("activities", "TestAnUpdateLeavesOutRowsThatWereMadeForAnother"),
 	},
 	{
-		Name: "an update on too few rows counts", Symbol: "activities.whyKept", Change: never(`left < fewest`),
+		Name: "an update on too few rows counts", Symbol: "activities/update.whyKept", Change: never(`left < fewest`),
 		Find: by("workflows", "TestAnUpdateOnTooFewRowsDoesNotCount"),
 	},
 	{
-		Name: "agents that share parameters are trained each", Symbol: "activities.GPU.update",
+		Name: "agents that share parameters are trained each", Symbol: "activities/update.GPU.update",
 		Change: never(`s.Parameters == spec.ParametersShared && id.Agent > 0`),
 		Find:   by("workflows", "TestEverySwitchOfTheMethodRunsToItsEnd"),
 	},
 	{
-		Name: "DPO refers to the parent", Symbol: "activities.updateJob",
+		Name: "DPO refers to the parent", Symbol: "activities/update.updateJob",
 		Change: replace(`base.Digest`, `update.Parent.Digest`),
 		Find:   by("activities", "TestTheReferenceOfAnUpdateIsTheOneAskedFor"),
 	},

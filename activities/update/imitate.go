@@ -1,9 +1,10 @@
-package activities
+package update
 
 import (
 	"context"
 	"slices"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -17,7 +18,7 @@ import (
 func (g *GPU) Imitate(ctx context.Context, id AgentID) (runs.Policy, error) {
 	log := g.Log.For(id.Run, "epoch", id.Epoch, "agent", id.Agent)
 
-	return Do(ctx, log, func(ctx context.Context, progress Progress) (runs.Policy, error) {
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (runs.Policy, error) {
 		policy, _, err := runs.Run(id.Run).Imitation(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Policy, error) {
 			return g.imitate(ctx, id, progress)
 		})
@@ -29,7 +30,7 @@ func (g *GPU) Imitate(ctx context.Context, id AgentID) (runs.Policy, error) {
 	})
 }
 
-func (g *GPU) imitate(ctx context.Context, id AgentID, progress Progress) (runs.Policy, error) {
+func (g *GPU) imitate(ctx context.Context, id AgentID, progress activities.Progress) (runs.Policy, error) {
 	s, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Policy{}, err
@@ -68,7 +69,7 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, progress Progress) (runs.
 		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,
 		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, agent), Steps: update.Steps,
 		Skip: 1, // as many as the update left out
-	}, progress, &Pace{})
+	}, progress, &activities.Pace{})
 	if err == nil && got.Diverged != "" {
 		return start, nil // as an update that diverges
 	}

@@ -1,4 +1,4 @@
-package activities_test
+package update_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/gateway"
@@ -130,7 +131,7 @@ func (a adapters) update(t *testing.T, trainer, weights string) runs.Update {
 		pairs = append(pairs, p)
 	}
 
-	gpu := &activities.GPU{
+	gpu := &update.GPU{
 		Common: activities.Common{Bucket: a.bucket, Catalog: catalog.All{}},
 		Jobs:   &activities.Jobs{Load: a.pool.Load}, Policies: a.pool, Scores: a.pool,
 	}
@@ -140,7 +141,7 @@ func (a adapters) update(t *testing.T, trainer, weights string) runs.Update {
 		// The last batch's reward of the chosen answers, against the reference.
 		Report: &domain.TrainReport{Metrics: map[string]float64{"rewards/chosen": -0.5, "rewards/margins": 4}},
 	}
-	u, err := gpu.Gate(t.Context(), s, activities.AgentID{Run: "r", Epoch: 3}, u, pairs, a.put(t, "base"))
+	u, err := gpu.Gate(t.Context(), s, update.AgentID{Run: "r", Epoch: 3}, u, pairs, a.put(t, "base"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,10 @@
-package activities
+package update
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -49,7 +50,7 @@ func (g *GPU) gather(ctx context.Context, s spec.Spec, id AgentID) error {
 	if err != nil || there {
 		return err
 	}
-	err = g.eachPair(ctx, s, EpochID{Run: id.Run, Epoch: id.Epoch}, func(p domain.Pair) {
+	err = g.eachPair(ctx, s, activities.EpochID{Run: id.Run, Epoch: id.Epoch}, func(p domain.Pair) {
 		agent := p.Agent
 		if s.Parameters == spec.ParametersShared {
 			agent = 0
@@ -93,7 +94,7 @@ func (g *GPU) gathered(ctx context.Context, id AgentID, agents int) (bool, error
 
 // eachPair calls use with the pairs of an epoch, in order. A failed slot has no pairs. Pairs that do not fit the update
 // are left out.
-func (g *GPU) eachPair(ctx context.Context, s spec.Spec, id EpochID, use func(domain.Pair)) error {
+func (g *GPU) eachPair(ctx context.Context, s spec.Spec, id activities.EpochID, use func(domain.Pair)) error {
 	read := func(ctx context.Context, i int) ([]domain.Pair, error) {
 		return runs.Run(id.Run).PairsOf(ctx, g.Bucket, id.Epoch, i+1)
 	}

@@ -1,10 +1,11 @@
-package activities
+package update
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -18,8 +19,8 @@ import (
 
 // GPU updates policies. With the embedded trainer it needs no GPU.
 type GPU struct {
-	Common
-	Jobs     *Jobs
+	activities.Common
+	Jobs     *activities.Jobs
 	Policies chat.Model  // answers for the policies that are probed
 	Scores   chat.Scorer // scores answers under the policies that are probed
 }
@@ -47,8 +48,8 @@ type Updated struct {
 func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	log := g.Log.For(id.Run, "epoch", id.Epoch, "agent", id.Agent)
 
-	return Do(ctx, log, func(ctx context.Context, progress Progress) (Updated, error) {
-		var pace Pace
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (Updated, error) {
+		var pace activities.Pace
 		writer, err := g.Runs.Writer(ctx, id.Run)
 		if err != nil {
 			return Updated{}, err
@@ -75,7 +76,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 		})
 
 		return Updated{
-			Pairs: dataset.Count, Steps: update.Steps, Kept: update.Kept, KL: update.Probe.KL, Host: Hostname(),
+			Pairs: dataset.Count, Steps: update.Steps, Kept: update.Kept, KL: update.Probe.KL, Host: activities.Hostname(),
 			StepSeconds: pace.PerStep(),
 		}, nil
 	})
@@ -96,7 +97,7 @@ func (g *GPU) warnOfStyle(id AgentID, dataset runs.Dataset) {
 			"corrections by peers", auc, credit.StyleLimit)})
 }
 
-func (g *GPU) update(ctx context.Context, id AgentID, progress Progress, pace *Pace) (runs.Update, error) {
+func (g *GPU) update(ctx context.Context, id AgentID, progress activities.Progress, pace *activities.Pace) (runs.Update, error) {
 	g.Jobs.Data.Store(nil) // stage 1 has ended
 	s, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
 	if err != nil {
@@ -166,7 +167,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, progress Progress, pace *P
 // trainUpdate trains an update on pairs.
 func (g *GPU) trainUpdate(
 	ctx context.Context, s spec.Spec, id AgentID, update runs.Update, base runs.Policy, pairs []domain.Pair,
-	progress Progress, pace *Pace,
+	progress activities.Progress, pace *activities.Pace,
 ) (trainer.Result, error) {
 	job := updateJob(s, id, update, base, pairs)
 	var err error

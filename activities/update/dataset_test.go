@@ -1,4 +1,4 @@
-package activities
+package update
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -37,7 +38,7 @@ func TestAnUpdateLeavesOutRowsThatWereMadeForAnother(t *testing.T) {
 // TestPairsOfAnEarlierEpochAreReadWithItsNumberOfSlots: `slots` may change between two epochs.
 func TestPairsOfAnEarlierEpochAreReadWithItsNumberOfSlots(t *testing.T) {
 	t.Parallel()
-	g := &GPU{Common: Common{Bucket: &store.Memory{}}}
+	g := &GPU{Common: activities.Common{Bucket: &store.Memory{}}}
 	run := runs.Run("r")
 	if _, _, err := run.Slots(1).Record(t.Context(), g.Bucket, func() (runs.Slots, error) {
 		return runs.Slots{Epoch: 1, Slots: make([]domain.Slot, 3)}, nil
@@ -56,7 +57,7 @@ func TestPairsOfAnEarlierEpochAreReadWithItsNumberOfSlots(t *testing.T) {
 		s := spec.Default()
 		s.Slots = slots
 		got := 0
-		err := g.eachPair(t.Context(), s, EpochID{Run: string(run), Epoch: 1}, func(domain.Pair) { got++ })
+		err := g.eachPair(t.Context(), s, activities.EpochID{Run: string(run), Epoch: 1}, func(domain.Pair) { got++ })
 		if err != nil || got != 3 {
 			t.Errorf("with %d slots now: %d pairs, %v, want the 3 of the epoch", slots, got, err)
 		}
@@ -86,7 +87,7 @@ func TestTheFirstUpdateGathersTheDataSetsOfAllAgents(t *testing.T) {
 	t.Parallel()
 	const slots, agents = 40, 4
 	b := &counted{Bucket: &store.Memory{}}
-	g := &GPU{Common: Common{Bucket: b, Runs: NewRuns(b, "")}}
+	g := &GPU{Common: activities.Common{Bucket: b, Runs: activities.NewRuns(b, "")}}
 	run := runs.Run("r")
 	if _, _, _, err := run.Spec().Write(t.Context(), b, spec.Default()); err != nil {
 		t.Fatal(err)
