@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/lifecycle"
 )
 
@@ -39,8 +40,8 @@ func TestAPersonIsAskedAboveEachShare(t *testing.T) {
 
 func TestAPersonSeesTwoExamples(t *testing.T) {
 	var all Tally
-	useless := activities.Credited{Refused: 1, Why: "step 1: no grades"}
-	for slot, c := range []activities.Credited{{}, useless, {}, useless, useless} {
+	useless := grade.Credited{Refused: 1, Why: "step 1: no grades"}
+	for slot, c := range []grade.Credited{{}, useless, {}, useless, useless} {
 		one := Tally{Graded: 1}
 		one.graded(activities.SlotID{Slot: slot}, c)
 		all.add(one)

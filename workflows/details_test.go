@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/internal/method/credit"
 )
@@ -28,13 +28,13 @@ func TestAShardHasALineForEveryEpisode(t *testing.T) {
 	x.lines = []episodeLine{
 		{
 			1, rollout.Played{Success: true, Steps: 3, Attempt: 1, Host: "h"},
-			activities.Paired{Credited: activities.Credited{LabelCounts: labels}, Pairs: 2},
+			grade.Paired{Credited: grade.Credited{LabelCounts: labels}, Pairs: 2},
 		},
-		{2, rollout.Played{Failed: hostile}, activities.Paired{}},
+		{2, rollout.Played{Failed: hostile}, grade.Paired{}},
 	}
 	for slot := range briefs + 2 {
 		p := rollout.Played{Steps: 2, Attempt: 1, Host: "h", Brief: "goal: " + hostile + "\n1 click Save"}
-		x.lines = append(x.lines, episodeLine{3 + slot, p, activities.Paired{}})
+		x.lines = append(x.lines, episodeLine{3 + slot, p, grade.Paired{}})
 	}
 	got := x.text()
 	for _, want := range []string{

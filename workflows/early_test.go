@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -117,8 +118,8 @@ func aShard() (*testsuite.TestWorkflowEnvironment, *priorities) {
 	env, p := ts.NewTestWorkflowEnvironment(), &priorities{seen: map[string][]int{}}
 	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
 	env.RegisterActivity(&rollout.Rollouts{})
-	env.RegisterActivity(&activities.Models{})
-	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
+	env.RegisterActivity(&grade.Models{})
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(grade.Paired{}, nil)
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", 1) }, 30*time.Second)
 
 	return env, p

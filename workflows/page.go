@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/rollout"
 )
 
@@ -24,7 +25,7 @@ type shardPage struct {
 type episodeLine struct {
 	slot   int
 	played rollout.Played
-	labels activities.Paired
+	labels grade.Paired
 }
 
 // briefs is the number of failed episodes of which a page says what was done.
@@ -89,7 +90,7 @@ func tallyOf(id activities.SlotID, p rollout.Played) Tally {
 }
 
 // graded counts the steps about which a critic said nothing of use.
-func (t *Tally) graded(id activities.SlotID, c activities.Credited) {
+func (t *Tally) graded(id activities.SlotID, c grade.Credited) {
 	if t.RefusedGrades = c.Refused; t.RefusedCells+t.RefusedGrades > 0 {
 		t.WhyRefused = fmt.Sprintf("slot %d", id.Slot)
 	}

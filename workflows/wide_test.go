@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/activities/update"
@@ -67,7 +68,7 @@ func openInEpoch(t *testing.T, window, slots, want int) int {
 
 			return rollout.Played{Success: true}, nil
 		})
-	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(grade.Paired{}, nil)
 	env.OnActivity("Update", mock.Anything, mock.Anything).Return(update.Updated{}, nil)
 	env.OnActivity("Publish", mock.Anything, mock.Anything).Return(1, nil)
 	env.OnActivity("Commit", mock.Anything, mock.Anything).Return(activities.EpochSummary{Epoch: 1, Val: -1}, nil)

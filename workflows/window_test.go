@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/workflows"
@@ -71,8 +71,8 @@ func shardAlone() *testsuite.TestWorkflowEnvironment {
 	env := ts.NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(workflows.Shard)
 	env.RegisterActivity(&rollout.Rollouts{})
-	env.RegisterActivity(&activities.Models{})
-	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
+	env.RegisterActivity(&grade.Models{})
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(grade.Paired{}, nil)
 
 	return env
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/activities/experiment"
+	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/activities/retrain"
@@ -34,7 +35,7 @@ type (
 	stage1Rollouts    = stage1.Rollouts
 	preflightRollouts = preflight.Rollouts
 
-	models          = activities.Models
+	models          = grade.Models
 	stage1Models    = stage1.Models
 	preflightModels = preflight.Models
 
@@ -127,7 +128,7 @@ func (d Dependencies) Rollouts() *Rollouts {
 
 // Models returns the activities of the role model.
 func (d Dependencies) Models() *Models {
-	feedback := activities.Feedback{
+	feedback := grade.Feedback{
 		Bucket: d.Bucket, Policies: d.Policies, Scores: d.Scores, Endpoints: d.Endpoints, Wording: d.Wording,
 	}
 

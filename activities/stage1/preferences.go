@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -116,7 +116,7 @@ func choose(target synth.Target, trajectory runs.Trajectory, screen synth.Screen
 
 // preference returns the pair of one step, or why there is no pair.
 func (m *Models) preference(
-	ctx context.Context, s spec.Spec, slot domain.Slot, step domain.Step, propose activities.Proposer,
+	ctx context.Context, s spec.Spec, slot domain.Slot, step domain.Step, propose grade.Proposer,
 ) (domain.Pair, string, error) {
 	var audits []credit.Audit
 	grader, err := m.Feedback.Grader(s, slot, &audits)
@@ -127,7 +127,7 @@ func (m *Models) preference(
 	// A critic that is a model grades the chosen answer when it sees it among the candidates.
 	label := domain.Credit{Step: step.Number, Labels: []domain.Label{domain.Positive}}
 	if s.Critic.Model == spec.RoleOracle {
-		oracle, err := m.Feedback.Labeller(ctx, s, activities.Episode{Slot: slot, Success: true}, nil)
+		oracle, err := m.Feedback.Labeller(ctx, s, grade.Episode{Slot: slot, Success: true}, nil)
 		if err == nil {
 			label, err = oracle(ctx, step)
 		}
@@ -140,7 +140,7 @@ func (m *Models) preference(
 		call := runs.Call{Seed: domain.Seed(slot.Seed, "adversary", step.Number)}
 		err := propose(ctx, step, cell, n, &call)
 
-		return activities.Proposals(call), err
+		return grade.Proposals(call), err
 	}
 	onePair := credit.Rules{
 		Candidates: s.Adversary.Candidates, Negatives: 1, Cells: credit.LatestCells, PerStep: 1, PerEpisode: 1,

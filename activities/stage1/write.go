@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -16,7 +17,7 @@ import (
 // Models write the items and pairs of levels.
 type Models struct {
 	activities.Common
-	Feedback activities.Feedback
+	Feedback grade.Feedback
 }
 
 // LevelRange is a part of a level's trajectories.

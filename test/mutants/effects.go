@@ -3,7 +3,7 @@ package mutants
 // effects are bugs in what activities adopt, compare, refuse and try again.
 var effects = []Mutant{
 	{
-		Name: "a worker of another version grades", Symbol: "activities.grading.label",
+		Name: "a worker of another version grades", Symbol: "activities/grade.grading.label",
 		Change: replace(`g.Runs.CheckVersions(ctx, s, g.Epoch, nil)`, `error(nil)`), Find: simulated,
 	},
 	{

@@ -1,9 +1,10 @@
-package activities
+package grade
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -13,8 +14,8 @@ import (
 )
 
 // FitValue learns how likely an episode is to succeed from all episodes of earlier epochs, and returns their number.
-func (m *Models) FitValue(ctx context.Context, id EpochID) (int, error) {
-	return Do(ctx, m.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, progress Progress) (int, error) {
+func (m *Models) FitValue(ctx context.Context, id activities.EpochID) (int, error) {
+	return activities.Do(ctx, m.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, progress activities.Progress) (int, error) {
 		fitted, _, err := runs.Run(id.Run).Value(id.Epoch).Record(ctx, m.Bucket, func() (runs.Value, error) {
 			return m.fitValue(ctx, id, progress)
 		})
@@ -23,7 +24,7 @@ func (m *Models) FitValue(ctx context.Context, id EpochID) (int, error) {
 	})
 }
 
-func (m *Models) fitValue(ctx context.Context, id EpochID, progress Progress) (runs.Value, error) {
+func (m *Models) fitValue(ctx context.Context, id activities.EpochID, progress activities.Progress) (runs.Value, error) {
 	var out runs.Value
 	var examples []value.Example
 	s, err := m.Runs.Spec(ctx, id.Run, id.Epoch)

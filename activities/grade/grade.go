@@ -1,9 +1,10 @@
-package activities
+package grade
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -16,7 +17,7 @@ import (
 
 // Models label episodes and make pairs of them.
 type Models struct {
-	Common
+	activities.Common
 	Feedback Feedback
 }
 
@@ -35,11 +36,11 @@ type Paired struct {
 
 // CreditAndPairing labels every cell of an episode, then makes its preference pairs, or its samples for GRPO. Labels
 // that an attempt recorded before it was cut short stay.
-func (m *Models) CreditAndPairing(ctx context.Context, id SlotID) (Paired, error) {
+func (m *Models) CreditAndPairing(ctx context.Context, id activities.SlotID) (Paired, error) {
 	log := m.Log.For(id.Run, "epoch", id.Epoch, "slot", id.Slot)
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
-	return Do(ctx, log, func(ctx context.Context, progress Progress) (Paired, error) {
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (Paired, error) {
 		g := &grading{Models: m, SlotID: id, progress: progress}
 		credits, err := g.credit(ctx)
 		if err != nil {
@@ -62,8 +63,8 @@ func (m *Models) CreditAndPairing(ctx context.Context, id SlotID) (Paired, error
 // grading is the grading of a slot's episode. It reads the episode once.
 type grading struct {
 	*Models
-	SlotID
-	progress Progress
+	activities.SlotID
+	progress activities.Progress
 
 	read       *Episode
 	credits    *runs.Credits
