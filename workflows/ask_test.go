@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/lifecycle"
 )
@@ -31,7 +32,7 @@ func TestAPersonIsAskedAboveEachShare(t *testing.T) {
 		"no cell, as in a failed slot":     {Tally{Failed: 1}, false, ""},
 		"grades of histories before today": {Tally{Done: 5}, false, ""},
 	} {
-		got := askAPerson(in, activities.EpochPlan{Slots: 100, Accepted: c.accepted}, c.tally)
+		got := askAPerson(in, epoch.Plan{Slots: 100, Accepted: c.accepted}, c.tally)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want it to contain %q, or nothing", name, got, c.want)
 		}

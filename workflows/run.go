@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
@@ -38,7 +39,7 @@ type runState struct {
 	in      RunInput
 	status  Status
 	plan    lifecycle.Plan
-	past    []activities.EpochSummary // the newest epochs
+	past    []epoch.Summary // the newest epochs
 	end     runs.End
 	told    string                       // the reason of the last pause of which people were notified
 	telling int                          // notices that are being written
@@ -170,7 +171,7 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 		return err
 	}
 
-	var sum activities.EpochSummary
+	var sum epoch.Summary
 	in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan}
 	id, own := epochID(r.in.Name, k), r.begun(ctx, k)
 	if own == nil { // a person may have held or stopped the run meanwhile

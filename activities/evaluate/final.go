@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -75,7 +76,7 @@ func (c *Control) PlanFinal(ctx context.Context, id activities.EpochID) (Final, 
 			return Final{}, fault.New(fault.Transient, "run %s has committed epoch %d, which the plan of its end did "+
 				"not know: it is planned again", id.Run, id.Epoch+1)
 		}
-		s, err := activities.Begin(ctx, c.Common, c.Suites, activities.EpochID{Run: id.Run, Epoch: activities.AtEnd, Changes: id.Changes}, id.Epoch)
+		s, err := epoch.Begin(ctx, c.Common, c.Suites, activities.EpochID{Run: id.Run, Epoch: activities.AtEnd, Changes: id.Changes}, id.Epoch)
 		if err != nil {
 			return Final{}, err
 		}
@@ -99,11 +100,11 @@ func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 		return final, err
 	}
 
-	greedy, hasGreedy, err := activities.ValResult(s.Name, 0, rules.NameBaseGreedy).Sure(ctx, c.Bucket)
+	greedy, hasGreedy, err := epoch.ValResult(s.Name, 0, rules.NameBaseGreedy).Sure(ctx, c.Bucket)
 	if err != nil {
 		return final, err
 	}
-	warm, hasWarm, err := activities.ValResult(s.Name, 0, rules.NameBaseWarm).Sure(ctx, c.Bucket)
+	warm, hasWarm, err := epoch.ValResult(s.Name, 0, rules.NameBaseWarm).Sure(ctx, c.Bucket)
 	if err != nil {
 		return final, err
 	}

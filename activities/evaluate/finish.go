@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -134,7 +135,7 @@ func (c *Control) curve(ctx context.Context, s spec.Spec, last int) ([]runs.Eval
 	}
 	var points []runs.EvalPoint
 	if s.Agents > 1 { // of one agent alone there are only base-1 systems
-		base, _, err := activities.ValResult(s.Name, 0, rules.BaseName(s.Agents)).Must(ctx, c.Bucket)
+		base, _, err := epoch.ValResult(s.Name, 0, rules.BaseName(s.Agents)).Must(ctx, c.Bucket)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +147,7 @@ func (c *Control) curve(ctx context.Context, s spec.Spec, last int) ([]runs.Eval
 		}
 	}
 	for n := shared + 1; n <= last; n++ {
-		val, err := activities.Val(ctx, c.Bucket, s, n)
+		val, err := epoch.Val(ctx, c.Bucket, s, n)
 		if err != nil {
 			return nil, err
 		}

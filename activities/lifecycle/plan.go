@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -44,9 +45,9 @@ type Plan struct {
 	Changes int `json:",omitempty"`
 
 	// For people, on the page of the run.
-	Stage1 string                    `json:",omitempty"` // what stage 1 made
-	View   string                    `json:",omitempty"` // address of the viewer
-	Past   []activities.EpochSummary `json:",omitempty"` // the newest committed epochs, at most PastEpochs
+	Stage1 string          `json:",omitempty"` // what stage 1 made
+	View   string          `json:",omitempty"` // address of the viewer
+	Past   []epoch.Summary `json:",omitempty"` // the newest committed epochs, at most PastEpochs
 
 	// Asked is the newest pause, resume or stop that is recorded, if there is any.
 	Asked *runs.Change `json:",omitempty"`
@@ -93,7 +94,7 @@ func (c *Control) planRun(ctx context.Context, id RunID) (Plan, error) {
 		if err := CheckPlayable(ctx, c.Common, c.Suites, s); err != nil {
 			return Plan{}, err
 		}
-		if _, err := activities.Begin(ctx, c.Common, c.Suites, activities.EpochID{Run: id.Run}, 0); err != nil {
+		if _, err := epoch.Begin(ctx, c.Common, c.Suites, activities.EpochID{Run: id.Run}, 0); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -103,7 +104,7 @@ func (c *Control) planRun(ctx context.Context, id RunID) (Plan, error) {
 	}
 	if hasBase && !ended && committed < s.Epochs {
 		next := activities.EpochID{Run: id.Run, Epoch: committed + 1, Changes: id.Changes}
-		s, err = activities.Begin(ctx, c.Common, c.Suites, next, 0)
+		s, err = epoch.Begin(ctx, c.Common, c.Suites, next, 0)
 	}
 
 	plan := planOf(s)
@@ -152,12 +153,12 @@ func (c *Control) describePast(ctx context.Context, run runs.Run, plan *Plan) er
 		plan.Stage1 = fmt.Sprintf("%d optimiser steps, one agent %.1f %% on val (%s)", base.Curve[n-1].At,
 			100*base.Curve[n-1].Rate, base.StoppedBy)
 	}
-	for n := max(1, plan.Committed-activities.PastEpochs+1); n <= plan.Committed; n++ {
+	for n := max(1, plan.Committed-epoch.PastEpochs+1); n <= plan.Committed; n++ {
 		e, _, err := run.Epoch(n).Must(ctx, c.Bucket)
 		if err != nil {
 			return err
 		}
-		plan.Past = append(plan.Past, activities.SummaryOf(e))
+		plan.Past = append(plan.Past, epoch.SummaryOf(e))
 	}
 
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -73,14 +74,14 @@ func (c *Control) reached(ctx context.Context, system lines.System) (*runs.Resul
 		return nil, err
 	}
 	if system.Epoch == 0 {
-		base := activities.ValResult(system.Run, 0, rules.ValName(s, 0))
+		base := epoch.ValResult(system.Run, 0, rules.ValName(s, 0))
 		_, evaluated, err := base.Sure(ctx, c.Bucket)
 		if err != nil || !evaluated {
 			return nil, err
 		}
 	}
 
-	return activities.Val(ctx, c.Bucket, s, system.Epoch)
+	return epoch.Val(ctx, c.Bucket, s, system.Epoch)
 }
 
 // Systems that a firing evaluates.

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/activities/experiment"
 	"github.com/collabui/collabui/activities/grade"
@@ -23,7 +24,7 @@ import (
 // Go promotes the methods of embedded types, whose names must differ.
 type (
 	lifecycleControl  = lifecycle.Control
-	epochControl      = activities.EpochControl
+	epochControl      = epoch.Control
 	evaluateControl   = evaluate.Control
 	stage1Control     = stage1.Control
 	experimentControl = experiment.Control

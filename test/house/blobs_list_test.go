@@ -5,7 +5,7 @@ package house
 var blobs = map[string]string{
 	"activities/retrain.Control.item":       "runs.Tasks, in whose Record it is written, before the evaluation is planned",
 	"activities/grade.Models.fitValue":      "runs.Value: FitValue records what it returns",
-	"activities.putInventory":               "runs.Made: begin records what it returns",
+	"activities/epoch.putInventory":         "runs.Made: begin records what it returns",
 	"activities/retrain.Control.look":       "schedules.Firing: Look records what it returns",
 	"activities/stage1.Control.level":       "runs.LevelSet: Assemble records what it returns",
 	"activities/update.GPU.gather":          "runs.Dataset, in whose Record it is written",

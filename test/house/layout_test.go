@@ -28,7 +28,7 @@ var keysOfOthers = map[string]string{
 	"internal/store/fork.Fork.copy":                "what a fork copies",
 	"internal/store/transfer.transfer.one":         "what another store has",
 	"internal/store/transfer.transfer.retirements": "what another store has",
-	"activities.ValResult":                         "the result of an evaluation",
+	"activities/epoch.ValResult":                   "the result of an evaluation",
 }
 
 // inLayout returns the functions that the kinds of the layout name.

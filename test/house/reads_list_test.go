@@ -34,9 +34,9 @@ var reads = map[string]string{
 	"activities/experiment.Control.Prepare Exists":  "the run is trained again, and adopts what is recorded",
 	"activities/lifecycle.Control.Stopped Sure":     "whether a stop ended the run",
 	"activities/retrain.Control.Look May":           "the firing is done again, and adopts what is recorded",
-	"activities.EpochControl.PlanAhead Exists":      "the epoch is planned when its turn comes",
-	"activities.EpochControl.rollsOut May":          "the updates name the same system, or the epoch is planned later",
-	"activities.EpochControl.rollsOut Exists":       "the epoch is planned when its turn comes",
+	"activities/epoch.Control.PlanAhead Exists":     "the epoch is planned when its turn comes",
+	"activities/epoch.Control.rollsOut May":         "the updates name the same system, or the epoch is planned later",
+	"activities/epoch.Control.rollsOut Exists":      "the epoch is planned when its turn comes",
 	"internal/store/runs.Run.Identify May":          "the run counts as another one, and all that is known of it is read again",
 	"activities.knownRun.readNewChanges Next":       "limits that a person changed count from a later look on",
 	"activities.Runs.isOpen Sure":                   "whether a person evaluates a run that goes on",
@@ -58,8 +58,8 @@ var reads = map[string]string{
 	"internal/store/runs.Run.RowsOut After":        "which rows are trained on",
 
 	// Decisions made for good.
-	"activities.EpochControl.assemble Sure":         "who let the epoch go on",
-	"activities.EpochControl.judge Sure":            "that an epoch was not evaluated by an earlier workflow, either",
+	"activities/epoch.Control.assemble Sure":        "who let the epoch go on",
+	"activities/epoch.Control.judge Sure":           "that an epoch was not evaluated by an earlier workflow, either",
 	"activities/evaluate.Control.PlanFinal Sure":    "that the epoch which the workflow names is the last",
 	"activities/evaluate.Control.final Sure":        "that the store was set back, so the base is evaluated again",
 	"activities/evaluate.Control.table Sure":        "which results of the base a fork has from its original",

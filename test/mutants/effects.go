@@ -70,7 +70,7 @@ var effects = []Mutant{
 		Find: by("activities", "TestAnActivityThatMakesNoProgressIsGivenUp"),
 	},
 	{
-		Name: "an epoch is committed with pairs missing", Symbol: "activities.assembly.checkDataset",
+		Name: "an epoch is committed with pairs missing", Symbol: "activities/epoch.assembly.checkDataset",
 		Change: replace(`dataset.Count != want`, `dataset.Count > want`),
 		Find:   by("workflows", "TestAnEpochWithAnIncompleteDataSetIsNotCommitted"),
 	},
@@ -104,7 +104,7 @@ var effects = []Mutant{
 		Find:   by("activities", "TestTheReferenceOfAnUpdateIsTheOneAskedFor"),
 	},
 	{
-		Name: "a policy lags by no update", Symbol: "activities.EpochControl.rollsOut",
+		Name: "a policy lags by no update", Symbol: "activities/epoch.Control.rollsOut",
 		Change: replace(`epoch-1-s.Staleness`, `epoch-1`),
 		Find:   by("workflows", "TestStalePoliciesLagByOneUpdate"),
 	},

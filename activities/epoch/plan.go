@@ -1,10 +1,11 @@
-package activities
+package epoch
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -12,15 +13,15 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// EpochControl plans and commits epochs. Its activities read and write the store. They open the environments of a run
+// Control plans and commits epochs. Its activities read and write the store. They open the environments of a run
 // to read their lists of tasks, so a control worker needs the data of recorded environments.
-type EpochControl struct {
-	Common
-	Suites *Suites
+type Control struct {
+	activities.Common
+	Suites *activities.Suites
 }
 
-// EpochPlan is what the workflow needs of topology and slots.
-type EpochPlan struct {
+// Plan is what the workflow needs of topology and slots.
+type Plan struct {
 	Slots    int
 	Topology string // for the summary
 	Accepted bool   `json:",omitempty"` // a person lets the epoch continue without what failed
@@ -39,41 +40,41 @@ const (
 )
 
 // PlanEpoch records E_k and the slots of an epoch. Both follow from the specification and its changes.
-func (c *EpochControl) PlanEpoch(ctx context.Context, id EpochID) (EpochPlan, error) {
-	return Do(ctx, c.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ Progress) (EpochPlan, error) {
+func (c *Control) PlanEpoch(ctx context.Context, id activities.EpochID) (Plan, error) {
+	return activities.Do(ctx, c.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ activities.Progress) (Plan, error) {
 		return c.planEpoch(ctx, id)
 	})
 }
 
 // PlanAhead is PlanEpoch while the epoch before continues. The plan has no slots if the epoch before is not planned yet,
 // so that changes by people count in the order of epochs, or if the policies that roll out are not known yet.
-func (c *EpochControl) PlanAhead(ctx context.Context, id EpochID) (EpochPlan, error) {
-	return Do(ctx, c.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ Progress) (EpochPlan, error) {
+func (c *Control) PlanAhead(ctx context.Context, id activities.EpochID) (Plan, error) {
+	return activities.Do(ctx, c.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ activities.Progress) (Plan, error) {
 		planned, err := runs.Run(id.Run).Slots(id.Epoch-1).Exists(ctx, c.Bucket)
 		if err != nil || !planned {
-			return EpochPlan{}, err
+			return Plan{}, err
 		}
 		plan, err := c.planEpoch(ctx, id)
 		if errors.Is(err, errTooEarly) {
-			return EpochPlan{}, nil
+			return Plan{}, nil
 		}
 
 		return plan, err
 	})
 }
 
-func (c *EpochControl) planEpoch(ctx context.Context, id EpochID) (EpochPlan, error) {
+func (c *Control) planEpoch(ctx context.Context, id activities.EpochID) (Plan, error) {
 	s, err := Begin(ctx, c.Common, c.Suites, id, 0)
 	if err != nil {
-		return EpochPlan{}, err
+		return Plan{}, err
 	}
 	topology, err := c.topology(ctx, s, id.Epoch)
 	if err != nil {
-		return EpochPlan{}, err
+		return Plan{}, err
 	}
 	writer, err := c.Runs.Writer(ctx, id.Run)
 	if err != nil {
-		return EpochPlan{}, err
+		return Plan{}, err
 	}
 	planned := runs.Run(id.Run).Slots(id.Epoch)
 	slots, _, err := planned.Record(ctx, c.Bucket, func() (runs.Slots, error) {
@@ -83,11 +84,11 @@ func (c *EpochControl) planEpoch(ctx context.Context, id EpochID) (EpochPlan, er
 		return out, err
 	})
 	if err := writer.Check(planned.Key, slots.By, err); err != nil {
-		return EpochPlan{}, err
+		return Plan{}, err
 	}
 	accepted, err := runs.Run(id.Run).IsAccepted(ctx, c.Bucket, id.Epoch)
 
-	return EpochPlan{
+	return Plan{
 		Slots: len(slots.Slots), Topology: fmt.Sprint(topology.Edges), Accepted: accepted,
 		Learns: s.Credit == spec.CreditAdvantage, Next: besideNext(s, id.Epoch), Known: valDecidesNothing(s),
 	}, err
@@ -111,7 +112,7 @@ func besideNext(s spec.Spec, epoch int) Beside {
 }
 
 // topology records E_k, which differs from the topology of the epoch before.
-func (c *EpochControl) topology(ctx context.Context, s spec.Spec, epoch int) (domain.Topology, error) {
+func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.Topology, error) {
 	run := runs.Run(s.Name)
 	topology, _, err := run.Topology(epoch).Record(ctx, c.Bucket, func() (domain.Topology, error) {
 		if epoch == 1 {
@@ -126,7 +127,7 @@ func (c *EpochControl) topology(ctx context.Context, s spec.Spec, epoch int) (do
 }
 
 // slots draws the slots of an epoch.
-func (c *EpochControl) slots(ctx context.Context, s spec.Spec, id EpochID) (runs.Slots, error) {
+func (c *Control) slots(ctx context.Context, s spec.Spec, id activities.EpochID) (runs.Slots, error) {
 	system, err := c.rollsOut(ctx, s, id.Epoch)
 	if err != nil {
 		return runs.Slots{}, err
@@ -157,7 +158,7 @@ var errTooEarly = errors.New("the epoch before has not come far enough")
 
 // rollsOut returns the system that rolls out in an epoch: what stands after the epoch before, or after the one before
 // that if policies may lag. What stands is known before the commit if val cannot change it.
-func (c *EpochControl) rollsOut(ctx context.Context, s spec.Spec, epoch int) (runs.System, error) {
+func (c *Control) rollsOut(ctx context.Context, s spec.Spec, epoch int) (runs.System, error) {
 	run := runs.Run(s.Name)
 	from := max(0, epoch-1-s.Staleness)
 	if from == 0 {

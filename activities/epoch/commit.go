@@ -1,8 +1,9 @@
-package activities
+package epoch
 
 import (
 	"context"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/events"
@@ -11,7 +12,7 @@ import (
 
 // CommitID names an epoch that is committed, and contains what its workflow knows of it.
 type CommitID struct {
-	EpochID
+	activities.EpochID
 
 	// Evaluated means that the epoch's system was evaluated on val. If it is false, an earlier execution of the workflow,
 	// whose plan was another, may still have evaluated the system.
@@ -19,10 +20,10 @@ type CommitID struct {
 }
 
 // Commit writes epoch.json: the epoch exists when it does. All parts are read back and hashed in slot order.
-func (c *EpochControl) Commit(ctx context.Context, id CommitID) (EpochSummary, error) {
+func (c *Control) Commit(ctx context.Context, id CommitID) (Summary, error) {
 	log := c.Log.For(id.Run, "epoch", id.Epoch)
 
-	return Do(ctx, log, func(ctx context.Context, _ Progress) (EpochSummary, error) {
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (Summary, error) {
 		var a assembly // what was counted, if the epoch was not recorded before
 		e, _, err := runs.Run(id.Run).Epoch(id.Epoch).Record(ctx, c.Bucket, func() (_ runs.Epoch, err error) {
 			a, err = c.assemble(ctx, id)
@@ -30,7 +31,7 @@ func (c *EpochControl) Commit(ctx context.Context, id CommitID) (EpochSummary, e
 			return a.epoch, err
 		})
 		if err != nil {
-			return EpochSummary{}, err
+			return Summary{}, err
 		}
 
 		summary := SummaryOf(e)
@@ -45,7 +46,7 @@ func (c *EpochControl) Commit(ctx context.Context, id CommitID) (EpochSummary, e
 }
 
 // assemble reads everything that belongs to an epoch.
-func (c *EpochControl) assemble(ctx context.Context, id CommitID) (assembly, error) {
+func (c *Control) assemble(ctx context.Context, id CommitID) (assembly, error) {
 	s, err := c.Runs.Spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return assembly{}, err
@@ -86,7 +87,7 @@ func (c *EpochControl) assemble(ctx context.Context, id CommitID) (assembly, err
 
 // judge reads what the epoch's system reached on val, if it was evaluated. If the system that the epoch's updates began
 // with was better, it rolls the epoch back to that one.
-func (c *EpochControl) judge(ctx context.Context, s spec.Spec, evaluated bool, a *assembly) error {
+func (c *Control) judge(ctx context.Context, s spec.Spec, evaluated bool, a *assembly) error {
 	recorded := ValResult(s.Name, a.epoch.Number, rules.TrainedName(s.Agents))
 	if !evaluated {
 		var err error

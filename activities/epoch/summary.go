@@ -1,12 +1,12 @@
-package activities
+package epoch
 
 import "github.com/collabui/collabui/internal/store/runs"
 
 // PastEpochs is the number of epochs that the page of a run shows.
 const PastEpochs = 20
 
-// EpochSummary is a committed epoch in a few figures.
-type EpochSummary struct {
+// Summary is a committed epoch in a few figures.
+type Summary struct {
 	Epoch    int
 	Rollouts float64 // success rate of the sampling policies on training tasks, 0 to 1
 	Pairs    int
@@ -17,8 +17,8 @@ type EpochSummary struct {
 }
 
 // SummaryOf returns an epoch in a few figures.
-func SummaryOf(e runs.Epoch) EpochSummary {
-	summary := EpochSummary{
+func SummaryOf(e runs.Epoch) Summary {
+	summary := Summary{
 		Epoch: e.Number, Rollouts: e.Rollouts.Rate, Pairs: e.Pairs, Val: -1, Kept: e.Kept, Digest: e.Digest,
 		Failed: e.FailedAll,
 	}
