@@ -10,6 +10,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/stage1"
+	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -45,7 +46,7 @@ type Models struct {
 // GPU checks what a GPU worker needs.
 type GPU struct {
 	activities.Common
-	Jobs *activities.Jobs
+	Jobs *training.Jobs
 
 	// Ready returns why fewer policy servers than a quorum are healthy; 0 means all. If it is nil, that is unknown.
 	Ready func(ctx context.Context, quorum int) error

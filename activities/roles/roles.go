@@ -15,6 +15,7 @@ import (
 	"github.com/collabui/collabui/activities/retrain"
 	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/activities/stage1"
+	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/policy/endpoints"
@@ -142,7 +143,7 @@ func (d Dependencies) Models() *Models {
 
 // GPU returns the activities of the role gpu.
 func (d Dependencies) GPU() *GPU {
-	jobs := &activities.Jobs{Common: d.Common, Trainers: d.Trainers, Threads: d.Threads, Load: d.Load}
+	jobs := &training.Jobs{Common: d.Common, Trainers: d.Trainers, Threads: d.Threads, Load: d.Load}
 
 	return &GPU{
 		&gpu{Common: d.Common, Jobs: jobs, Policies: d.Policies, Scores: d.Scores},

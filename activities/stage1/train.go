@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -21,7 +22,7 @@ import (
 // GPU trains stage 1.
 type GPU struct {
 	activities.Common
-	Jobs *activities.Jobs
+	Jobs *training.Jobs
 }
 
 // ChunkID names a piece of stage 1's training, from 1.
@@ -45,7 +46,7 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error) {
 		if err != nil {
 			return Trained{}, err
 		}
-		var pace activities.Pace
+		var pace training.Pace
 		recorded := runs.Run(id.Run).Chunk(id.Chunk)
 		chunk, _, err := recorded.Record(ctx, g.Bucket, func() (runs.Chunk, error) {
 			chunk, err := g.chunk(ctx, id, progress, &pace)
@@ -62,7 +63,7 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error) {
 	})
 }
 
-func (g *GPU) chunk(ctx context.Context, id ChunkID, progress activities.Progress, pace *activities.Pace) (runs.Chunk, error) {
+func (g *GPU) chunk(ctx context.Context, id ChunkID, progress activities.Progress, pace *training.Pace) (runs.Chunk, error) {
 	s, err := g.Runs.Spec(ctx, id.Run, 0)
 	if err != nil {
 		return runs.Chunk{}, err
@@ -73,7 +74,7 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, progress activities.Progres
 
 	out := runs.Chunk{Number: id.Chunk}
 	var job trainer.Job
-	var data *activities.Data // nil with levels
+	var data *training.Data // nil with levels
 	if len(s.FineTune.Levels) > 0 {
 		job, err = g.levelJob(ctx, s, id, s.FineTune.LevelJobs()[id.Chunk-1], &out)
 	} else {
@@ -97,7 +98,7 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, progress activities.Progres
 
 	if data != nil {
 		out.Unplayed = data.Unplayed
-		g.Jobs.Data.Store(&activities.Data{Pairs: data.Pairs, Unplayed: data.Unplayed, Policy: got.Digest})
+		g.Jobs.Data.Store(&training.Data{Pairs: data.Pairs, Unplayed: data.Unplayed, Policy: got.Digest})
 	}
 	out.Steps += got.Steps
 	out.Skipped = got.Skipped
@@ -111,7 +112,7 @@ func (g *GPU) chunk(ctx context.Context, id ChunkID, progress activities.Progres
 }
 
 // demonstrationsJob returns the job of the chunks, up to the end of one of them, and its data.
-func (g *GPU) demonstrationsJob(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, *activities.Data, error) {
+func (g *GPU) demonstrationsJob(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, *training.Data, error) {
 	data, err := g.demonstrations(ctx, s, id)
 	if err != nil {
 		return trainer.Job{}, data, err
@@ -129,7 +130,7 @@ func (g *GPU) demonstrationsJob(ctx context.Context, s spec.Spec, id ChunkID) (t
 }
 
 // demonstrations reads the demonstrations of a run, unless this process has trained the chunk before on them.
-func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (*activities.Data, error) {
+func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (*training.Data, error) {
 	before, _, err := policyBefore(ctx, g.Bucket, s, id)
 	if err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (*act
 		return nil, err
 	}
 
-	data := &activities.Data{}
+	data := &training.Data{}
 	for _, demonstration := range demonstrations {
 		data.Pairs = append(data.Pairs, demonstration.Pairs...)
 		if demonstration.Failed != "" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -133,7 +134,7 @@ func (a adapters) update(t *testing.T, trainer, weights string) runs.Update {
 
 	gpu := &update.GPU{
 		Common: activities.Common{Bucket: a.bucket, Catalog: catalog.All{}},
-		Jobs:   &activities.Jobs{Load: a.pool.Load}, Policies: a.pool, Scores: a.pool,
+		Jobs:   &training.Jobs{Load: a.pool.Load}, Policies: a.pool, Scores: a.pool,
 	}
 	u := runs.Update{
 		Parent: runs.Policy{Digest: a.put(t, "parent")},

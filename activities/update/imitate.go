@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -69,7 +70,7 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, progress activities.Progr
 		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,
 		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, agent), Steps: update.Steps,
 		Skip: 1, // as many as the update left out
-	}, progress, &activities.Pace{})
+	}, progress, &training.Pace{})
 	if err == nil && got.Diverged != "" {
 		return start, nil // as an update that diverges
 	}

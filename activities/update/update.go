@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -20,7 +21,7 @@ import (
 // GPU updates policies. With the embedded trainer it needs no GPU.
 type GPU struct {
 	activities.Common
-	Jobs     *activities.Jobs
+	Jobs     *training.Jobs
 	Policies chat.Model  // answers for the policies that are probed
 	Scores   chat.Scorer // scores answers under the policies that are probed
 }
@@ -49,7 +50,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 	log := g.Log.For(id.Run, "epoch", id.Epoch, "agent", id.Agent)
 
 	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (Updated, error) {
-		var pace activities.Pace
+		var pace training.Pace
 		writer, err := g.Runs.Writer(ctx, id.Run)
 		if err != nil {
 			return Updated{}, err
@@ -97,7 +98,7 @@ func (g *GPU) warnOfStyle(id AgentID, dataset runs.Dataset) {
 			"corrections by peers", auc, credit.StyleLimit)})
 }
 
-func (g *GPU) update(ctx context.Context, id AgentID, progress activities.Progress, pace *activities.Pace) (runs.Update, error) {
+func (g *GPU) update(ctx context.Context, id AgentID, progress activities.Progress, pace *training.Pace) (runs.Update, error) {
 	g.Jobs.Data.Store(nil) // stage 1 has ended
 	s, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
 	if err != nil {
@@ -167,7 +168,7 @@ func (g *GPU) update(ctx context.Context, id AgentID, progress activities.Progre
 // trainUpdate trains an update on pairs.
 func (g *GPU) trainUpdate(
 	ctx context.Context, s spec.Spec, id AgentID, update runs.Update, base runs.Policy, pairs []domain.Pair,
-	progress activities.Progress, pace *activities.Pace,
+	progress activities.Progress, pace *training.Pace,
 ) (trainer.Result, error) {
 	job := updateJob(s, id, update, base, pairs)
 	var err error

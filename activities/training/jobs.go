@@ -1,4 +1,4 @@
-package activities
+package training
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -19,7 +20,7 @@ import (
 
 // Jobs runs the training jobs of a process, of stage 1 and of updates.
 type Jobs struct {
-	Common
+	activities.Common
 	Trainers map[string]trainer.Trainer // by their names in specifications
 	Threads  int                        // of one job
 
@@ -49,7 +50,7 @@ func (j *Jobs) Trainer(s spec.Spec) (trainer.Trainer, error) {
 // Train runs a job of a run and reports its progress and its pace. If this worker drains, the job ends and continues
 // elsewhere.
 func (j *Jobs) Train(
-	ctx context.Context, s spec.Spec, job trainer.Job, progress Progress, pace *Pace,
+	ctx context.Context, s spec.Spec, job trainer.Job, progress activities.Progress, pace *Pace,
 ) (trainer.Result, error) {
 	runner, err := j.Trainer(s)
 	if err != nil {
