@@ -10,6 +10,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/guard"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -41,7 +42,7 @@ type dependencies struct {
 	stream    *events.Stream
 	metrics   *telemetry.Metrics
 	log       *slog.Logger
-	suites    *activities.Suites
+	suites    *play.Suites
 	policies  *meteredPolicies
 	endpoints *endpoints.Endpoints
 	view      string // address of the viewer
@@ -81,7 +82,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 	return &dependencies{
 		bucket: s3, stream: stream, metrics: counts, log: o.Log, policies: &meteredPolicies{policies, counts},
 		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace,
-		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
+		suites: play.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
 		trainers: catalog.OpenTrainers(o.Training.host(s3)), webhook: webhook,
@@ -126,7 +127,7 @@ func (d *dependencies) activities(c client.Client) roles.Dependencies {
 }
 
 // smallPolicy is the wording of the embedded policy.
-var smallPolicy = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
+var smallPolicy = play.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
 
 // chatEndpoints reaches the chat endpoints of runs with the keys of this process. failed hears of every turn that Redis
 // does not give.

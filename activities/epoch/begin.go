@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -15,7 +16,7 @@ import (
 // Begin records what an epoch begins with: the versions on this worker, and the number of changes by people that count.
 // It returns the specification of the epoch. Epoch 0 is stage 1, before the first epoch. At the end of a run, whose last
 // epoch is last, those changes count that were made before its last evaluations.
-func Begin(ctx context.Context, c activities.Common, suites *activities.Suites, id activities.EpochID, last int) (spec.Spec, error) {
+func Begin(ctx context.Context, c activities.Common, suites *play.Suites, id activities.EpochID, last int) (spec.Spec, error) {
 	_, _, err := activities.BeginningOf(id.Run, id.Epoch).Record(ctx, c.Bucket, func() (runs.Made, error) {
 		return beginning(ctx, c, suites, id, last)
 	})
@@ -26,7 +27,7 @@ func Begin(ctx context.Context, c activities.Common, suites *activities.Suites, 
 	return c.Runs.Spec(ctx, id.Run, id.Epoch)
 }
 
-func beginning(ctx context.Context, c activities.Common, suites *activities.Suites, id activities.EpochID, last int) (runs.Made, error) {
+func beginning(ctx context.Context, c activities.Common, suites *play.Suites, id activities.EpochID, last int) (runs.Made, error) {
 	s, changes, err := c.Runs.Latest(ctx, id.Run, id.Changes)
 	if err != nil {
 		return runs.Made{}, err
@@ -60,7 +61,7 @@ func beginning(ctx context.Context, c activities.Common, suites *activities.Suit
 func putInventory(
 	ctx context.Context, bucket store.Bucket, name string, suite envadapters.Suite,
 ) (*store.Ref, error) {
-	offered, err := activities.InventoryOf(ctx, name, suite)
+	offered, err := play.InventoryOf(ctx, name, suite)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -17,7 +18,7 @@ import (
 // to read their lists of tasks, so a control worker needs the data of recorded environments.
 type Control struct {
 	activities.Common
-	Suites *activities.Suites
+	Suites *play.Suites
 }
 
 // Plan is what the workflow needs of topology and slots.

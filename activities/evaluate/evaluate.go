@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -28,7 +29,7 @@ import (
 // Rollouts play the tasks of evaluations.
 type Rollouts struct {
 	activities.Common
-	Suites    *activities.Suites
+	Suites    *play.Suites
 	Policies  chat.Model              // answers for the agents; a model's name is a policy's digest
 	Endpoints *endpoints.Endpoints    // for models that play other roles
 	Over      func(prompt string) int // returns how much of a prompt is too much for the embedded policy
@@ -213,7 +214,7 @@ func (r *Rollouts) evaluation(
 ) (episode.Evaluation, error) {
 	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Over}
 	v.Recorded = envadapters.ProtocolOf(suite) != ""
-	if line := activities.Summariser(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
+	if line := play.Summariser(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
 		v.Summarise = line
 	}
 	var err error
@@ -251,7 +252,7 @@ func (r *Rollouts) evaluate(
 		if item.Judged {
 			step.Right = rightActions(playing, t.Observation)
 		}
-		step.Image, err = activities.Screenshot(ctx, r.Bucket, s, playing)
+		step.Image, err = play.Screenshot(ctx, r.Bucket, s, playing)
 		out.Goal = t.Goal
 		out.Steps = append(out.Steps, step)
 		cells.Cut += decision.Cut()
@@ -261,12 +262,12 @@ func (r *Rollouts) evaluate(
 
 		return err
 	}
-	err = activities.In(ctx, r.Common, item.Run, suite, v.Family(suite), func(env envadapters.Environment) error {
+	err = play.In(ctx, r.Common, item.Run, suite, v.Family(suite), func(env envadapters.Environment) error {
 		// Another environment begins the episode anew.
 		out.Steps = nil
 		cells = domain.Outcome{}
 		playing = env
-		v.Model = activities.Steady(model, env, progress)
+		v.Model = play.Steady(model, env, progress)
 		player, topology, err := v.Player(env, i)
 		if err != nil {
 			return err
@@ -278,7 +279,7 @@ func (r *Rollouts) evaluate(
 		out.Outcome.Refused = cells.Refused
 		out.Outcome.Repaired = cells.Repaired
 		if err == nil && len(out.Steps) > 0 {
-			out.End, err = activities.LastScreen(ctx, r.Bucket, s, env, played)
+			out.End, err = play.LastScreen(ctx, r.Bucket, s, env, played)
 		}
 
 		return err

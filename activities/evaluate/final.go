@@ -5,6 +5,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/epoch"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -14,7 +15,7 @@ import (
 // Control chooses what is evaluated and records the results.
 type Control struct {
 	activities.Common
-	Suites *activities.Suites
+	Suites *play.Suites
 }
 
 // SystemsID names the systems of an epoch; epoch 0 has the base systems.

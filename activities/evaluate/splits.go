@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -38,7 +39,7 @@ func hasApps(suite envadapters.Suite) (bool, error) {
 // AddOtherSplits appends the splits out of distribution to splits, and returns the references for all splits of recorded
 // tasks.
 func AddOtherSplits(
-	ctx context.Context, c activities.Common, suites *activities.Suites, s spec.Spec, splits []rules.Split,
+	ctx context.Context, c activities.Common, suites *play.Suites, s spec.Spec, splits []rules.Split,
 ) ([]rules.Split, []rules.EvalItem, error) {
 	var references []rules.EvalItem
 	refer := func(split rules.Split) {

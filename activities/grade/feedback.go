@@ -3,7 +3,7 @@ package grade
 import (
 	"context"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -18,7 +18,7 @@ type Feedback struct {
 	Policies  chat.Model  // answers for the agents; a model's name is a policy's digest
 	Scores    chat.Scorer // scores answers under the policies: the hardest rejected answers come first
 	Endpoints *endpoints.Endpoints
-	Wording   activities.Wording
+	Wording   play.Wording
 }
 
 // Labeller labels a step: by the run's critic, or by the outcome.

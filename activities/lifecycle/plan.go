@@ -7,6 +7,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/epoch"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
 )
@@ -14,7 +15,7 @@ import (
 // Control plans runs from their beginning to their end, and records what people order.
 type Control struct {
 	activities.Common
-	Suites  *activities.Suites
+	Suites  *play.Suites
 	Notices Notices
 	View    string // address of the viewer, for people
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/evaluate"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -17,7 +18,7 @@ import (
 
 // CheckPlayable reports early what would otherwise end a run after days: an environment that cannot be opened here, or
 // that lacks a split of the run.
-func CheckPlayable(ctx context.Context, c activities.Common, suites *activities.Suites, s spec.Spec) error {
+func CheckPlayable(ctx context.Context, c activities.Common, suites *play.Suites, s spec.Spec) error {
 	suite, err := suites.Get(ctx, s.Where(s.Environment))
 	if err != nil {
 		return err

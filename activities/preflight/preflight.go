@@ -9,6 +9,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/activities/stage1"
 	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/envadapters"
@@ -26,13 +27,13 @@ import (
 // Control checks what a control worker needs.
 type Control struct {
 	activities.Common
-	Suites *activities.Suites
+	Suites *play.Suites
 }
 
 // Rollouts check what a rollout worker needs.
 type Rollouts struct {
 	activities.Common
-	Suites    *activities.Suites
+	Suites    *play.Suites
 	Policies  chat.Model
 	Endpoints *endpoints.Endpoints
 }

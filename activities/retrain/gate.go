@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -129,7 +130,7 @@ func checkGate(offered runs.Inventory, firing schedules.Firing) error {
 func gateTasks(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, run string, g group, n int,
 ) ([]domain.Task, error) {
-	offered, err := activities.InventoryOf(ctx, s.Environment, suite)
+	offered, err := play.InventoryOf(ctx, s.Environment, suite)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/lines"
@@ -19,7 +20,7 @@ import (
 // Control decides whether and how a schedule trains the accepted system of its line again.
 type Control struct {
 	activities.Common
-	Suites *activities.Suites
+	Suites *play.Suites
 
 	// Missed returns how many firings of a schedule were later than it allows. If it is nil, that is unknown.
 	Missed func(ctx context.Context, schedule string) (int, error)
@@ -156,7 +157,7 @@ func (c *Control) inventories(
 	}
 	now, err = c.Suites.Look(ctx, version.Schedule.Environment, where)
 
-	return activities.WithinMixed(before, where), now, err
+	return play.WithinMixed(before, where), now, err
 }
 
 // checkedBefore returns which firing of a schedule has checked the same for drift, and how that ended. It is empty if no

@@ -20,6 +20,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
@@ -118,8 +119,8 @@ func (o *orchestra) prepare(b *testing.B) string {
 }
 
 // suites opens the scripted environment with a number of places; 0 is its default.
-func suites(places int) *activities.Suites {
-	return activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
+func suites(places int) *play.Suites {
+	return play.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
 		return &scripted.Suite{Places: places}, nil
 	})
 }

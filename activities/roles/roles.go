@@ -11,6 +11,7 @@ import (
 	"github.com/collabui/collabui/activities/experiment"
 	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/activities/retrain"
 	"github.com/collabui/collabui/activities/rollout"
@@ -82,11 +83,11 @@ type GPU struct {
 // Dependencies are what the activities of a process share. A worker needs those of the roles that it has.
 type Dependencies struct {
 	activities.Common
-	Suites    *activities.Suites
+	Suites    *play.Suites
 	Policies  chat.Model  // answers for the agents; a model's name is a policy's digest
 	Scores    chat.Scorer // scores answers under the policies
 	Endpoints *endpoints.Endpoints
-	Wording   activities.Wording
+	Wording   play.Wording
 
 	Trainers map[string]trainer.Trainer // by their names in specifications
 	Threads  int                        // of one update

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/attempt"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -19,7 +20,7 @@ import (
 // Rollouts play the slots of epochs.
 type Rollouts struct {
 	activities.Common
-	Suites    *activities.Suites
+	Suites    *play.Suites
 	Policies  chat.Model              // answers for the agents; a model's name is a policy's digest
 	Endpoints *endpoints.Endpoints    // for models that play other roles
 	Over      func(prompt string) int // returns how much of a prompt is too much for the embedded policy
@@ -45,7 +46,7 @@ func (r *Rollouts) Rollout(ctx context.Context, id activities.SlotID) (Played, e
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
 	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (Played, error) {
-		s, suite, err := activities.TrainingSuite(ctx, r.Common, r.Suites, id.Run, id.Epoch)
+		s, suite, err := play.TrainingSuite(ctx, r.Common, r.Suites, id.Run, id.Epoch)
 		if err != nil {
 			return Played{}, err
 		}
@@ -90,19 +91,19 @@ func (r *Rollouts) player(
 		Slot:    slot,
 		Journal: journal{r.Bucket, id, writer},
 		Open: func(ctx context.Context, body func(envadapters.Environment) error) error {
-			return activities.In(ctx, r.Common, id.Run, suite, s.Family(), body)
+			return play.In(ctx, r.Common, id.Run, suite, s.Family(), body)
 		},
-		Model: func(env envadapters.Environment) chat.Model { return activities.Steady(r.Policies, env, progress) },
+		Model: func(env envadapters.Environment) chat.Model { return play.Steady(r.Policies, env, progress) },
 		Summarise: func(seed uint64) func(context.Context, episode.Executed) (string, error) {
-			return activities.Summariser(r.Endpoints, s, seed)
+			return play.Summariser(r.Endpoints, s, seed)
 		},
 		Screenshot: func(ctx context.Context, env envadapters.Environment) (*store.Ref, error) {
-			return activities.Screenshot(ctx, r.Bucket, s, env)
+			return play.Screenshot(ctx, r.Bucket, s, env)
 		},
 		LastScreen: func(
 			ctx context.Context, env envadapters.Environment, played episode.Played,
 		) (*runs.Screen, error) {
-			return activities.LastScreen(ctx, r.Bucket, s, env, played)
+			return play.LastScreen(ctx, r.Bucket, s, env, played)
 		},
 		Voided: func(attempt int, why string) {
 			r.Emit.Send(id.Run, events.Void{Epoch: id.Epoch, Slot: id.Slot, Attempt: attempt, Why: why})

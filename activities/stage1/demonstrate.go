@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -80,7 +81,7 @@ func (r *Rollouts) demonstrate(
 		return out, err
 	}
 
-	err = activities.In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
+	err = play.In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
 		if !episode.CanDemonstrate(env) {
 			return episode.NoExpert(s)
 		}
@@ -107,7 +108,7 @@ func (r *Rollouts) demonstrate(
 
 				return action, err
 			},
-			Summarise: activities.Summariser(r.Endpoints, s, slot.Seed),
+			Summarise: play.Summariser(r.Endpoints, s, slot.Seed),
 		}
 		_, err := player.Play(ctx, env, slot.Task)
 

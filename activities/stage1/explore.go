@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -70,7 +71,7 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 func (r *Rollouts) explore(
 	ctx context.Context, s spec.Spec, suite envadapters.Suite, slot domain.Slot,
 ) (out runs.Trajectory, err error) {
-	err = activities.In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
+	err = play.In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
 		agent, err := r.uiAgent(s, env, slot)
 		if err != nil {
 			return err
@@ -110,7 +111,7 @@ func (r *Rollouts) explore(
 
 				return nil
 			},
-			Summarise: activities.Summariser(r.Endpoints, s, slot.Seed),
+			Summarise: play.Summariser(r.Endpoints, s, slot.Seed),
 		}
 		played, err := player.Play(ctx, env, slot.Task)
 		out.Success = played.Outcome.Success

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -20,9 +21,9 @@ import (
 // Rollouts play the training tasks of stage 1.
 type Rollouts struct {
 	activities.Common
-	Suites    *activities.Suites
+	Suites    *play.Suites
 	Endpoints *endpoints.Endpoints
-	Wording   activities.Wording
+	Wording   play.Wording
 }
 
 // batchTasks are the training tasks of a batch, and what they are played with.
@@ -35,7 +36,7 @@ type batchTasks struct {
 
 // tasks returns the training tasks of a batch. It refuses a worker that has other versions than the run began with.
 func (r *Rollouts) tasks(ctx context.Context, b Batch) (batchTasks, error) {
-	s, suite, err := activities.TrainingSuite(ctx, r.Common, r.Suites, b.Run, 0)
+	s, suite, err := play.TrainingSuite(ctx, r.Common, r.Suites, b.Run, 0)
 	if err != nil {
 		return batchTasks{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -47,12 +48,12 @@ func (w *world) kernel(version string) string {
 }
 
 // suites are the environments of one version of the workers.
-func (w *world) suites(version string) *activities.Suites {
+func (w *world) suites(version string) *play.Suites {
 	if version == varying {
 		version = usual
 	}
 
-	return activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
+	return play.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
 		return suite{&scripted.Suite{Length: 2, More: w.more}, w.scheduler, version}, nil
 	})
 }
@@ -60,7 +61,7 @@ func (w *world) suites(version string) *activities.Suites {
 // activities returns all activities of one version of the workers. Its policies, critic, environment and trainer differ
 // from the other versions'.
 func (w *world) activities(version string) []any {
-	wording := activities.Wording{
+	wording := play.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
 	model := policies{w.scheduler, version, w.learned}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -116,10 +117,10 @@ func (scriptedPages) CheckEnvironment(envadapters.Options) error { return nil }
 
 // types returns the activities of every queue.
 func types(c client.Client, bucket store.Bucket, emit activities.Emit) map[string]any {
-	suites := activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
+	suites := play.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
 		return &scripted.Suite{Places: places(), Length: length(), Latency: latency(), Without: o.Without}, nil
 	})
-	wording := activities.Wording{
+	wording := play.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
 	model, e := fakepolicy.Policies{}, &endpoints.Endpoints{Bucket: bucket}

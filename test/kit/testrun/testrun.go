@@ -21,6 +21,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/guard"
 	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -46,7 +47,7 @@ import (
 const testTimeout = 2 * time.Minute
 
 // Wording is the wording of the embedded policy.
-var Wording = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
+var Wording = play.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
 
 // Run is one run in memory.
 type Run struct {
@@ -74,7 +75,7 @@ type Deps struct {
 	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; may be nil
 	Endpoint func(spec.Model) (chat.Model, error)                       // connects to chat endpoints; may be nil
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
-	Wording  activities.Wording                                         // of the policies
+	Wording  play.Wording                                               // of the policies
 
 	Guard func() *guard.Guard // of new workers; if nil, they accept all work
 
@@ -91,7 +92,7 @@ func New(t testing.TB, s spec.Spec) *Run {
 	r.Deps.Chat, r.Deps.Scores = model, model
 	r.Deps.Load = func(context.Context, string, int) error { return nil }
 	r.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: r.Bucket}}
-	r.Deps.Wording = activities.Wording{
+	r.Deps.Wording = play.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
 
@@ -229,8 +230,8 @@ func (r *Run) endpoints() *endpoints.Endpoints {
 }
 
 // suites opens the suites that the test provides, and others by its Open.
-func (r *Run) suites() *activities.Suites {
-	return activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
+func (r *Run) suites() *play.Suites {
+	return play.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
 		if s, ok := r.Deps.Suites[o.Suite]; ok && runs.Digest(envadapters.Options{Suite: o.Suite}) == runs.Digest(o) {
 			return s, nil
 		}

@@ -1,10 +1,11 @@
-package activities
+package play
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -18,11 +19,11 @@ const steadyFor = 10 * time.Minute
 // would have to replay the episode, which not every environment can.
 type steadyModel struct {
 	chat.Model
-	progress Progress
+	progress activities.Progress
 }
 
 // Steady returns the model for the episodes of an environment.
-func Steady(model chat.Model, env envadapters.Environment, progress Progress) chat.Model {
+func Steady(model chat.Model, env envadapters.Environment, progress activities.Progress) chat.Model {
 	if envadapters.Can(env).Replayable {
 		return model
 	}
@@ -38,7 +39,7 @@ func (m steadyModel) Complete(ctx context.Context, r chat.Request) (chat.Respons
 		if err == nil || kind != fault.Transient && kind != fault.Throttled {
 			return res, err
 		}
-		pause := max(UsualPause(try), min(fault.RetryAfter(err), time.Minute))
+		pause := max(activities.UsualPause(try), min(fault.RetryAfter(err), time.Minute))
 		if time.Now().Add(pause).After(end) {
 			return res, err
 		}

@@ -1,9 +1,10 @@
-package activities
+package play
 
 import (
 	"context"
 	"time"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/episode"
@@ -16,7 +17,7 @@ const maxPlaceWait = 100 * time.Minute
 
 // In is episode.In, and counts the environments that play. It begins no episode while a person holds the run.
 func In(
-	ctx context.Context, c Common, run string, suite envadapters.Suite, family domain.Family,
+	ctx context.Context, c activities.Common, run string, suite envadapters.Suite, family domain.Family,
 	play func(envadapters.Environment) error,
 ) error {
 	wait, cancel := context.WithTimeout(ctx, maxPlaceWait)
@@ -37,7 +38,7 @@ func In(
 
 // TrainingSuite returns the specification of an epoch and the suite that it trains on.
 func TrainingSuite(
-	ctx context.Context, c Common, suites *Suites, run string, epoch int,
+	ctx context.Context, c activities.Common, suites *Suites, run string, epoch int,
 ) (spec.Spec, envadapters.Suite, error) {
 	s, err := c.Runs.Spec(ctx, run, epoch)
 	if err != nil {
