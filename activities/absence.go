@@ -26,8 +26,8 @@ func absenceBegan(ctx context.Context) (since time.Time) {
 	return since
 }
 
-// waitForAbsent returns the error of a try. That the store does not show an object which must exist is a transient fault
-// at first. If it lasts, it is a corrupt fault, about which a person decides.
+// waitForAbsent returns the error of a try. That the store does not show an object which must exist is a transient
+// fault at first. If it lasts, it is a corrupt fault, about which a person decides.
 func waitForAbsent(ctx context.Context, since time.Time, err error) error {
 	absent := errors.Is(err, store.ErrAbsent)
 	if !absent && (!errors.Is(err, store.ErrNotFound) || fault.KindOf(err) != fault.Transient) {

@@ -15,7 +15,8 @@ import (
 // Mapped maps an error of the activity that runs to an error of Temporal.
 func Mapped(ctx context.Context, err error) error { return mapped(err, attemptOf(ctx)) }
 
-// mapped maps the error of a try to an error of Temporal, whose type is the kind of the fault and decides about retries.
+// mapped maps the error of a try to an error of Temporal, whose type is the kind of the fault and decides about
+// retries.
 func mapped(err error, attempt int32) error {
 	var canceled *temporal.CanceledError
 	if err == nil || errors.As(err, &canceled) || errors.Is(err, context.Canceled) {
@@ -57,7 +58,7 @@ func UsualPause(attempt int32) time.Duration {
 	return min(time.Second<<min(attempt-1, 5), 30*time.Second)
 }
 
-// The pause after a throttled try: a default, and the longest that a server may ask for.
+// The pause after a throttled try: the default, and the longest that a server may request.
 const (
 	throttledPause = 5 * time.Second
 	maxRetryAfter  = 10 * time.Minute

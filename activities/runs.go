@@ -60,8 +60,8 @@ type computedSpec struct {
 	first, known int
 }
 
-// RereadEvery is how often changes that take effect immediately are read.
-const RereadEvery = 5 * time.Second
+// rereadEvery is how often changes that take effect immediately are read.
+const rereadEvery = 5 * time.Second
 
 // Spec returns a run's specification as it is in an epoch: changes by people count from the first epoch that begins
 // after them. Epoch 0 is stage 1, before the first epoch.
@@ -86,7 +86,7 @@ func (k *Runs) Spec(ctx context.Context, run string, epoch int) (spec.Spec, erro
 		changes = beginning.Changes
 	}
 	if len(known.original.Models) > 0 { // their limits may change at any moment
-		err = known.readNewChanges(ctx, k.bucket, RereadEvery)
+		err = known.readNewChanges(ctx, k.bucket, rereadEvery)
 	}
 	if err != nil {
 		return spec.Spec{}, err

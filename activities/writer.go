@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Writer tells records of a run from records of another run that has, or had, its name. An activity gets it at its
-// beginning, because it may continue after its run was deleted.
+// Writer distinguishes records of a run from records of another run that has, or had, its name. An activity gets it at
+// its beginning, because it may continue after its run was deleted.
 type Writer struct {
 	runs.By
 	copied []string // the tags of records that a fork has copied
@@ -43,8 +43,8 @@ func (k *Runs) Writer(ctx context.Context, run string) (Writer, error) {
 	return writer, nil
 }
 
-// Check returns the error of having recorded, or read, an object. If there is none, it returns a corrupt fault if
-// another run of the name has written the object.
+// Check returns the error of having recorded, or read, an object. Otherwise it returns a corrupt fault if another
+// run of the name has written the object.
 func (w Writer) Check(key string, by runs.By, err error) error {
 	if err != nil || by == w.By || slices.Contains(w.copied, by.Tag) {
 		return err

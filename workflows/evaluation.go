@@ -46,7 +46,8 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 	return out, first
 }
 
-// evaluateItem plays one item in batches and records its result. It counts progress in p. An open batch takes a place in w.
+// evaluateItem plays one item in batches and records its result. It counts progress in p. An open batch takes a place
+// in w.
 func evaluateItem(ctx workflow.Context, item rules.EvalItem, p *Progress, w *window) (runs.Result, error) {
 	var result runs.Result
 	whole := evaluate.Evaluated{Item: item}

@@ -14,9 +14,11 @@ import (
 )
 
 // Begin records what an epoch begins with: the versions on this worker, and the number of changes by people that count.
-// It returns the specification of the epoch. Epoch 0 is stage 1, before the first epoch. At the end of a run, whose last
-// epoch is last, those changes count that were made before its last evaluations.
-func Begin(ctx context.Context, c activities.Common, suites *play.Suites, id activities.EpochID, last int) (spec.Spec, error) {
+// It returns the specification of the epoch. Epoch 0 is stage 1, before the first epoch. At the end of a run, whose
+// last epoch is last, those changes count that were made before its last evaluations.
+func Begin(
+	ctx context.Context, c activities.Common, suites *play.Suites, id activities.EpochID, last int,
+) (spec.Spec, error) {
 	_, _, err := activities.BeginningOf(id.Run, id.Epoch).Record(ctx, c.Bucket, func() (runs.Made, error) {
 		return beginning(ctx, c, suites, id, last)
 	})
@@ -27,7 +29,9 @@ func Begin(ctx context.Context, c activities.Common, suites *play.Suites, id act
 	return c.Runs.Spec(ctx, id.Run, id.Epoch)
 }
 
-func beginning(ctx context.Context, c activities.Common, suites *play.Suites, id activities.EpochID, last int) (runs.Made, error) {
+func beginning(
+	ctx context.Context, c activities.Common, suites *play.Suites, id activities.EpochID, last int,
+) (runs.Made, error) {
 	s, changes, err := c.Runs.Latest(ctx, id.Run, id.Changes)
 	if err != nil {
 		return runs.Made{}, err

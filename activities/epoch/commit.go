@@ -14,8 +14,8 @@ import (
 type CommitID struct {
 	activities.EpochID
 
-	// Evaluated means that the epoch's system was evaluated on val. If it is false, an earlier execution of the workflow,
-	// whose plan was another, may still have evaluated the system.
+	// Evaluated means that the epoch's system was evaluated on val. If it is false, an earlier execution of the
+	// workflow, whose plan was another, may still have evaluated the system.
 	Evaluated bool
 }
 

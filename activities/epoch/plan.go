@@ -1,3 +1,5 @@
+// Package epoch has the activities that plan and commit an epoch. It does not know how episodes are played, graded and
+// trained on: it reads their records.
 package epoch
 
 import (
@@ -42,15 +44,19 @@ const (
 
 // PlanEpoch records E_k and the slots of an epoch. Both follow from the specification and its changes.
 func (c *Control) PlanEpoch(ctx context.Context, id activities.EpochID) (Plan, error) {
-	return activities.Do(ctx, c.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ activities.Progress) (Plan, error) {
+	log := c.Log.For(id.Run, "epoch", id.Epoch)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (Plan, error) {
 		return c.planEpoch(ctx, id)
 	})
 }
 
-// PlanAhead is PlanEpoch while the epoch before continues. The plan has no slots if the epoch before is not planned yet,
-// so that changes by people count in the order of epochs, or if the policies that roll out are not known yet.
+// PlanAhead is PlanEpoch while the epoch before continues. The plan has no slots if the epoch before is not planned
+// yet, so that changes by people count in the order of epochs, or if the policies that roll out are not known yet.
 func (c *Control) PlanAhead(ctx context.Context, id activities.EpochID) (Plan, error) {
-	return activities.Do(ctx, c.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ activities.Progress) (Plan, error) {
+	log := c.Log.For(id.Run, "epoch", id.Epoch)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (Plan, error) {
 		planned, err := runs.Run(id.Run).Slots(id.Epoch-1).Exists(ctx, c.Bucket)
 		if err != nil || !planned {
 			return Plan{}, err

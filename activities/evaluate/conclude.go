@@ -90,8 +90,8 @@ func (c *Control) result(ctx context.Context, e Evaluated) (runs.Result, error) 
 	return result, err
 }
 
-// checkMissing refuses a result on val of which more tasks are missing than failed_share allows, unless a person accepted
-// that.
+// checkMissing refuses a result on val of which more tasks are missing than failed_share allows, unless a person
+// accepted that.
 func (c *Control) checkMissing(ctx context.Context, s spec.Spec, e Evaluated) error {
 	item := e.Item
 	fewMissing := float64(e.Part.Missing) <= s.FailedShare*float64(item.Episodes)

@@ -1,3 +1,5 @@
+// Package evaluate has the activities that play evaluations, count them, and choose what the last evaluation of a run
+// plays.
 package evaluate
 
 import (
@@ -214,8 +216,8 @@ func (r *Rollouts) evaluation(
 ) (episode.Evaluation, error) {
 	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Over}
 	v.Recorded = envadapters.ProtocolOf(suite) != ""
-	if line := play.Summariser(r.Endpoints, s, rules.EvalCalls(s, item.Split, i)); line != nil && !item.System.IsReference() {
-		v.Summarise = line
+	if !item.System.IsReference() {
+		v.Summarise = play.Summariser(r.Endpoints, s, rules.EvalCalls(s, item.Split, i))
 	}
 	var err error
 	v.Heard, err = r.heard(ctx, item, i)

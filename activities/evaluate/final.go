@@ -27,7 +27,9 @@ type SystemsID struct {
 
 // Systems returns what can be evaluated at an epoch: see rules.EvalSystems.
 func (c *Control) Systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem, error) {
-	return activities.Do(ctx, c.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ activities.Progress) ([]rules.EvalSystem, error) {
+	log := c.Log.For(id.Run, "epoch", id.Epoch)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) ([]rules.EvalSystem, error) {
 		return c.systems(ctx, id)
 	})
 }
@@ -77,7 +79,8 @@ func (c *Control) PlanFinal(ctx context.Context, id activities.EpochID) (Final, 
 			return Final{}, fault.New(fault.Transient, "run %s has committed epoch %d, which the plan of its end did "+
 				"not know: it is planned again", id.Run, id.Epoch+1)
 		}
-		s, err := epoch.Begin(ctx, c.Common, c.Suites, activities.EpochID{Run: id.Run, Epoch: activities.AtEnd, Changes: id.Changes}, id.Epoch)
+		end := activities.EpochID{Run: id.Run, Epoch: activities.AtEnd, Changes: id.Changes}
+		s, err := epoch.Begin(ctx, c.Common, c.Suites, end, id.Epoch)
 		if err != nil {
 			return Final{}, err
 		}

@@ -24,9 +24,9 @@ func rightActions(env envadapters.Environment, o domain.Observation) []string {
 	return right
 }
 
-// heard returns what agents read in episode i of an item whose messages are shuffled: the messages of the same agent and
-// round in another episode of the same system, of another template if there is one. If that episode was shorter, or had
-// fewer cells, its last messages are read again.
+// heard returns what agents read in episode i of an item whose messages are shuffled: the messages of the same agent
+// and round in another episode of the same system, of another template if there is one. If that episode was shorter, or
+// had fewer cells, its last messages are read again.
 func (r *Rollouts) heard(
 	ctx context.Context, item rules.EvalItem, i int,
 ) (func(step, agent, round int) string, error) {

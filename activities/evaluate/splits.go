@@ -12,7 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// TestSplits returns the test splits of the run's own environment. It fails if the environment does not list its splits.
+// TestSplits returns the test splits of the run's own environment. It fails if the environment does not list its
+// splits.
 func TestSplits(s spec.Spec, suite envadapters.Suite) ([]rules.Split, error) {
 	splits := []rules.Split{
 		{Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds},
@@ -36,8 +37,8 @@ func hasApps(suite envadapters.Suite) (bool, error) {
 	return slices.Contains(suite.Splits(), domain.SplitTestApps), nil
 }
 
-// AddOtherSplits appends the splits out of distribution to splits, and returns the references for all splits of recorded
-// tasks.
+// AddOtherSplits appends the splits out of distribution to splits, and returns the references for all splits of
+// recorded tasks.
 func AddOtherSplits(
 	ctx context.Context, c activities.Common, suites *play.Suites, s spec.Spec, splits []rules.Split,
 ) ([]rules.Split, []rules.EvalItem, error) {

@@ -1,3 +1,5 @@
+// Package experiment has the activities that prepare the arms of experiments as runs, choose what they play, and test
+// the contrasts.
 package experiment
 
 import (

@@ -28,12 +28,12 @@ func Proposals(call runs.Call) []credit.Proposal {
 	return out
 }
 
-// Proposer gets n answers of the adversary to the prompt of a cell. It sets the model, the texts and the usage of a call
-// whose seed is given.
+// Proposer gets n answers of the adversary to the prompt of a cell. It sets the model, the texts and the usage of a
+// call whose seed is given.
 type Proposer func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) error
 
-// Proposer returns how the adversary proposes answers: as the agent's own policy at high temperature, or as a chat model,
-// whose actions are put in the wording of the embedded policy if that is trained.
+// Proposer returns how the adversary proposes answers: as the agent's own policy at high temperature, or as a chat
+// model, whose actions are put in the wording of the embedded policy if that is trained.
 func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 	template, err := rules.Template(s)
 	if err != nil {

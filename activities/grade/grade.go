@@ -1,3 +1,5 @@
+// Package grade has the activities that label the episodes of an epoch and make pairs of them, by the critic and the
+// adversary of a run. It does not know how policies are trained on the pairs.
 package grade
 
 import (
@@ -101,8 +103,8 @@ func (g *grading) episode(ctx context.Context) (Episode, error) {
 	return out, err
 }
 
-// check returns the error of having recorded what was made of an episode. If there is none, it returns a corrupt fault
-// if that was not the episode of the slot.
+// check returns the error of having recorded what was made of an episode. Otherwise it returns a corrupt fault if
+// that was not the episode of the slot.
 func (g *grading) check(ctx context.Context, episode, record store.Ref, err error) error {
 	if err != nil {
 		return err

@@ -15,7 +15,9 @@ import (
 
 // FitValue learns how likely an episode is to succeed from all episodes of earlier epochs, and returns their number.
 func (m *Models) FitValue(ctx context.Context, id activities.EpochID) (int, error) {
-	return activities.Do(ctx, m.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, progress activities.Progress) (int, error) {
+	log := m.Log.For(id.Run, "epoch", id.Epoch)
+
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (int, error) {
 		fitted, _, err := runs.Run(id.Run).Value(id.Epoch).Record(ctx, m.Bucket, func() (runs.Value, error) {
 			return m.fitValue(ctx, id, progress)
 		})
@@ -24,7 +26,9 @@ func (m *Models) FitValue(ctx context.Context, id activities.EpochID) (int, erro
 	})
 }
 
-func (m *Models) fitValue(ctx context.Context, id activities.EpochID, progress activities.Progress) (runs.Value, error) {
+func (m *Models) fitValue(
+	ctx context.Context, id activities.EpochID, progress activities.Progress,
+) (runs.Value, error) {
 	var out runs.Value
 	var examples []value.Example
 	s, err := m.Runs.Spec(ctx, id.Run, id.Epoch)

@@ -1,3 +1,5 @@
+// Package guard lets a worker do only what belongs to its store, and, of a run, only what its namespace of Temporal
+// drives. It knows no activity.
 package guard
 
 import (
@@ -14,9 +16,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Guard lets a worker do only what belongs to its store, and, of a run, only the work of the namespace that drives it.
-// Records are written once, so what a namespace does in the seconds until it is refused changes nothing: the other one
-// adopts it.
+// Guard refuses activities of another store, and of a run that another namespace drives. Records are written once, so
+// what a namespace does in the seconds until it is refused changes nothing: the other one adopts it.
 type Guard struct {
 	interceptor.WorkerInterceptorBase
 	Bucket store.Bucket
@@ -64,8 +65,8 @@ func (g *guarded) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 	return g.Next.ExecuteActivity(ctx, in)
 }
 
-// admit refuses an activity that this worker must not do. If a workflow names no store, because
-// another program started it, is done.
+// admit refuses an activity that this worker must not do. An activity whose workflow names no store, because another
+// program started it, is done.
 func (g *Guard) admit(ctx context.Context) error {
 	x, ok := BelongingOf(ctx)
 	if !ok {
@@ -81,7 +82,7 @@ func (g *Guard) admit(ctx context.Context) error {
 			"the place of the former one, stop what was started there, and start it again with the same command",
 			x.Store, x.Where, activities.Hostname(), own.ID, g.Where)
 	}
-	if x.Run == "" || activities.NameOf(ctx) == postName { // people are also told that the run is refused
+	if x.Run == "" || activities.NameOf(ctx) == postName { // people are also notified that the run is refused
 		return nil
 	}
 
@@ -101,7 +102,8 @@ const postName = "Post"
 // identify returns the identity of this worker's store, as it was a few seconds ago: a bucket may be replaced.
 func (g *Guard) identify(ctx context.Context) (store.Identity, error) {
 	g.mu.Lock()
-	own, fresh := g.own, time.Since(g.read) < checkEvery
+	own := g.own
+	fresh := time.Since(g.read) < checkEvery
 	g.mu.Unlock()
 	if fresh {
 		return own, nil
@@ -109,7 +111,8 @@ func (g *Guard) identify(ctx context.Context) (store.Identity, error) {
 	own, err := store.Identify(ctx, g.Bucket)
 	if err == nil {
 		g.mu.Lock()
-		g.own, g.read = own, time.Now()
+		g.own = own
+		g.read = time.Now()
 		g.mu.Unlock()
 	}
 
@@ -120,7 +123,8 @@ func (g *Guard) identify(ctx context.Context) (store.Identity, error) {
 // workflow has begun: its first activity claims it.
 func (g *Guard) driven(ctx context.Context, run runs.Run, own store.Identity) error {
 	mine := g.Claim
-	mine.Store, mine.At = own.ID, time.Now().UTC()
+	mine.Store = own.ID
+	mine.At = time.Now().UTC()
 	newest, err := g.newest(ctx, run, mine)
 	if err != nil || newest.Same(mine) {
 		return err
@@ -152,7 +156,8 @@ func (g *Guard) newest(ctx context.Context, run runs.Run, mine runs.Claim) (runs
 	g.mu.Unlock()
 
 	c.mu.Lock()
-	newest, number, fresh := c.newest, c.number, time.Since(c.read) < checkEvery
+	newest, number := c.newest, c.number
+	fresh := time.Since(c.read) < checkEvery
 	c.mu.Unlock()
 	if fresh {
 		return newest, nil
@@ -170,7 +175,9 @@ func (g *Guard) newest(ctx context.Context, run runs.Run, mine runs.Claim) (runs
 		return newest, err
 	}
 	c.mu.Lock()
-	c.newest, c.number, c.read = newest, number, time.Now()
+	c.newest = newest
+	c.number = number
+	c.read = time.Now()
 	c.mu.Unlock()
 
 	return newest, nil

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -78,7 +77,7 @@ func TestAWorkerOfAnotherStoreRefuses(t *testing.T) {
 		if err := own.admit(ctx); err != nil {
 			t.Errorf("within the time that a worker relies on its store: %v, want no error", err)
 		}
-		time.Sleep(activities.RereadEvery)
+		time.Sleep(checkEvery)
 		refused(t, "after the bucket was replaced", own.admit(ctx), fault.Throttled, one.ID)
 	})
 }
@@ -99,7 +98,7 @@ func TestTheNewestClaimDrivesARun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(activities.RereadEvery)
+			time.Sleep(checkEvery)
 		}
 		if err := one.admit(ctx); err != nil {
 			t.Errorf("the first activity of a run that nobody has claimed: %v, want it claimed", err)
@@ -167,7 +166,7 @@ func TestAnotherRunOfANameIsClaimedAnew(t *testing.T) {
 				t.Errorf("%v, want no error", err)
 			}
 			b.Damage(runs.Run("x").Claim(1).Key, nil)
-			time.Sleep(activities.RereadEvery)
+			time.Sleep(checkEvery)
 		}
 	})
 }

@@ -24,7 +24,9 @@ type Recorded struct {
 
 // Set records other values of keys of a specification: see runs.Run.Set.
 func (c *Control) Set(ctx context.Context, id SetID) (Recorded, error) {
-	return activities.Do(ctx, c.Log.For(id.Run), func(ctx context.Context, _ activities.Progress) (out Recorded, err error) {
+	log := c.Log.For(id.Run)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (out Recorded, err error) {
 		out.Change, out.Number, err = runs.Run(id.Run).Set(ctx, c.Bucket, id.Change, id.Typed, spec.Source{}, c.Catalog)
 
 		return out, err

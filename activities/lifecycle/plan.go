@@ -1,3 +1,4 @@
+// Package lifecycle has the activities of a run as a whole: where it continues, what people change, and whom to notify.
 package lifecycle
 
 import (

@@ -1,3 +1,5 @@
+// Package play is what all episodes of a worker need: open environments, models, screenshots, and the wording of the
+// embedded policy. It registers no activity, and does not know why an episode is played.
 package play
 
 import (

@@ -10,7 +10,8 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// Screenshot keeps a screenshot. It returns nil if the specification asks for none, or the environment has none.
+// Screenshot keeps a screenshot. It returns nil if the specification wants no screenshots, or the environment cannot
+// take them.
 func Screenshot(
 	ctx context.Context, bucket store.Bucket, s spec.Spec, env envadapters.Environment,
 ) (*store.Ref, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/endpoints"
 )
 
-// checkLength notes where an agent's prompt of a screen is too long: for training, and for the servers of policies and of
-// models that see screens, as far as their windows are known. If quiet, it calls no server of a model.
+// checkLength notes where an agent's prompt of a screen is too long: for training, and for the servers of policies and
+// of models that see screens, as far as their windows are known. If quiet, it calls no server of a model.
 func (r *Rollouts) checkLength(ctx context.Context, s spec.Spec, view agents.View, quiet bool, o *obstacles) {
 	if s.Embedded() && len(s.Models) == 0 {
 		return // the embedded policy's prompts are cut to what it reads

@@ -1,3 +1,4 @@
+// Package preflight has the activities that check, before a run starts, whether its workers have what it needs.
 package preflight
 
 import (

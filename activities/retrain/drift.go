@@ -21,10 +21,12 @@ import (
 // driftSplit labels the episodes of the check for drift.
 const driftSplit = "drift"
 
-// PlanDrift returns what the accepted system plays to be checked: tasks of val that it knew. Without items, it cannot be
-// checked, because its result on val is not known.
+// PlanDrift returns what the accepted system plays to be checked: tasks of val that it knew. Without items, it cannot
+// be checked, because its result on val is not known.
 func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem, error) {
-	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, _ activities.Progress) ([]rules.EvalItem, error) {
+	log := id.log(c.Log)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) ([]rules.EvalItem, error) {
 		firing, version, err := c.firing(ctx, id)
 		if err != nil {
 			return nil, err

@@ -22,7 +22,9 @@ import (
 // PlanGate returns what the accepted and the re-trained system play, each the same episodes. Without items, no epoch
 // made a system that could be accepted.
 func (c *Control) PlanGate(ctx context.Context, id FiringID) ([]rules.EvalItem, error) {
-	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, _ activities.Progress) ([]rules.EvalItem, error) {
+	log := id.log(c.Log)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) ([]rules.EvalItem, error) {
 		firing, version, err := c.firing(ctx, id)
 		if err != nil {
 			return nil, err
@@ -102,7 +104,8 @@ var gateSplits = []string{domain.SplitTestSeeds, domain.SplitVal}
 // group.
 func gateSplit(offered runs.Inventory, g group) (string, error) {
 	for _, split := range gateSplits {
-		if slices.ContainsFunc(offered.Templates[split], func(t string) bool { return slices.Contains(g.templates, t) }) {
+		inGroup := func(template string) bool { return slices.Contains(g.templates, template) }
+		if slices.ContainsFunc(offered.Templates[split], inGroup) {
 			return split, nil
 		}
 	}
@@ -113,8 +116,8 @@ func gateSplit(offered runs.Inventory, g group) (string, error) {
 		strings.Join(gateSplits, " or "))
 }
 
-// checkGate returns an invalid fault if a firing's gate could not be played, so that nothing is trained that could not be
-// accepted.
+// checkGate returns an invalid fault if a firing's gate could not be played, so that nothing is trained that could not
+// be accepted.
 func checkGate(offered runs.Inventory, firing schedules.Firing) error {
 	for _, g := range groupsOf(firing) {
 		if _, err := gateSplit(offered, g); err != nil {

@@ -1,3 +1,5 @@
+// Package retrain has the activities of the firings of a schedule: they find what is new, fork the accepted system's
+// run, compare the re-trained system with it, and decide about the line.
 package retrain
 
 import (
@@ -51,8 +53,8 @@ type Found struct {
 }
 
 // Look compares what a schedule's environment offers now with what the accepted system of its line was made for. It
-// calls no model. It is an invalid fault if the line has no accepted system, or if no gate could compare systems on what
-// is new.
+// calls no model. It is an invalid fault if the line has no accepted system, or if no gate could compare systems on
+// what is new.
 func (c *Control) Look(ctx context.Context, id FiringID) (Found, error) {
 	return activities.Do(ctx, id.log(c.Log), func(ctx context.Context, _ activities.Progress) (Found, error) {
 		name := schedules.Schedule(id.Schedule)
@@ -160,8 +162,8 @@ func (c *Control) inventories(
 	return play.WithinMixed(before, where), now, err
 }
 
-// checkedBefore returns which firing of a schedule has checked the same for drift, and how that ended. It is empty if no
-// firing has.
+// checkedBefore returns which firing of a schedule has checked the same for drift, and how that ended. It is empty if
+// no firing has.
 func (c *Control) checkedBefore(ctx context.Context, schedule string, basis lines.Basis) (string, error) {
 	name := schedules.Schedule(schedule)
 	var last schedules.Outcome

@@ -108,7 +108,9 @@ type Ended struct {
 
 // Conclusion records how a firing ended, and returns what is recorded.
 func (c *Control) Conclusion(ctx context.Context, e Ended) (schedules.Outcome, error) {
-	return activities.Do(ctx, e.Firing.log(c.Log), func(ctx context.Context, _ activities.Progress) (schedules.Outcome, error) {
+	log := e.Firing.log(c.Log)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (schedules.Outcome, error) {
 		name := schedules.Schedule(e.Firing.Schedule)
 		outcome, _, err := name.Outcome(e.Firing.ID).Record(ctx, c.Bucket, func() (schedules.Outcome, error) {
 			return e.Outcome, nil

@@ -80,7 +80,7 @@ type GPU struct {
 	*preflightGPU
 }
 
-// Dependencies are what the activities of a process share. A worker needs those of the roles that it has.
+// Dependencies are what the activities of a process share. Fields that the roles of a worker do not use may be zero.
 type Dependencies struct {
 	activities.Common
 	Suites    *play.Suites
@@ -98,7 +98,7 @@ type Dependencies struct {
 	Ready func(ctx context.Context, quorum int) error
 
 	Notices lifecycle.Notices
-	Missed  func(ctx context.Context, schedule string) (int, error) // see RetrainControl
+	Missed  func(ctx context.Context, schedule string) (int, error) // see retrain.Control
 	View    string                                                  // address of the viewer, for people
 }
 

@@ -1,3 +1,5 @@
+// Package rollout has the activity that plays a slot of an epoch: it reads what the epoch planned, lets
+// internal/method/attempt play, and keeps the attempts in the store.
 package rollout
 
 import (
@@ -73,7 +75,8 @@ func (r *Rollouts) Rollout(ctx context.Context, id activities.SlotID) (Played, e
 
 		return Played{
 			Attempt: played.Attempt, Steps: outcome.Steps, Success: outcome.Success, Failed: played.Episode.Failed,
-			Host: activities.Hostname(), Cells: outcome.Steps * s.Agents * s.Rounds, Refused: outcome.Refused, Brief: brief,
+			Host: activities.Hostname(), Cells: outcome.Steps * s.Agents * s.Rounds, Refused: outcome.Refused,
+			Brief: brief,
 		}, nil
 	})
 }

@@ -22,7 +22,9 @@ import (
 // Assemble writes the data set of a level with its card: all items in the order of trajectories without duplicates, or
 // the data set that was imported.
 func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) {
-	return activities.Do(ctx, c.Log.For(id.Run, "level", id.Level), func(ctx context.Context, _ activities.Progress) (synth.Card, error) {
+	log := c.Log.For(id.Run, "level", id.Level)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (synth.Card, error) {
 		set, _, err := runs.Run(id.Run).Level(id.Level).Record(ctx, c.Bucket, func() (runs.LevelSet, error) {
 			return c.level(ctx, id)
 		})

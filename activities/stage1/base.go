@@ -43,7 +43,9 @@ type BaseChoice struct {
 
 // CommitBase writes base.json.
 func (c *Control) CommitBase(ctx context.Context, choice BaseChoice) (runs.Policy, error) {
-	return activities.Do(ctx, c.Log.For(choice.Run), func(ctx context.Context, _ activities.Progress) (runs.Policy, error) {
+	log := c.Log.For(choice.Run)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (runs.Policy, error) {
 		run := runs.Run(choice.Run)
 		base, _, err := run.Base().Record(ctx, c.Bucket, func() (runs.Base, error) {
 			s, err := c.Runs.Spec(ctx, choice.Run, 0)
@@ -60,7 +62,9 @@ func (c *Control) CommitBase(ctx context.Context, choice BaseChoice) (runs.Polic
 			}, err
 		})
 		if err == nil {
-			c.Emit.Send(choice.Run, events.Base{Policy: base.Policy.Digest, InBand: base.InBand, StoppedBy: base.StoppedBy})
+			c.Emit.Send(choice.Run, events.Base{
+				Policy: base.Policy.Digest, InBand: base.InBand, StoppedBy: base.StoppedBy,
+			})
 		}
 
 		return base.Policy, err

@@ -29,7 +29,9 @@ type LevelID struct {
 
 // PlanLevel draws the screens of a level from all trajectories, and returns their number.
 func (c *Control) PlanLevel(ctx context.Context, id LevelID) (int, error) {
-	return activities.Do(ctx, c.Log.For(id.Run, "level", id.Level), func(ctx context.Context, _ activities.Progress) (int, error) {
+	log := c.Log.For(id.Run, "level", id.Level)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (int, error) {
 		s, err := c.Runs.Spec(ctx, id.Run, 0)
 		if err != nil {
 			return 0, err

@@ -1,3 +1,5 @@
+// Package stage1 has the activities of stage 1: tasks are played, data are written, and the base policy is trained on
+// them. It does not know epochs.
 package stage1
 
 import (

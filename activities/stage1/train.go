@@ -41,7 +41,9 @@ type Trained struct {
 // chunks are parts of one job, each resumed from the one before. With levels, it does one level job, which starts from
 // the policy of the job before.
 func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error) {
-	return activities.Do(ctx, g.Log.For(id.Run, "chunk", id.Chunk), func(ctx context.Context, progress activities.Progress) (Trained, error) {
+	log := g.Log.For(id.Run, "chunk", id.Chunk)
+
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (Trained, error) {
 		writer, err := g.Runs.Writer(ctx, id.Run)
 		if err != nil {
 			return Trained{}, err
@@ -63,7 +65,9 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error) {
 	})
 }
 
-func (g *GPU) chunk(ctx context.Context, id ChunkID, progress activities.Progress, pace *training.Pace) (runs.Chunk, error) {
+func (g *GPU) chunk(
+	ctx context.Context, id ChunkID, progress activities.Progress, pace *training.Pace,
+) (runs.Chunk, error) {
 	s, err := g.Runs.Spec(ctx, id.Run, 0)
 	if err != nil {
 		return runs.Chunk{}, err
@@ -214,8 +218,8 @@ func (g *GPU) levelJob(
 	return job, nil
 }
 
-// policyBefore returns the policy that a level job starts from, and the optimiser steps made before it. An empty policy is
-// a new one, or the base model of a trainer of language models.
+// policyBefore returns the policy that a level job starts from, and the optimiser steps made before it. An empty policy
+// is a new one, or the base model of a trainer of language models.
 func policyBefore(
 	ctx context.Context, bucket store.Bucket, s spec.Spec, id ChunkID,
 ) (policy string, steps int, err error) {

@@ -1,3 +1,5 @@
+// Package training runs the training jobs of stage 1 and of updates on trainers. It registers no activity, and does not
+// know where the data of a job come from.
 package training
 
 import (

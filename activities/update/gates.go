@@ -74,8 +74,8 @@ func (g *GPU) probe(
 	return out, nil
 }
 
-// sample gets one answer of a policy to the prompt of every pair, at temperature 1. It leaves out pairs whose prompts are
-// refused.
+// sample gets one answer of a policy to the prompt of every pair, at temperature 1. It leaves out pairs whose prompts
+// are refused.
 func (g *GPU) sample(
 	ctx context.Context, s spec.Spec, policy, system string, pairs []domain.Pair, seed uint64,
 ) ([]rules.Probed, error) {
@@ -118,8 +118,8 @@ func notRefused(probed []rules.Probed, refused []bool) []rules.Probed {
 	return out
 }
 
-// score gets the scores of the answers of a probe under the new policy, its parent and the base policy, one policy after
-// the other, because servers hold few policies at the same time. It leaves out what is refused.
+// score gets the scores of the answers of a probe under the new policy, its parent and the base policy, one policy
+// after the other, because servers hold few policies at the same time. It leaves out what is refused.
 func (g *GPU) score(
 	ctx context.Context, policies [3]string, system string, probed []rules.Probed,
 ) ([]rules.Probed, error) {

@@ -20,7 +20,8 @@ func (g *GPU) Imitate(ctx context.Context, id AgentID) (runs.Policy, error) {
 	log := g.Log.For(id.Run, "epoch", id.Epoch, "agent", id.Agent)
 
 	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (runs.Policy, error) {
-		policy, _, err := runs.Run(id.Run).Imitation(id.Epoch, id.Agent).Record(ctx, g.Bucket, func() (runs.Policy, error) {
+		recorded := runs.Run(id.Run).Imitation(id.Epoch, id.Agent)
+		policy, _, err := recorded.Record(ctx, g.Bucket, func() (runs.Policy, error) {
 			return g.imitate(ctx, id, progress)
 		})
 		if err == nil {

@@ -10,7 +10,9 @@ import (
 // Publish loads the policies of an epoch's updates into the policy servers, and returns their number. Loading a policy
 // again is a success. Publish ends when all policies are in as many servers as the specification requires.
 func (g *GPU) Publish(ctx context.Context, id activities.EpochID) (int, error) {
-	return activities.Do(ctx, g.Log.For(id.Run, "epoch", id.Epoch), func(ctx context.Context, _ activities.Progress) (int, error) {
+	log := g.Log.For(id.Run, "epoch", id.Epoch)
+
+	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (int, error) {
 		s, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
 		if err != nil {
 			return 0, err

@@ -1,3 +1,5 @@
+// Package update has the activities that train the agents on the pairs of an epoch, measure the gates, and publish the
+// policies. It does not know how pairs are made.
 package update
 
 import (
@@ -77,13 +79,13 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 		})
 
 		return Updated{
-			Pairs: dataset.Count, Steps: update.Steps, Kept: update.Kept, KL: update.Probe.KL, Host: activities.Hostname(),
-			StepSeconds: pace.PerStep(),
+			Pairs: dataset.Count, Steps: update.Steps, Kept: update.Kept, KL: update.Probe.KL,
+			Host: activities.Hostname(), StepSeconds: pace.PerStep(),
 		}, nil
 	})
 }
 
-// warnOfStyle warns if words alone tell the chosen from the rejected answers of a data set.
+// warnOfStyle warns if words alone distinguish the chosen from the rejected answers of a data set.
 func (g *GPU) warnOfStyle(id AgentID, dataset runs.Dataset) {
 	auc := dataset.Card.StyleAUC
 	unpaired := dataset.Card.BySource[domain.SourceGroup] + dataset.Card.BySource[domain.SourceNone]
@@ -98,7 +100,9 @@ func (g *GPU) warnOfStyle(id AgentID, dataset runs.Dataset) {
 			"corrections by peers", auc, credit.StyleLimit)})
 }
 
-func (g *GPU) update(ctx context.Context, id AgentID, progress activities.Progress, pace *training.Pace) (runs.Update, error) {
+func (g *GPU) update(
+	ctx context.Context, id AgentID, progress activities.Progress, pace *training.Pace,
+) (runs.Update, error) {
 	g.Jobs.Data.Store(nil) // stage 1 has ended
 	s, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
 	if err != nil {

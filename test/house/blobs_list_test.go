@@ -3,7 +3,7 @@ package house
 // blobs lists the functions that write blobs, by FOLDER.FUNCTION, with the manifest that names the blob before anything
 // else knows about it. For putters, their callers are listed instead.
 var blobs = map[string]string{
-	"activities/retrain.Control.item":       "runs.Tasks, in whose Record it is written, before the evaluation is planned",
+	"activities/retrain.Control.item":       "runs.Tasks, in whose Record it is written",
 	"activities/grade.Models.fitValue":      "runs.Value: FitValue records what it returns",
 	"activities/epoch.putInventory":         "runs.Made: begin records what it returns",
 	"activities/retrain.Control.look":       "schedules.Firing: Look records what it returns",

@@ -87,7 +87,7 @@ var effects = []Mutant{
 	{
 		Name: "an update learns from rows that were made for another", Symbol: "activities/update.fitsUpdate",
 		Change: begin(`return true`),
-		Find:   by("activities", "TestAnUpdateLeavesOutRowsThatWereMadeForAnother"),
+		Find:   by("activities/update", "TestAnUpdateLeavesOutRowsThatWereMadeForAnother"),
 	},
 	{
 		Name: "an update on too few rows counts", Symbol: "activities/update.whyKept", Change: never(`left < fewest`),
@@ -101,7 +101,7 @@ var effects = []Mutant{
 	{
 		Name: "DPO refers to the parent", Symbol: "activities/update.updateJob",
 		Change: replace(`base.Digest`, `update.Parent.Digest`),
-		Find:   by("activities", "TestTheReferenceOfAnUpdateIsTheOneAskedFor"),
+		Find:   by("activities/update", "TestTheReferenceOfAnUpdateIsTheOneAskedFor"),
 	},
 	{
 		Name: "a policy lags by no update", Symbol: "activities/epoch.Control.rollsOut",

@@ -1,7 +1,7 @@
 // Package attempt plays a slot of an epoch until an attempt at it counts. An attempt that cannot continue is void, and
-// the next one follows. A task at fault is replaced by one that was drawn in advance, and a slot without a task that can
-// be played has failed. What an earlier execution recorded is adopted: its actions are replayed, what the environment
-// shows is compared, and the episode continues from there.
+// the next one follows. A task at fault is replaced by one that was drawn in advance, and a slot without a task that
+// can be played has failed. What an earlier execution recorded is adopted: its actions are replayed, what the
+// environment shows is compared, and the episode continues from there.
 //
 // It links no browser driver. It links no Temporal.
 package attempt
