@@ -22,7 +22,7 @@ import (
 // works runs a body as an activity of a task queue, with a clock that only waiting moves. It returns how often the
 // activity beat, after what time it ended, and its error.
 func works(
-	t *testing.T, queue string, body func(ctx context.Context, say say) (int, error),
+	t *testing.T, queue string, body func(ctx context.Context, progress Progress) (int, error),
 ) (beats int, took time.Duration, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,7 +31,7 @@ func works(
 		env := suite.NewTestWorkflowEnvironment()
 		env.SetTestTimeout(24 * time.Hour)
 		env.SetOnActivityHeartbeatListener(func(*activity.Info, converter.EncodedValues) { beats++ })
-		a := func(ctx context.Context) (int, error) { return do(ctx, slog.New(slog.DiscardHandler), body) }
+		a := func(ctx context.Context) (int, error) { return Do(ctx, slog.New(slog.DiscardHandler), body) }
 		env.RegisterActivityWithOptions(a, activity.RegisterOptions{Name: "a"})
 		once := workflow.ActivityOptions{
 			TaskQueue: queue, StartToCloseTimeout: 24 * time.Hour,
@@ -53,7 +53,7 @@ func TestAnActivityThatMakesNoProgressIsGivenUp(t *testing.T) {
 		QueueControl: 5 * time.Minute, QueueCare: 5 * time.Minute, QueueRollout: 15 * time.Minute,
 		QueueModel: 15 * time.Minute, QueueGPU: 100 * time.Minute,
 	} {
-		_, took, err := works(t, queue, func(ctx context.Context, say say) (int, error) {
+		_, took, err := works(t, queue, func(ctx context.Context, progress Progress) (int, error) {
 			<-ctx.Done()
 
 			return 0, context.Cause(ctx)
@@ -69,7 +69,7 @@ func TestAnActivityThatMakesNoProgressIsGivenUp(t *testing.T) {
 
 // TestAnActivityThatSaysWhatItWaitsForIsNotGivenUp lets an activity wait for what has a limit of its own.
 func TestAnActivityThatSaysWhatItWaitsForIsNotGivenUp(t *testing.T) {
-	_, _, err := works(t, QueueRollout, func(ctx context.Context, _ say) (int, error) {
+	_, _, err := works(t, QueueRollout, func(ctx context.Context, _ Progress) (int, error) {
 		defer endpoints.While(ctx, "waits for an environment")()
 		select {
 		case <-time.After(90 * time.Minute):
@@ -84,10 +84,10 @@ func TestAnActivityThatSaysWhatItWaitsForIsNotGivenUp(t *testing.T) {
 }
 
 func TestAnActivityThatMakesProgressMayTakeLong(t *testing.T) {
-	beats, _, err := works(t, QueueGPU, func(_ context.Context, say say) (int, error) {
+	beats, _, err := works(t, QueueGPU, func(_ context.Context, progress Progress) (int, error) {
 		for range 3 {
 			time.Sleep(time.Hour)
-			say("a step")
+			progress("a step")
 		}
 
 		return 0, nil

@@ -2,246 +2,118 @@ package activities
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"sync"
-	"time"
+	"strings"
 
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
-	"github.com/collabui/collabui/internal/store"
 )
 
-// atEnd stands for the evaluations at the end of a run where an epoch is asked for.
-const atEnd = -1
+// Versions returns the versions in this process of everything that must be the same on all workers of an epoch. If the
+// suite is nil, this worker does not play it.
+func (k *Runs) Versions(ctx context.Context, s spec.Spec, suite envadapters.Suite) (runs.Made, error) {
+	digest, err := k.promptsDigest(s)
+	if err != nil {
+		return runs.Made{}, err
+	}
+	versions := runs.Made{Prompts: digest}
+	if s.Embedded() {
+		versions.Kernel = k.kernel
+	}
+	if browsing, ok := suite.(envadapters.Browsing); ok {
+		versions.Browser, _ = browsing.Browser(ctx) // a control worker need not have a browser
+	}
+	if versioned, ok := suite.(envadapters.Versioned); ok {
+		versions.Version, _ = versioned.Version(ctx) // a server that is away fails what is played on it
+	}
 
-// versions is a run's specification with the changes by people, as far as this process has read them, and what this
-// process keeps of its epochs.
-type versions struct {
-	original spec.Spec    // written once
-	shared   *runs.Shared // what a fork shares
-	identity string       // of the run: another one of its name has another
-
-	begun twoEpochs[runs.Made]
-	plans twoEpochs[*epochPlan]
-
-	mu      sync.Mutex
-	checked time.Time // when the run was last known to have this specification
-	own     own
-	changes []runs.Change
-	read    time.Time // when changes were read
-	newest  spec.Spec // what was asked for last: after n changes of known
-	n       int
-	known   int
+	return versions, nil
 }
 
-// rereadEvery is how often changes are looked for that take effect immediately.
-const rereadEvery = 5 * time.Second
-
-// spec returns a run's specification as it is in an epoch: changes by people count from the first epoch that begins
-// after them. 0 is what comes before the first epoch.
-func (c *Common) spec(ctx context.Context, run string, epoch int) (spec.Spec, error) {
-	v, err := c.versions(ctx, run)
-	if err != nil {
-		return spec.Spec{}, err
+// promptsDigest returns the digest of the templates of all roles.
+func (k *Runs) promptsDigest(s spec.Spec) (string, error) {
+	key := runs.Digest(s.Prompts)
+	if digest, ok := k.prompts.Load(key); ok {
+		return digest.(string), nil
 	}
-	if owner, ok := v.shared.Owner(epoch); ok {
-		s, err := c.spec(ctx, string(owner), epoch)
-		s.Name = run
-
-		return s, err
-	}
-	n := 0
-	if epoch != 0 {
-		made, err := c.begun(ctx, run, epoch)
+	digests := map[string]string{}
+	for _, role := range prompts.Roles {
+		prompt, err := rules.Prompt(s, role)
 		if err != nil {
-			return spec.Spec{}, err
+			return "", err
 		}
-		n = made.Changes
+		digests[role] = prompt.Digest
 	}
-	if len(v.original.Models) > 0 { // their limits may change at any moment
-		err = v.look(ctx, c, rereadEvery)
+	digest := runs.Digest(digests)
+	k.prompts.Store(key, digest)
+
+	return digest, nil
+}
+
+// BeginningOf returns the record of what an epoch began with.
+func BeginningOf(run string, epoch int) runs.Object[runs.Made] {
+	if epoch == AtEnd {
+		return runs.Run(run).Final()
 	}
+
+	return runs.Run(run).Made(epoch)
+}
+
+// Beginning returns what an epoch began with.
+func (k *Runs) Beginning(ctx context.Context, run string, epoch int) (runs.Made, error) {
+	known, err := k.known(ctx, run)
 	if err != nil {
-		return spec.Spec{}, err
+		return runs.Made{}, err
+	}
+	if beginning, ok := known.beginnings.find(epoch); ok {
+		return beginning, nil
+	}
+	beginning, _, err := BeginningOf(run, epoch).Must(ctx, k.bucket)
+	if err == nil {
+		known.beginnings.keep(epoch, beginning)
 	}
 
-	return v.after(ctx, c, n)
+	return beginning, err
 }
 
-// latest returns a run's specification with all changes until now, and their number, which is not less than the one
-// that the caller knows.
-func (c *Common) latest(ctx context.Context, run string, changes int) (spec.Spec, int, error) {
-	v, err := c.versions(ctx, run)
+// CheckVersions refuses to work on an epoch that began with other versions than this worker has, unless a person
+// accepted that. Another worker may have the right ones, so the fault is transient.
+func (k *Runs) CheckVersions(ctx context.Context, s spec.Spec, epoch int, suite envadapters.Suite) error {
+	want, err := k.Beginning(ctx, s.Name, epoch)
 	if err != nil {
-		return spec.Spec{}, 0, err
+		return err
 	}
-	if err := v.refresh(ctx, c, changes); err != nil {
-		return spec.Spec{}, 0, err
-	}
-	v.mu.Lock()
-	n := len(v.changes)
-	v.mu.Unlock()
-	s, err := v.after(ctx, c, n)
-
-	return s, n, err
-}
-
-// played returns the specification by which an item is evaluated: val by that of its epoch, anything else by that of
-// the end of the run.
-func (c *Common) played(ctx context.Context, item rules.EvalItem) (spec.Spec, error) {
-	open, err := c.open(ctx, item)
+	here, err := k.Versions(ctx, s, suite)
 	if err != nil {
-		return spec.Spec{}, err
-	}
-	if open {
-		s, _, err := c.latest(ctx, item.Run, 0)
-
-		return s, err
+		return err
 	}
 
-	return c.spec(ctx, item.Run, epochOf(item))
-}
-
-// open reports whether an item is played with the newest specification, because its run has not ended: an evaluation by
-// a person, or the check for drift.
-func (c *Common) open(ctx context.Context, item rules.EvalItem) (bool, error) {
-	if item.AtEnd || epochOf(item) != atEnd {
-		return false, nil
-	}
-	_, ends, err := runs.Run(item.Run).Final().Sure(ctx, c.Bucket)
-
-	return !ends, err
-}
-
-// epochOf returns with which epoch's specification an item is evaluated.
-func epochOf(item rules.EvalItem) int {
-	if epoch, ok := rules.EpochOf(item.Folder); ok && !item.AtEnd {
-		return epoch
-	}
-
-	return atEnd
-}
-
-// RunKept is how long a process relies on what it knows of a run before it looks whether the run is still the same one:
-// a name may be used again once its run was deleted or replaced.
-const RunKept = 2 * time.Second
-
-// versions returns what this process knows of a run's specification.
-func (c *Common) versions(ctx context.Context, run string) (*versions, error) {
-	known, ok := c.specs.Load(run)
-	if ok && known.(*versions).sure() {
-		return known.(*versions), nil
-	}
-	s, identity, err := runs.Run(run).Identify(ctx, c.Bucket)
-	if err != nil {
-		if ok && errors.Is(err, store.ErrAbsent) { // another run may get its name
-			c.specs.CompareAndDelete(run, known)
+	var differ []string
+	compare := func(what, own, want string) {
+		if own != want && own != "" && want != "" {
+			differ = append(differ, what+" "+own+" instead of "+want)
 		}
-
-		return nil, fmt.Errorf("specification of run %q: %w", run, err)
 	}
-	if ok && known.(*versions).still(identity) {
-		return known.(*versions), nil
-	}
-	if ok {
-		c.specs.CompareAndDelete(run, known)
-	}
-	v, _ := c.specs.LoadOrStore(run, &versions{
-		original: s.Spec, shared: s.Shared, newest: s.Spec, identity: identity, checked: time.Now(),
-	})
-
-	return v.(*versions), nil
-}
-
-// sure reports whether the run need not be looked at again.
-func (v *versions) sure() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-
-	return time.Since(v.checked) < RunKept
-}
-
-// still notes which run has the name now, and reports whether it is this one.
-func (v *versions) still(identity string) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	same := identity != "" && v.identity == identity
-	if same {
-		v.checked = time.Now()
-	}
-
-	return same
-}
-
-// look reads changes that were recorded since, unless somebody did so a short while ago. One that the store does not
-// show yet is read by a later look.
-func (v *versions) look(ctx context.Context, c *Common, atMostEvery time.Duration) error {
-	v.mu.Lock()
-	known, recent := len(v.changes), time.Since(v.read) < atMostEvery
-	if !recent {
-		v.read = time.Now()
-	}
-	v.mu.Unlock()
-	if recent {
+	compare("the prompts", here.Prompts, want.Prompts)
+	compare("the kernel", here.Kernel, want.Kernel)
+	compare("the browser", here.Browser, want.Browser)
+	compare("the environment", here.Version, want.Version)
+	if len(differ) == 0 {
 		return nil
 	}
-	log := runs.Log[runs.Change](runs.Run(v.original.Name).Change)
-	for {
-		change, there, err := log.Next(ctx, c.Bucket, known)
-		if err != nil || !there {
-			return err
-		}
-		v.add(known, []runs.Change{change})
-		known++
+
+	if epoch == AtEnd {
+		epoch = want.Epoch
 	}
-}
-
-// refresh reads all changes that were recorded since. There are at least as many as the caller knows of. No lock is
-// held while the store is read: a slow answer must not stop callers that need nothing from it.
-func (v *versions) refresh(ctx context.Context, c *Common, atLeast int) error {
-	v.mu.Lock()
-	known := len(v.changes)
-	v.mu.Unlock()
-
-	fresh, err := runs.Run(v.original.Name).Changes(ctx, c.Bucket, known, atLeast)
-	if err == nil {
-		v.add(known, fresh)
+	accepted, err := runs.Run(s.Name).IsAccepted(ctx, k.bucket, epoch)
+	if err != nil || accepted {
+		return err
 	}
 
-	return err
-}
-
-// add adds the changes after a number of them, as far as they are new.
-func (v *versions) add(after int, fresh []runs.Change) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if more := after + len(fresh) - len(v.changes); more > 0 {
-		v.changes = append(v.changes, fresh[len(fresh)-more:]...)
-	}
-}
-
-// after returns the specification after the first n changes.
-func (v *versions) after(ctx context.Context, c *Common, n int) (spec.Spec, error) {
-	v.mu.Lock()
-	short := len(v.changes) < n
-	v.mu.Unlock()
-	if short {
-		if err := v.refresh(ctx, c, n); err != nil {
-			return spec.Spec{}, err
-		}
-	}
-
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.n == n && v.known == len(v.changes) {
-		return v.newest, nil
-	}
-	s, err := runs.After(v.original, v.changes, n)
-	if err == nil {
-		v.newest, v.n, v.known = s, n, len(v.changes)
-	}
-
-	return s, err
+	return fault.New(fault.Transient, "the worker on %s has %s with which epoch %d was begun: "+
+		"give it the same version, or go on with what it has by `collabui resume %s --accept-failed --why TEXT`",
+		Hostname(), strings.Join(differ, " and "), epoch, s.Name)
 }

@@ -9,6 +9,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/guard"
+	"github.com/collabui/collabui/activities/play"
+	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -32,14 +35,14 @@ const policyTimeout = 2 * time.Minute
 // updateThreads is the number of threads of one update of the small policy.
 const updateThreads = 2
 
-// dependencies are what the activities of this process share. Each type of activity gets the few that it needs.
+// dependencies are what the activities of this process share.
 type dependencies struct {
 	bucket    store.Bucket
-	guard     *activities.Guard
+	guard     *guard.Guard
 	stream    *events.Stream
 	metrics   *telemetry.Metrics
 	log       *slog.Logger
-	suites    *activities.Suites
+	suites    *play.Suites
 	policies  *meteredPolicies
 	endpoints *endpoints.Endpoints
 	view      string // address of the viewer
@@ -79,7 +82,7 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 	return &dependencies{
 		bucket: s3, stream: stream, metrics: counts, log: o.Log, policies: &meteredPolicies{policies, counts},
 		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace,
-		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
+		suites: play.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
 			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
 		}),
 		trainers: catalog.OpenTrainers(o.Training.host(s3)), webhook: webhook,
@@ -104,46 +107,27 @@ func limitsFail(counts *telemetry.Metrics, log *slog.Logger) func(error) {
 	}
 }
 
-func (d *dependencies) common() activities.Common {
-	return activities.Common{
-		Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: d.log, Kernel: tinylm.Kernel(),
-		Metrics: d.metrics,
-	}
-}
-
 // emit counts an event and sends it.
 func (d *dependencies) emit(run string, e events.Event) {
 	d.metrics.Event(run, e)
 	d.stream.Emit(run, e)
 }
 
-func (d *dependencies) control(c client.Client) *activities.Control {
-	return &activities.Control{
-		Common: d.common(), Suites: d.suites, Notices: d.notices(c), View: d.view,
-	}
-}
-
-func (d *dependencies) rollouts() *activities.Rollouts {
-	return &activities.Rollouts{
-		Common: d.common(), Suites: d.suites, Policies: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
-	}
-}
-
-func (d *dependencies) models() *activities.Models {
-	return &activities.Models{
-		Common: d.common(), Policies: d.policies, Scores: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
-	}
-}
-
-func (d *dependencies) gpu() *activities.GPU {
-	return &activities.GPU{
-		Common: d.common(), Trainers: d.trainers, Policies: d.policies, Scores: d.policies, Load: d.policies.Load,
-		Ready: d.policies.Ready, Threads: updateThreads,
+// activities returns the dependencies of all activities. They share what this process knows of runs.
+func (d *dependencies) activities(c client.Client) roles.Dependencies {
+	return roles.Dependencies{
+		Common: activities.Common{
+			Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: activities.Log{Logger: d.log},
+			Metrics: d.metrics, Runs: activities.NewRuns(d.bucket, tinylm.Kernel()),
+		},
+		Suites: d.suites, Policies: d.policies, Scores: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
+		Trainers: d.trainers, Threads: updateThreads, Load: d.policies.Load, Ready: d.policies.Ready,
+		Notices: d.notices(c), Missed: missedFirings(c), View: d.view,
 	}
 }
 
 // smallPolicy is the wording of the embedded policy.
-var smallPolicy = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
+var smallPolicy = play.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
 
 // chatEndpoints reaches the chat endpoints of runs with the keys of this process. failed hears of every turn that Redis
 // does not give.

@@ -9,30 +9,32 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/workflows"
 )
 
 // notices returns how this process tells people what happened.
-func (d *dependencies) notices(c client.Client) activities.Notices {
-	n := activities.Notices{
-		Webhook: d.webhook,
-		Missed: func(ctx context.Context, schedule string) (int, error) {
-			s, err := DescribeSchedule(ctx, c, schedule)
-			var gone *serviceerror.NotFound
-			if errors.As(err, &gone) { // it was deleted, and its last firing goes on
-				return 0, nil
-			}
-
-			return s.Missed, err
-		},
-	}
+func (d *dependencies) notices(c client.Client) lifecycle.Notices {
+	n := lifecycle.Notices{Webhook: d.webhook}
 	if d.webhook.Exists() {
 		n.Start = func(ctx context.Context, n domain.Notice) error { return d.notify(ctx, c, n) }
 	}
 
 	return n
+}
+
+// missedFirings returns how many firings of a schedule were later than it allows.
+func missedFirings(c client.Client) func(ctx context.Context, schedule string) (int, error) {
+	return func(ctx context.Context, schedule string) (int, error) {
+		described, err := DescribeSchedule(ctx, c, schedule)
+		var gone *serviceerror.NotFound
+		if errors.As(err, &gone) { // it was deleted, and its last firing continues
+			return 0, nil
+		}
+
+		return described.Missed, err
+	}
 }
 
 // notify starts the workflow that delivers a notice. For one that was started before, the client returns no error.

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/guard"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/httpd"
@@ -45,7 +46,7 @@ func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
 		return o, err
 	}
 	codec.Use(&o)
-	o.ContextPropagators = []workflow.ContextPropagator{activities.Headers{Converter: codec.Converter()}}
+	o.ContextPropagators = []workflow.ContextPropagator{guard.Headers{Converter: codec.Converter()}}
 
 	return o, nil
 }

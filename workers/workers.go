@@ -20,7 +20,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/guard"
+	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/httpd"
@@ -164,7 +165,7 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 	if err != nil {
 		return err
 	}
-	d.guard = &activities.Guard{Bucket: d.bucket, Where: Where(p.Endpoints), Claim: claim}
+	d.guard = &guard.Guard{Bucket: d.bucket, Where: Where(p.Endpoints), Claim: claim}
 
 	d.endpoints.Warn = d.warn(c)
 	if slices.Contains(queues, workflows.QueueControl) {
@@ -176,9 +177,10 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 	presence.Go(func() { d.present(ctx, queues) })
 
 	p.Log.Info("worker started", p.describe()...)
+	shared := d.activities(c)
 	var started []worker.Worker
 	for _, q := range queuesOf(queues) {
-		w := build(c, q, p.Options, d, cancel)
+		w := build(c, q, p.Options, d, shared, cancel)
 		if err := w.Start(); err != nil {
 			return fault.New(fault.Transient, "start worker %s: %w", q, err)
 		}
@@ -220,7 +222,9 @@ const Prefetch = 2
 const endTraining = 45 * time.Second
 
 // build registers what is done on a task queue. The number of concurrent activities is the real bound of concurrency.
-func build(c client.Client, queue string, o Options, d *dependencies, fatal func(error)) worker.Worker {
+func build(
+	c client.Client, queue string, o Options, d *dependencies, shared roles.Dependencies, fatal func(error),
+) worker.Worker {
 	w := worker.Options{
 		MaxConcurrentActivityExecutionSize: concurrency(queue, o),
 		DisableWorkflowWorker:              queue != workflows.QueueControl,
@@ -237,25 +241,25 @@ func build(c client.Client, queue string, o Options, d *dependencies, fatal func
 		w.Interceptors = append(w.Interceptors, &Near{})
 	}
 
-	return register(worker.New(c, queue, w), c, queue, o, d)
+	return register(worker.New(c, queue, w), queue, o, shared)
 }
 
 // register registers what is done on a task queue.
-func register(w worker.Worker, c client.Client, queue string, o Options, d *dependencies) worker.Worker {
+func register(w worker.Worker, queue string, o Options, shared roles.Dependencies) worker.Worker {
 	switch queue {
 	case workflows.QueueControl:
 		for _, f := range workflows.All {
 			w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{VersioningBehavior: o.behavior(f)})
 		}
-		w.RegisterActivity(d.control(c))
+		w.RegisterActivity(shared.Control())
 	case workflows.QueueCare:
-		w.RegisterActivity(d.control(c))
+		w.RegisterActivity(shared.Control())
 	case workflows.QueueRollout:
-		w.RegisterActivity(d.rollouts())
+		w.RegisterActivity(shared.Rollouts())
 	case workflows.QueueModel:
-		w.RegisterActivity(d.models())
+		w.RegisterActivity(shared.Models())
 	case workflows.QueueGPU:
-		w.RegisterActivity(d.gpu())
+		w.RegisterActivity(shared.GPU())
 	}
 
 	return w

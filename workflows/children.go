@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/guard"
 )
 
 // ended returns what became of a child. If somebody cancelled or terminated it, and not the workflow that began it, the
@@ -55,7 +55,7 @@ func stillOpen(err error) bool {
 // trainRun runs a run as a child that outlives its parent. A run that goes on already, begun by a parent that was ended
 // or by a person, is waited for, as p waits. A stop of it is a stop of the child, too.
 func trainRun(ctx workflow.Context, run string, p patience) error {
-	cctx := workflow.WithChildOptions(activities.Drives(ctx, run), workflow.ChildWorkflowOptions{
+	cctx := workflow.WithChildOptions(guard.Drives(ctx, run), workflow.ChildWorkflowOptions{
 		WorkflowID: run, StaticSummary: "training run " + run,
 		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
 	})

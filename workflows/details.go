@@ -6,7 +6,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
@@ -89,7 +89,7 @@ func plain(s string) string {
 func code(lines string) string { return "    " + strings.ReplaceAll(lines, "\n", "\n    ") }
 
 // remember keeps an epoch that was committed, and forgets older ones than a page shows.
-func (r *runState) remember(e activities.EpochSummary) {
+func (r *runState) remember(e epoch.Summary) {
 	r.past = append(r.past, e)
-	r.past = r.past[max(0, len(r.past)-activities.PastEpochs):]
+	r.past = r.past[max(0, len(r.past)-epoch.PastEpochs):]
 }

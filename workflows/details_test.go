@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
+	"github.com/collabui/collabui/activities/rollout"
+	"github.com/collabui/collabui/internal/method/credit"
 )
 
 // TestTextsOfPagesChangeNothing escapes a hostile text.
@@ -21,17 +23,18 @@ func TestTextsOfPagesChangeNothing(t *testing.T) {
 func TestAShardHasALineForEveryEpisode(t *testing.T) {
 	t.Parallel()
 	const hostile = "<img src=x onerror=alert(1)> | `c`\n# e"
+	labels := credit.LabelCounts{Positive: 4, Negative: 5, Uncertain: 6}
 	x := shardPage{in: ShardInput{Run: "x", Epoch: 1, View: "http://127.0.0.1:1/"}}
 	x.lines = []episodeLine{
 		{
-			1, activities.Played{Success: true, Steps: 3, Attempt: 1, Host: "h"},
-			activities.Paired{Credited: activities.Credited{Positive: 4, Negative: 5, Uncertain: 6}, Pairs: 2},
+			1, rollout.Played{Success: true, Steps: 3, Attempt: 1, Host: "h"},
+			grade.Paired{Credited: grade.Credited{LabelCounts: labels}, Pairs: 2},
 		},
-		{2, activities.Played{Failed: hostile}, activities.Paired{}},
+		{2, rollout.Played{Failed: hostile}, grade.Paired{}},
 	}
 	for slot := range briefs + 2 {
-		p := activities.Played{Steps: 2, Attempt: 1, Host: "h", Brief: "goal: " + hostile + "\n1 click Save"}
-		x.lines = append(x.lines, episodeLine{3 + slot, p, activities.Paired{}})
+		p := rollout.Played{Steps: 2, Attempt: 1, Host: "h", Brief: "goal: " + hostile + "\n1 click Save"}
+		x.lines = append(x.lines, episodeLine{3 + slot, p, grade.Paired{}})
 	}
 	got := x.text()
 	for _, want := range []string{

@@ -5,7 +5,8 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
+	"github.com/collabui/collabui/activities/lifecycle"
 )
 
 // Next is the signal by which an epoch tells its run that a later one may begin.
@@ -19,15 +20,15 @@ type Next struct {
 // turn.
 type Turn struct {
 	Behind int
-	Plan   activities.Plan
+	Plan   lifecycle.Plan
 }
 
 // invite tells the run which epoch may begin beside a part of this one, if any may. If labels need all episodes of this
 // one, it waits until no person can let any of them be played again. If policies may lag, the next epoch has begun by
 // the time of the evaluation: then the one after it may begin.
-func (x *shards) invite(ctx workflow.Context, plan activities.EpochPlan, part activities.Beside) {
+func (x *shards) invite(ctx workflow.Context, plan epoch.Plan, part epoch.Beside) {
 	run := workflow.GetInfo(ctx).ParentWorkflowExecution
-	after := part == activities.BesideEvaluation && plan.Known && plan.Next == activities.BesideUpdates
+	after := part == epoch.BesideEvaluation && plan.Known && plan.Next == epoch.BesideUpdates
 	if run == nil || x.drained || plan.Next != part && !after {
 		return
 	}

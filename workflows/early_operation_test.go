@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -215,7 +216,7 @@ func TestAnEpochIsPlannedAheadAfterTheOneBefore(t *testing.T) {
 
 		return p.Slots
 	}
-	if _, err := r.Control().PlanRun(t.Context(), activities.RunID{Run: r.Spec.Name}); err != nil {
+	if _, err := r.Control().PlanRun(t.Context(), lifecycle.RunID{Run: r.Spec.Name}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Control().PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {

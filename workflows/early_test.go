@@ -17,6 +17,8 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
+	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -115,9 +117,9 @@ func aShard() (*testsuite.TestWorkflowEnvironment, *priorities) {
 	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env, p := ts.NewTestWorkflowEnvironment(), &priorities{seen: map[string][]int{}}
 	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
-	env.RegisterActivity(&activities.Rollouts{})
-	env.RegisterActivity(&activities.Models{})
-	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
+	env.RegisterActivity(&rollout.Rollouts{})
+	env.RegisterActivity(&grade.Models{})
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(grade.Paired{}, nil)
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", 1) }, 30*time.Second)
 
 	return env, p
@@ -128,7 +130,7 @@ func aShard() (*testsuite.TestWorkflowEnvironment, *priorities) {
 func TestTheEpisodesOfAnEarlyEpochGoLast(t *testing.T) {
 	t.Parallel()
 	env, p := aShard()
-	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(activities.Played{}, nil)
+	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(rollout.Played{}, nil)
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow("turn", 0) }, 90*time.Second)
 	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{
 		Run: "r", Epoch: 3, From: 1, To: 4, Window: 1, Behind: 2,
@@ -149,9 +151,9 @@ func TestARolloutThatWaitsLongGetsANewPriority(t *testing.T) {
 	env, p := aShard()
 	late := temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
 	slot := func(n int) any { return activities.SlotID{Run: "r", Epoch: 3, Slot: n} }
-	env.OnActivity("Rollout", mock.Anything, slot(1)).After(time.Minute).Return(activities.Played{}, late).Once()
-	env.OnActivity("Rollout", mock.Anything, slot(1)).Return(activities.Played{}, nil).Once()
-	env.OnActivity("Rollout", mock.Anything, slot(2)).After(time.Minute).Return(activities.Played{}, late).Once()
+	env.OnActivity("Rollout", mock.Anything, slot(1)).After(time.Minute).Return(rollout.Played{}, late).Once()
+	env.OnActivity("Rollout", mock.Anything, slot(1)).Return(rollout.Played{}, nil).Once()
+	env.OnActivity("Rollout", mock.Anything, slot(2)).After(time.Minute).Return(rollout.Played{}, late).Once()
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow("drain", true) }, 90*time.Second)
 	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{
 		Run: "r", Epoch: 3, From: 1, To: 3, Window: 1, Behind: 2,

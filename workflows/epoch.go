@@ -9,6 +9,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
+	"github.com/collabui/collabui/activities/evaluate"
+	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -18,7 +22,7 @@ import (
 type EpochInput struct {
 	Run   string
 	Epoch int
-	Plan  activities.Plan
+	Plan  lifecycle.Plan
 
 	// Behind is the number of epochs before this one that are open. It plays its episodes, and waits for its turn.
 	Behind    int  `json:",omitempty"`
@@ -31,8 +35,8 @@ const Window = 32
 
 // Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit. It tells the run
 // when the next one may begin beside it.
-func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error) {
-	var sum activities.EpochSummary
+func Epoch(ctx workflow.Context, in EpochInput) (epoch.Summary, error) {
+	var sum epoch.Summary
 	p := Progress{Phase: PhaseRollouts, Slots: in.Plan.Slots, Agents: in.Plan.Agents, Since: workflow.Now(ctx)}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return sum, err
@@ -48,17 +52,17 @@ func Epoch(ctx workflow.Context, in EpochInput) (activities.EpochSummary, error)
 	}
 	p.Slots, p.Since = plan.Slots, workflow.Now(ctx)
 
-	return epoch(ctx, plan, own)
+	return playEpoch(ctx, plan, own)
 }
 
-// epoch plays an epoch that is planned, trains on it and commits it.
-func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards) (sum activities.EpochSummary, err error) {
+// playEpoch plays an epoch that is planned, trains on it and commits it.
+func playEpoch(ctx workflow.Context, plan epoch.Plan, own *shards) (sum epoch.Summary, err error) {
 	in, p := own.in, own.p
 	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
 	if err := own.start(ctx, plan.Slots); err != nil {
 		return sum, err
 	}
-	own.invite(ctx, plan, activities.BesideUpdates)
+	own.invite(ctx, plan, epoch.BesideUpdates)
 	whole, err := own.wait(ctx)
 	if err == nil {
 		err = own.turn(ctx)
@@ -90,11 +94,11 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards) (sum ac
 		return sum, err
 	}
 
-	done := activities.CommitID{EpochID: id, Evaluated: in.Epoch%in.Plan.EvalEvery == 0 || in.Epoch == in.Plan.Epochs}
+	done := epoch.CommitID{EpochID: id, Evaluated: in.Epoch%in.Plan.EvalEvery == 0 || in.Epoch == in.Plan.Epochs}
 	if done.Evaluated {
 		p.Phase, p.Since = PhaseEvaluation, workflow.Now(ctx)
 		p.Child = evalID(in.Run, in.Epoch, domain.SplitVal)
-		own.invite(ctx, plan, activities.BesideEvaluation)
+		own.invite(ctx, plan, epoch.BesideEvaluation)
 		if err := own.evaluate(ctx); err != nil {
 			return sum, err
 		}
@@ -111,7 +115,7 @@ func epoch(ctx workflow.Context, plan activities.EpochPlan, own *shards) (sum ac
 
 // showEpoch shows a committed epoch on its page and in lists. hosts are those of its updates.
 func showEpoch(
-	ctx workflow.Context, in EpochInput, plan activities.EpochPlan, sum activities.EpochSummary, hosts string,
+	ctx workflow.Context, in EpochInput, plan epoch.Plan, sum epoch.Summary, hosts string,
 ) error {
 	details := fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs; updates on %s",
 		plan.Topology, 100*sum.Rollouts, sum.Pairs, hosts)
@@ -131,7 +135,7 @@ func showEpoch(
 
 // beginEpoch plans an epoch and prepares what its labels need. An early one waits for its turn if it cannot begin
 // before.
-func beginEpoch(ctx workflow.Context, own *shards) (plan activities.EpochPlan, err error) {
+func beginEpoch(ctx workflow.Context, own *shards) (plan epoch.Plan, err error) {
 	in := own.in
 	if err := workflow.UpsertTypedSearchAttributes(ctx,
 		attrRun.ValueSet(in.Run), attrStage.ValueSet(StageEpoch),
@@ -159,7 +163,7 @@ func beginEpoch(ctx workflow.Context, own *shards) (plan activities.EpochPlan, e
 }
 
 // planEpoch plans an epoch by one of two activities.
-func planEpoch(ctx workflow.Context, in EpochInput, by any) (plan activities.EpochPlan, err error) {
+func planEpoch(ctx workflow.Context, in EpochInput, by any) (plan epoch.Plan, err error) {
 	draw := on(ctx, QueueControl, "draw topology and slots")
 	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch, Changes: in.Plan.Changes}
 	if err := workflow.ExecuteActivity(long(draw), by, id).Get(ctx, &plan); err != nil {
@@ -171,7 +175,7 @@ func planEpoch(ctx workflow.Context, in EpochInput, by any) (plan activities.Epo
 }
 
 // learn prepares what the labels of an epoch need.
-func learn(ctx workflow.Context, in EpochInput, plan activities.EpochPlan) error {
+func learn(ctx workflow.Context, in EpochInput, plan epoch.Plan) error {
 	if !plan.Learns {
 		return nil
 	}
@@ -183,7 +187,7 @@ func learn(ctx workflow.Context, in EpochInput, plan activities.EpochPlan) error
 
 // askAPerson returns why only a person can let an epoch go on, and how: too many slots failed, or models refused too
 // many prompts. It is empty if nobody need be asked.
-func askAPerson(in EpochInput, plan activities.EpochPlan, t Tally) string {
+func askAPerson(in EpochInput, plan epoch.Plan, t Tally) string {
 	switch share := in.Plan.FailedShare; {
 	case plan.Accepted:
 		return ""
@@ -218,11 +222,11 @@ func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
 		}
 
 		uctx := on(ctx, QueueGPU, fmt.Sprintf("agent %d: preference optimisation", a))
-		f := workflow.ExecuteActivity(uctx, gpu.Update, activities.AgentID{Run: in.Run, Epoch: in.Epoch, Agent: a})
+		f := workflow.ExecuteActivity(uctx, gpu.Update, update.AgentID{Run: in.Run, Epoch: in.Epoch, Agent: a})
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
-			var u activities.Updated
+			var u update.Updated
 			if err := f.Get(ctx, &u); err != nil && first == nil {
 				first = err
 			}
@@ -239,7 +243,7 @@ func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
 // evaluate evaluates the trained system on val.
 func (x *shards) evaluate(ctx workflow.Context) error {
 	in := x.in
-	systems, err := systems(ctx, activities.SystemsID{Run: in.Run, Epoch: in.Epoch})
+	systems, err := systems(ctx, evaluate.SystemsID{Run: in.Run, Epoch: in.Epoch})
 	if err == nil {
 		err = x.free(ctx)
 	}
@@ -259,7 +263,7 @@ func (x *shards) evaluate(ctx workflow.Context) error {
 }
 
 // systems returns what can be evaluated at an epoch.
-func systems(ctx workflow.Context, id activities.SystemsID) ([]rules.EvalSystem, error) {
+func systems(ctx workflow.Context, id evaluate.SystemsID) ([]rules.EvalSystem, error) {
 	var out []rules.EvalSystem
 	err := workflow.ExecuteActivity(on(ctx, QueueControl, "systems to evaluate"), control.Systems, id).Get(ctx, &out)
 

@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/records/runs"
 )
@@ -34,7 +34,7 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
-			r, err := evaluate(ctx, item, &p, w)
+			r, err := evaluateItem(ctx, item, &p, w)
 			if err != nil && first == nil {
 				first = err
 			}
@@ -46,16 +46,17 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 	return out, first
 }
 
-// evaluate plays one item in batches and records its result. It counts progress in p. An open batch takes a place in w.
-func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress, w *window) (runs.Result, error) {
+// evaluateItem plays one item in batches and records its result. It counts progress in p. An open batch takes a place
+// in w.
+func evaluateItem(ctx workflow.Context, item rules.EvalItem, p *Progress, w *window) (runs.Result, error) {
 	var result runs.Result
-	whole := activities.Evaluated{Item: item}
-	err := batches(ctx, w, item.Episodes, activities.EvalBatch, p, func(ctx workflow.Context, from, to int) error {
-		r := activities.EvalRange{Item: item, From: from, To: to}
+	whole := evaluate.Evaluated{Item: item}
+	err := batches(ctx, w, item.Episodes, evaluate.BatchSize, p, func(ctx workflow.Context, from, to int) error {
+		r := evaluate.Range{Item: item, From: from, To: to}
 		summary := fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)
 		play := urgent(on(ctx, QueueRollout, summary)) // The next epoch's rollouts may fill the queue already.
-		var x activities.EvalPart
-		if err := workflow.ExecuteActivity(play, rollout.Evaluate, r).Get(ctx, &x); err != nil {
+		var x evaluate.Part
+		if err := workflow.ExecuteActivity(play, rollouts.Evaluate, r).Get(ctx, &x); err != nil {
 			return err
 		}
 		whole.Part = whole.Part.Plus(x)

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/workflows"
@@ -21,7 +21,7 @@ import (
 func TestALargeEvaluationOpensNoMoreThanTemporalTakes(t *testing.T) {
 	t.Parallel()
 	const most, each = 1000, 6000
-	const batches = 2 * each / activities.EvalBatch
+	const batches = 2 * each / evaluate.BatchSize
 	var ts testsuite.WorkflowTestSuite
 	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := ts.NewTestWorkflowEnvironment()
@@ -30,7 +30,7 @@ func TestALargeEvaluationOpensNoMoreThanTemporalTakes(t *testing.T) {
 	var mu sync.Mutex
 	begun, open, highest := 0, 0, 0
 	enough := make(chan struct{}) // closed when as many are open as may be
-	evaluate := func(context.Context, activities.EvalRange) (activities.EvalPart, error) {
+	playBatch := func(context.Context, evaluate.Range) (evaluate.Part, error) {
 		mu.Lock()
 		begun, open = begun+1, open+1
 		highest = max(highest, open)
@@ -43,12 +43,12 @@ func TestALargeEvaluationOpensNoMoreThanTemporalTakes(t *testing.T) {
 		open--
 		mu.Unlock()
 
-		return activities.EvalPart{Successes: 1}, nil
+		return evaluate.Part{Successes: 1}, nil
 	}
-	conclude := func(_ context.Context, e activities.Evaluated) (runs.Result, error) {
+	conclude := func(_ context.Context, e evaluate.Evaluated) (runs.Result, error) {
 		return runs.Result{Episodes: e.Part.Successes}, nil
 	}
-	env.RegisterActivityWithOptions(evaluate, activity.RegisterOptions{Name: "Evaluate"})
+	env.RegisterActivityWithOptions(playBatch, activity.RegisterOptions{Name: "Evaluate"})
 	env.RegisterActivityWithOptions(conclude, activity.RegisterOptions{Name: "Conclude"})
 	item := rules.EvalItem{Run: "r", Episodes: each}
 	env.ExecuteWorkflow(workflows.Evaluation, []rules.EvalItem{item, item})

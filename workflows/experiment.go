@@ -7,7 +7,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/experiment"
+	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/internal/method/rules"
 )
 
@@ -28,48 +29,48 @@ type ExperimentStatus struct {
 
 // ExperimentInput is an experiment, and how many of its arms have been played already, over all seeds.
 type ExperimentInput struct {
-	activities.ExperimentID
+	experiment.ID
 	Done int `json:",omitempty"`
 }
 
 // Experiment trains the arms of an experiment for all seeds, lets their systems play the same episodes, and tests the
 // contrasts. Runs that have ended and episodes that have been played are not repeated. Between two arms it continues as
 // new where Temporal suggests that, or where another build of the workers is current.
-func Experiment(ctx workflow.Context, in ExperimentInput) (activities.Tested, error) {
-	id := in.ExperimentID
-	x := &experiment{id: id, status: ExperimentStatus{Done: in.Done}}
+func Experiment(ctx workflow.Context, in ExperimentInput) (experiment.Tested, error) {
+	id := in.ID
+	x := &experimentState{id: id, status: ExperimentStatus{Done: in.Done}}
 	status := func() (ExperimentStatus, error) { return x.status, nil }
 	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
-		return activities.Tested{}, err
+		return experiment.Tested{}, err
 	}
-	var l activities.Layout
+	var l experiment.Layout
 	look := on(ctx, QueueControl, "which arms and seeds?")
 	if err := x.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(look, control.Layout, id).Get(ctx, &l)
 	}); err != nil {
-		return activities.Tested{}, err
+		return experiment.Tested{}, err
 	}
 
 	x.status.All = len(l.Arms) * l.Seeds
 	for x.status.Done < x.status.All {
 		if x.status.Done > in.Done && renews(ctx) {
-			return activities.Tested{}, x.patience(ctx).renew()
+			return experiment.Tested{}, x.patience(ctx).renew()
 		}
 		arm, seed := l.Arms[x.status.Done%len(l.Arms)], 1+x.status.Done/len(l.Arms)
 		x.status.Arm, x.status.Seed = arm, seed
 		x.describe(ctx)
-		a := activities.ArmID{ExperimentID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
+		a := experiment.ArmID{ID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
 		if err := x.play(ctx, a); workflow.IsContinueAsNewError(err) {
-			return activities.Tested{}, err
+			return experiment.Tested{}, err
 		} else if err != nil {
-			return activities.Tested{}, fmt.Errorf("arm %s, seed %d: %w", arm, seed, err)
+			return experiment.Tested{}, fmt.Errorf("arm %s, seed %d: %w", arm, seed, err)
 		}
 		x.status.Done++
 	}
 	x.status.Arm, x.status.Seed = "", 0
 	x.describe(ctx)
 
-	var out activities.Tested
+	var out experiment.Tested
 	test := long(on(ctx, QueueControl, "test the contrasts"))
 	err := x.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(test, control.Test, id).Get(ctx, &out)
@@ -78,27 +79,27 @@ func Experiment(ctx workflow.Context, in ExperimentInput) (activities.Tested, er
 	return out, err
 }
 
-// experiment is an experiment while its workflow runs.
-type experiment struct {
-	id     activities.ExperimentID
+// experimentState is an experiment while its workflow runs.
+type experimentState struct {
+	id     experiment.ID
 	status ExperimentStatus
 }
 
 // patience is how the experiment waits for infrastructure.
-func (x *experiment) patience(ctx workflow.Context) patience {
+func (x *experimentState) patience(ctx workflow.Context) patience {
 	return patience{
 		waits: func(why string) {
 			x.status.Waits = why
 			x.describe(ctx)
 		},
 		renew: func() error {
-			return again(ctx, Experiment, ExperimentInput{ExperimentID: x.id, Done: x.status.Done})
+			return again(ctx, Experiment, ExperimentInput{ID: x.id, Done: x.status.Done})
 		},
 	}
 }
 
 // act repeats an action until it succeeds, or until it fails for a reason that only a person can remove.
-func (x *experiment) act(ctx workflow.Context, do func(workflow.Context) error) error {
+func (x *experimentState) act(ctx workflow.Context, do func(workflow.Context) error) error {
 	err := x.patience(ctx).insist(ctx, do)
 	x.status.Waits = ""
 
@@ -106,7 +107,7 @@ func (x *experiment) act(ctx workflow.Context, do func(workflow.Context) error) 
 }
 
 // describe writes how far the experiment is into the details that the Temporal UI shows.
-func (x *experiment) describe(ctx workflow.Context) {
+func (x *experimentState) describe(ctx workflow.Context) {
 	text := fmt.Sprintf("**%d of %d** arms are played, over all seeds", x.status.Done, x.status.All)
 	if x.status.Arm != "" {
 		text += fmt.Sprintf("; now **%s**, seed %d", x.status.Arm, x.status.Seed)
@@ -118,8 +119,8 @@ func (x *experiment) describe(ctx workflow.Context) {
 }
 
 // play trains an arm for a seed, and lets its systems play.
-func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
-	var run activities.Prepared
+func (x *experimentState) play(ctx workflow.Context, id experiment.ArmID) error {
+	var run experiment.Prepared
 	prepare := long(on(ctx, QueueControl, fmt.Sprintf("arm %s, seed %d", id.Arm, id.Seed)))
 	if err := x.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(prepare, control.Prepare, id).Get(ctx, &run)
@@ -136,7 +137,7 @@ func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
 		}
 	}
 
-	l, err := x.lineup(ctx, activities.LineupID{ArmID: id})
+	l, err := x.lineup(ctx, experiment.LineupID{ArmID: id})
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
 		if err := x.imitate(ctx, run.Run, l); err != nil {
 			return err
 		}
-		if l, err = x.lineup(ctx, activities.LineupID{ArmID: id, Imitated: true}); err != nil {
+		if l, err = x.lineup(ctx, experiment.LineupID{ArmID: id, Imitated: true}); err != nil {
 			return err
 		}
 	}
@@ -168,7 +169,7 @@ func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
 	return nil
 }
 
-func (x *experiment) lineup(ctx workflow.Context, id activities.LineupID) (l activities.Lineup, err error) {
+func (x *experimentState) lineup(ctx workflow.Context, id experiment.LineupID) (l experiment.Lineup, err error) {
 	plan := on(ctx, QueueControl, fmt.Sprintf("what plays for arm %s, seed %d", id.Arm, id.Seed))
 	err = x.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(plan, control.PlanArm, id).Get(ctx, &l)
@@ -178,7 +179,7 @@ func (x *experiment) lineup(ctx workflow.Context, id activities.LineupID) (l act
 }
 
 // train runs a run to its end. A run that a person stops ends the experiment, which can be started again.
-func (x *experiment) train(ctx workflow.Context, run string) error {
+func (x *experimentState) train(ctx workflow.Context, run string) error {
 	err := trainRun(ctx, run, x.patience(ctx))
 	x.status.Waits = ""
 	var app *temporal.ApplicationError
@@ -190,13 +191,13 @@ func (x *experiment) train(ctx workflow.Context, run string) error {
 }
 
 // imitate trains the controls of all agents, epoch by epoch.
-func (x *experiment) imitate(ctx workflow.Context, run string, l activities.Lineup) error {
+func (x *experimentState) imitate(ctx workflow.Context, run string, l experiment.Lineup) error {
 	for epoch := 1; epoch <= l.Epochs; epoch++ {
 		err := x.act(ctx, func(ctx workflow.Context) error {
 			var open []workflow.Future
 			for agent := range l.Agents {
 				ictx := on(ctx, QueueGPU, fmt.Sprintf("imitation, epoch %d, agent %d", epoch, agent))
-				id := activities.AgentID{Run: run, Epoch: epoch, Agent: agent}
+				id := update.AgentID{Run: run, Epoch: epoch, Agent: agent}
 				open = append(open, workflow.ExecuteActivity(ictx, gpu.Imitate, id))
 			}
 			var errs []error

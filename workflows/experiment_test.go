@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	experimentactivities "github.com/collabui/collabui/activities/experiment"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -58,7 +58,7 @@ func conduct(t *testing.T, r *testrun.Run, x experiment.Experiment) (experiments
 	if err != nil {
 		return experiments.Result{}, err
 	}
-	in := workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number}}
+	in := workflows.ExperimentInput{ID: experimentactivities.ID{Name: x.Name, Version: v.Number}}
 	for {
 		env := r.Environment()
 		env.SetContinueAsNewSuggested(true)
@@ -284,7 +284,7 @@ func TestAnExperimentThatWasCutShortHasTheSameTable(t *testing.T) {
 	env := r.Environment()
 	env.RegisterDelayedCallback(env.CancelWorkflow, 3*time.Hour) // the run of rft is held by then
 	env.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{
-		ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number},
+		ID: experimentactivities.ID{Name: x.Name, Version: v.Number},
 	})
 	if err := env.GetWorkflowError(); !temporal.IsCanceledError(err) {
 		t.Fatalf("the experiment ends with %v, want it cancelled", err)

@@ -5,7 +5,8 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/stage1"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -15,7 +16,7 @@ import (
 // FineTuneInput is stage 1 of a run.
 type FineTuneInput struct {
 	Run  string
-	Plan activities.Plan
+	Plan lifecycle.Plan
 }
 
 // fineTuneTemperature is the temperature of the one agent that is evaluated during stage 1.
@@ -33,7 +34,7 @@ func FineTune(ctx workflow.Context, in FineTuneInput) (runs.Policy, error) {
 	}
 
 	f := &fineTuning{
-		in: in, p: &p, choice: activities.BaseChoice{Run: in.Run, Why: "max_chunks"},
+		in: in, p: &p, choice: stage1.BaseChoice{Run: in.Run, Why: "max_chunks"},
 		window: window{size: maxOpenBatches},
 	}
 	f.window.listen(ctx, f.passPause)
@@ -62,7 +63,7 @@ func FineTune(ctx workflow.Context, in FineTuneInput) (runs.Policy, error) {
 type fineTuning struct {
 	in     FineTuneInput
 	p      *Progress
-	choice activities.BaseChoice
+	choice stage1.BaseChoice
 	window window
 	child  workflow.ChildWorkflowFuture // while it is open
 }
@@ -105,12 +106,12 @@ func (f *fineTuning) begin(ctx workflow.Context) error {
 
 	demonstrate := func(ctx workflow.Context, from, to int) error {
 		dctx := on(ctx, QueueRollout, fmt.Sprintf("demonstrations %d to %d", from, to-1))
-		b := activities.Batch{Run: f.in.Run, From: from, To: to}
+		b := stage1.Batch{Run: f.in.Run, From: from, To: to}
 
-		return workflow.ExecuteActivity(dctx, rollout.Demonstrate, b).Get(ctx, nil)
+		return workflow.ExecuteActivity(dctx, rollouts.Demonstrate, b).Get(ctx, nil)
 	}
 
-	return batches(ctx, &f.window, f.in.Plan.Demos, activities.DemoBatch, f.p, demonstrate)
+	return batches(ctx, &f.window, f.in.Plan.Demos, stage1.DemoBatch, f.p, demonstrate)
 }
 
 // chunk trains and evaluates one chunk. It returns the success rate of one agent on val, 0 to 1.
@@ -128,7 +129,7 @@ func (f *fineTuning) chunk(ctx workflow.Context) (float64, error) {
 		f.p.Phase, name = j.Name(), j.Name()
 	}
 	var c runs.Chunk
-	id := activities.ChunkID{Run: f.in.Run, Chunk: f.choice.Chunk}
+	id := stage1.ChunkID{Run: f.in.Run, Chunk: f.choice.Chunk}
 	if err := workflow.ExecuteActivity(on(ctx, QueueGPU, name), gpu.TrainChunk, id).Get(ctx, &c); err != nil {
 		return 0, err
 	}
@@ -150,7 +151,7 @@ func (f *fineTuning) data(ctx workflow.Context) error {
 	id := fmt.Sprintf("%s/finetune/level-%d", f.in.Run, j.Level)
 	*f.p = Progress{Phase: what, Steps: f.p.Steps, Child: id, Since: workflow.Now(ctx)}
 	in := SynthesisInput{
-		ID:   activities.LevelID{Run: f.in.Run, Level: j.Level, Chunk: f.choice.Chunk},
+		ID:   stage1.LevelID{Run: f.in.Run, Level: j.Level, Chunk: f.choice.Chunk},
 		Plan: f.in.Plan,
 	}
 	f.child = workflow.ExecuteChildWorkflow(child(ctx, id, what), Synthesis, in)
@@ -168,7 +169,7 @@ func (f *fineTuning) evaluate(ctx workflow.Context, c runs.Chunk) (float64, erro
 	}
 	item := rules.Split{Name: domain.SplitVal, Episodes: f.in.Plan.Val}.Item(f.in.Run, rules.EpochFolder(0), one)
 	*f.p = Progress{Phase: PhaseEvaluation, Slots: item.Episodes, Steps: c.Steps, Since: workflow.Now(ctx)}
-	res, err := evaluate(ctx, item, f.p, &f.window)
+	res, err := evaluateItem(ctx, item, f.p, &f.window)
 	if err != nil {
 		return 0, err
 	}

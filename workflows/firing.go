@@ -7,7 +7,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/retrain"
 	"github.com/collabui/collabui/domain"
 )
 
@@ -56,11 +56,11 @@ func firingOf(info *workflow.Info) string {
 
 // firing is a firing while its workflow runs.
 type firing struct {
-	id     activities.FiringID
-	found  activities.Found
+	id     retrain.FiringID
+	found  retrain.Found
 	status FiringStatus
-	ruling *activities.Ruling // by a person
-	waited bool               // people know that it waits
+	ruling *retrain.Ruling // by a person
+	waited bool            // people know that it waits
 }
 
 // setup registers the query and the updates of a firing.
@@ -78,7 +78,7 @@ func (f *firing) setup(ctx workflow.Context) error {
 	}
 	rule := func(accepted bool) func(workflow.Context, Command) (FiringStatus, error) {
 		return func(ctx workflow.Context, c Command) (FiringStatus, error) {
-			f.ruling = &activities.Ruling{Accepted: accepted, Who: c.Who, Why: c.Why}
+			f.ruling = &retrain.Ruling{Accepted: accepted, Who: c.Who, Why: c.Why}
 			f.status.Stage = StageRuled
 
 			return f.status, nil
@@ -86,8 +86,8 @@ func (f *firing) setup(ctx workflow.Context) error {
 	}
 
 	return errors.Join(
-		update(ctx, UpdateApprove, valid, rule(true)),
-		update(ctx, UpdateReject, valid, rule(false)),
+		handleUpdate(ctx, UpdateApprove, valid, rule(true)),
+		handleUpdate(ctx, UpdateReject, valid, rule(false)),
 	)
 }
 

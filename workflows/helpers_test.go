@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/care/verify"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -111,7 +112,7 @@ func planned(t *testing.T, s spec.Spec, slot int) domain.Task {
 	if _, _, err := runs.Run(s.Name).Base().Record(t.Context(), r.Bucket, base); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Control().PlanRun(t.Context(), activities.RunID{Run: r.Spec.Name}); err != nil {
+	if _, err := r.Control().PlanRun(t.Context(), lifecycle.RunID{Run: r.Spec.Name}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Control().PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {

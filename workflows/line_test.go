@@ -10,7 +10,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/retrain"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/care/collect"
 	"github.com/collabui/collabui/internal/records/lines"
@@ -82,7 +82,7 @@ func TestTwoSchedulesOfOneLineTrainTheirOwnRuns(t *testing.T) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour})
 		for _, name := range []string{"Look", "Fork"} { // both look before either has decided
 			for _, schedule := range []string{"nightly", "hourly"} {
-				id := activities.FiringID{Schedule: schedule, Version: 1, ID: "20261123-030000"}
+				id := retrain.FiringID{Schedule: schedule, Version: 1, ID: "20261123-030000"}
 				if err := workflow.ExecuteActivity(ctx, name, id).Get(ctx, nil); err != nil {
 					return fmt.Errorf("%s of %s: %w", name, schedule, err)
 				}

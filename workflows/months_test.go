@@ -16,7 +16,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/experiment"
+	"github.com/collabui/collabui/activities/retrain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -148,9 +149,9 @@ var gone = temporal.NewApplicationErrorWithOptions("the store is away", "transie
 func TestAnExperimentThatWaitsContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	env := quiet(t)
-	env.OnActivity("Layout", mock.Anything, mock.Anything).Return(activities.Layout{}, gone)
+	env.OnActivity("Layout", mock.Anything, mock.Anything).Return(experiment.Layout{}, gone)
 	env.ExecuteWorkflow(workflows.Experiment, workflows.ExperimentInput{
-		ExperimentID: activities.ExperimentID{Name: "x", Version: 2}, Done: 3,
+		ID: experiment.ID{Name: "x", Version: 2}, Done: 3,
 	})
 	if in := renewed[workflows.ExperimentInput](t, env); in.Name != "x" || in.Version != 2 || in.Done != 3 {
 		t.Errorf("the experiment continues with %+v, want what it began with", in)
@@ -161,12 +162,12 @@ func TestAnExperimentThatWaitsContinuesAsNew(t *testing.T) {
 func firingTo(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	t.Helper()
 	env := quiet(t)
-	found := activities.Found{News: schedules.NewsTasks, Run: "mobile-1", Line: "mobile", Approval: "1h"}
+	found := retrain.Found{News: schedules.NewsTasks, Run: "mobile-1", Line: "mobile", Approval: "1h"}
 	env.OnActivity("Look", mock.Anything, mock.Anything).Return(found, nil)
 	env.OnActivity("Fork", mock.Anything, mock.Anything).Return(found.Run, nil)
 	env.OnWorkflow(workflows.Run, mock.Anything, mock.Anything).Return(runs.End{}, nil)
 	env.OnActivity("PlanGate", mock.Anything, mock.Anything).Return([]rules.EvalItem{}, nil)
-	env.OnActivity("Judge", mock.Anything, mock.Anything).Return(activities.Judged{Accepted: true, Why: "better"}, nil)
+	env.OnActivity("Judge", mock.Anything, mock.Anything).Return(retrain.Judged{Accepted: true, Why: "better"}, nil)
 	env.OnActivity("Post", mock.Anything, mock.Anything).Return(1, nil)
 
 	return env
@@ -178,10 +179,10 @@ func TestAFiringThatWaitsKeepsWhatAPersonDecided(t *testing.T) {
 	env := firingTo(t)
 	tries := 0
 	env.OnActivity("Rule", mock.Anything, mock.Anything).Return(
-		func(context.Context, activities.Ruling) (activities.Entered, error) {
+		func(context.Context, retrain.Ruling) (retrain.Entered, error) {
 			tries++
 
-			return activities.Entered{}, gone
+			return retrain.Entered{}, gone
 		})
 	env.RegisterDelayedCallback(func() {
 		send(t, env, workflows.UpdateApprove, workflows.Command{Who: "ann", Why: "looks good"})
@@ -198,15 +199,15 @@ func TestAFiringThatWaitsKeepsWhatAPersonDecided(t *testing.T) {
 	}
 
 	again := firingTo(t) // a person is not asked a second time
-	var ruled activities.Ruling
+	var ruled retrain.Ruling
 	again.OnActivity("Rule", mock.Anything, mock.Anything).Return(
-		func(_ context.Context, r activities.Ruling) (activities.Entered, error) {
+		func(_ context.Context, r retrain.Ruling) (retrain.Entered, error) {
 			ruled = r
 
-			return activities.Entered{Verb: "promote", Number: 2}, nil
+			return retrain.Entered{Verb: "promote", Number: 2}, nil
 		})
 	again.OnActivity("Conclusion", mock.Anything, mock.Anything).Return(
-		func(_ context.Context, e activities.Ended) (schedules.Outcome, error) { return e.Outcome, nil })
+		func(_ context.Context, e retrain.Ended) (schedules.Outcome, error) { return e.Outcome, nil })
 	again.ExecuteWorkflow(workflows.Retrain, in)
 	if err := again.GetWorkflowError(); err != nil || ruled.Who != "ann" || ruled.Firing.ID != in.Since.Firing {
 		t.Errorf("the firing ended with %v and the ruling %+v, want ann's of firing %s", err, ruled, in.Since.Firing)

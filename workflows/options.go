@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/roles"
 )
 
 // Task queues.
@@ -34,12 +35,12 @@ func RoleOf(queue string) string {
 	return queue
 }
 
-// Activities are named through nil pointers, so that the compiler checks the names.
+// Activities are named through values without dependencies, so that the compiler checks the names.
 var (
-	control *activities.Control
-	rollout *activities.Rollouts
-	models  *activities.Models
-	gpu     *activities.GPU
+	control  roles.Control
+	rollouts roles.Rollouts
+	models   roles.Models
+	gpu      roles.GPU
 )
 
 // All are the workflows that a control worker runs.

@@ -9,6 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
+	"github.com/collabui/collabui/activities/rollout"
 )
 
 // shardPage is what the Temporal UI shows of a shard: a line for every episode that has ended, and what was done in
@@ -22,8 +24,8 @@ type shardPage struct {
 // episodeLine is the line of an episode.
 type episodeLine struct {
 	slot   int
-	played activities.Played
-	labels activities.Paired
+	played rollout.Played
+	labels grade.Paired
 }
 
 // briefs is the number of failed episodes of which a page says what was done.
@@ -59,13 +61,13 @@ func (x *shardPage) episode(ctx workflow.Context, id activities.SlotID) (Tally, 
 const renewal = 10 * time.Minute
 
 // play plays a slot, unless the shard is drained before a worker takes it.
-func (x *shardPage) play(ctx workflow.Context, id activities.SlotID, out *activities.Played) (begun bool, err error) {
+func (x *shardPage) play(ctx workflow.Context, id activities.SlotID, out *rollout.Played) (begun bool, err error) {
 	for most := renewal; ; most *= 2 {
 		play := on(ctx, QueueRollout, fmt.Sprintf("slot %d: rollout", id.Slot))
 		if x.in.Behind > 0 {
 			play = later(play, x.in.Behind, most)
 		}
-		if err := workflow.ExecuteActivity(play, rollout.Rollout, id).Get(ctx, out); !waitedLong(err) {
+		if err := workflow.ExecuteActivity(play, rollouts.Rollout, id).Get(ctx, out); !waitedLong(err) {
 			return true, err
 		}
 		if x.window.drained {
@@ -75,7 +77,7 @@ func (x *shardPage) play(ctx workflow.Context, id activities.SlotID, out *activi
 }
 
 // tallyOf counts an episode that was played.
-func tallyOf(id activities.SlotID, p activities.Played) Tally {
+func tallyOf(id activities.SlotID, p rollout.Played) Tally {
 	t := Tally{Done: 1, Cells: p.Cells, RefusedCells: p.Refused, Graded: p.Steps}
 	if p.Success {
 		t.Successes = 1
@@ -88,7 +90,7 @@ func tallyOf(id activities.SlotID, p activities.Played) Tally {
 }
 
 // graded counts the steps about which a critic said nothing of use.
-func (t *Tally) graded(id activities.SlotID, c activities.Credited) {
+func (t *Tally) graded(id activities.SlotID, c grade.Credited) {
 	if t.RefusedGrades = c.Refused; t.RefusedCells+t.RefusedGrades > 0 {
 		t.WhyRefused = fmt.Sprintf("slot %d", id.Slot)
 	}
@@ -149,7 +151,7 @@ func (x *shardPage) link(slot int) string {
 }
 
 // outcome returns success or failed, as Markdown.
-func outcome(p activities.Played) string {
+func outcome(p rollout.Played) string {
 	if p.Success {
 		return "success"
 	}

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/preflight"
 )
 
 // preflightWait is how long a check waits for a worker that has no time for it.
@@ -16,14 +16,14 @@ const preflightWait = 5 * time.Second
 
 // Preflight checks, on the workers that would do the work, whether specifications can be run to their end. It records
 // nothing, and may be repeated.
-func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Obstacle, error) {
+func Preflight(ctx workflow.Context, id preflight.ID) ([]preflight.Obstacle, error) {
 	checks := []struct {
 		queue    string
 		activity any
 		what     string
 	}{
 		{QueueCare, control.CheckPlan, "lists of tasks and prompts"},
-		{QueueRollout, rollout.CheckPlay, "begin a task"},
+		{QueueRollout, rollouts.CheckPlay, "begin a task"},
 		{QueueModel, models.CheckModels, "keys and answers of models"},
 		{QueueGPU, gpu.CheckTraining, "trainer, base model and policy servers"},
 	}
@@ -37,13 +37,13 @@ func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Ob
 		open[i] = workflow.ExecuteActivity(octx, c.activity, id)
 	}
 
-	out := []activities.Obstacle{}
+	out := []preflight.Obstacle{}
 	for i, f := range open {
-		var found []activities.Obstacle
+		var found []preflight.Obstacle
 		err := f.Get(ctx, &found)
 		switch {
 		case waitedLong(err):
-			found = []activities.Obstacle{{
+			found = []preflight.Obstacle{{
 				Where: "workers", Warning: true,
 				Why: fmt.Sprintf("no worker of the role %s had time to check: %s",
 					RoleOf(checks[i].queue), checks[i].what),
@@ -58,8 +58,8 @@ func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Ob
 }
 
 // distinct returns obstacles without those that others name, too, and say more of.
-func distinct(all []activities.Obstacle) []activities.Obstacle {
-	out := []activities.Obstacle{}
+func distinct(all []preflight.Obstacle) []preflight.Obstacle {
+	out := []preflight.Obstacle{}
 	for i, o := range all {
 		said := false
 		for k, x := range all {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
@@ -37,11 +37,11 @@ func withJudge() spec.Spec {
 }
 
 // examine lets the workers of a run check a specification.
-func examine(t *testing.T, r *testrun.Run, quiet bool, all ...spec.Spec) []activities.Obstacle {
+func examine(t *testing.T, r *testrun.Run, quiet bool, all ...spec.Spec) []preflight.Obstacle {
 	t.Helper()
-	id := activities.PreflightID{NoProbe: quiet}
+	id := preflight.ID{NoProbe: quiet}
 	for _, s := range all {
-		raw, err := json.Marshal(activities.Candidate{Spec: s})
+		raw, err := json.Marshal(preflight.Candidate{Spec: s})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func examine(t *testing.T, r *testrun.Run, quiet bool, all ...spec.Spec) []activ
 	if err := env.GetWorkflowError(); err != nil {
 		t.Fatal(err)
 	}
-	var out []activities.Obstacle
+	var out []preflight.Obstacle
 	if err := env.GetWorkflowResult(&out); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/guard"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -194,8 +194,8 @@ func claimOf(namespace string) runs.Claim {
 
 // workIn makes the workers of a run those of a namespace. They are new processes for each workflow of the run.
 func workIn(r *testrun.Run, namespace string) {
-	r.Deps.Guard = func() *activities.Guard {
-		return &activities.Guard{Bucket: r.Bucket, Where: "memory", Claim: claimOf(namespace)}
+	r.Deps.Guard = func() *guard.Guard {
+		return &guard.Guard{Bucket: r.Bucket, Where: "memory", Claim: claimOf(namespace)}
 	}
 }
 

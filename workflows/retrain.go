@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	retraining "github.com/collabui/collabui/activities/retrain"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -31,13 +31,13 @@ type Since struct {
 	At       time.Time
 	Waited   bool               `json:",omitempty"` // people know that it waits
 	Deadline time.Time          `json:",omitzero"`  // of the approval
-	Ruling   *activities.Ruling `json:",omitempty"` // by a person
+	Ruling   *retraining.Ruling `json:",omitempty"` // by a person
 }
 
 // Retrain is one firing of a schedule: it looks what is new, trains the accepted system again on it, compares both, and
 // decides which one the line accepts. A firing ends once: whoever starts it again finds how it ended.
 func Retrain(ctx workflow.Context, in RetrainInput) (schedules.Outcome, error) {
-	f := &firing{id: activities.FiringID{
+	f := &firing{id: retraining.FiringID{
 		Schedule: in.Schedule, Version: in.Version, ID: firingOf(workflow.GetInfo(ctx)), At: workflow.Now(ctx).UTC(),
 	}}
 	f.status = FiringStatus{Schedule: in.Schedule, Stage: StageLooking}
@@ -119,7 +119,7 @@ func (f *firing) retrain(ctx workflow.Context) (schedules.Outcome, error) {
 }
 
 // drifted checks whether the accepted system has become worse.
-func (f *firing) drifted(ctx workflow.Context) (d activities.Drift, err error) {
+func (f *firing) drifted(ctx workflow.Context) (d retraining.Drift, err error) {
 	f.enter(ctx, StageDrift)
 	var items []rules.EvalItem
 	plan := long(on(ctx, QueueControl, "what the accepted system plays"))
@@ -127,7 +127,7 @@ func (f *firing) drifted(ctx workflow.Context) (d activities.Drift, err error) {
 		return workflow.ExecuteActivity(plan, control.PlanDrift, f.id).Get(ctx, &items)
 	})
 	if err != nil || len(items) == 0 {
-		return activities.Drift{Why: "nobody recorded how the accepted system did, so no drift can be seen"}, err
+		return retraining.Drift{Why: "nobody recorded how the accepted system did, so no drift can be seen"}, err
 	}
 	results, err := f.evaluate(ctx, "drift", items)
 	if err != nil {
@@ -135,7 +135,7 @@ func (f *firing) drifted(ctx workflow.Context) (d activities.Drift, err error) {
 	}
 	compare := on(ctx, QueueControl, "compare with when it was made")
 	err = f.act(ctx, func(ctx workflow.Context) error {
-		checked := activities.Checked{Firing: f.id, Result: results[0]}
+		checked := retraining.Checked{Firing: f.id, Result: results[0]}
 
 		return workflow.ExecuteActivity(compare, control.Drifted, checked).Get(ctx, &d)
 	})
@@ -168,7 +168,7 @@ func (f *firing) train(ctx workflow.Context) (stopped string, err error) {
 }
 
 // gate compares both systems.
-func (f *firing) gate(ctx workflow.Context) (j activities.Judged, err error) {
+func (f *firing) gate(ctx workflow.Context) (j retraining.Judged, err error) {
 	f.enter(ctx, StageGate)
 	var items []rules.EvalItem
 	plan := long(on(ctx, QueueControl, "what both systems play"))
@@ -192,8 +192,8 @@ func (f *firing) gate(ctx workflow.Context) (j activities.Judged, err error) {
 }
 
 // rule writes the verdict of the gate, or that of a person, into the line.
-func (f *firing) rule(ctx workflow.Context, j activities.Judged) (schedules.Outcome, error) {
-	r := activities.Ruling{Firing: f.id, Accepted: j.Accepted, Who: "schedule " + f.id.Schedule, Why: j.Why}
+func (f *firing) rule(ctx workflow.Context, j retraining.Judged) (schedules.Outcome, error) {
+	r := retraining.Ruling{Firing: f.id, Accepted: j.Accepted, Who: "schedule " + f.id.Schedule, Why: j.Why}
 	if within := retrain.Duration(f.found.Approval); j.Accepted && within > 0 {
 		if f.status.Deadline.IsZero() {
 			f.status.Deadline = workflow.Now(ctx).Add(within)
@@ -217,7 +217,7 @@ func (f *firing) rule(ctx workflow.Context, j activities.Judged) (schedules.Outc
 
 	f.enter(ctx, StageRuled)
 	r.At = workflow.Now(ctx).UTC()
-	var e activities.Entered
+	var e retraining.Entered
 	write := on(ctx, QueueControl, "write the next entry of line "+f.found.Line)
 	if err := f.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(write, control.Rule, r).Get(ctx, &e)
@@ -263,7 +263,7 @@ func (f *firing) end(ctx workflow.Context, o schedules.Outcome) (schedules.Outco
 	}
 	record := on(ctx, QueueControl, "record how the firing ended")
 	err := f.act(ctx, func(ctx workflow.Context) error {
-		ended := activities.Ended{Firing: f.id, Outcome: o}
+		ended := retraining.Ended{Firing: f.id, Outcome: o}
 
 		return workflow.ExecuteActivity(record, control.Conclusion, ended).Get(ctx, &o)
 	})

@@ -8,6 +8,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
+	"github.com/collabui/collabui/activities/evaluate"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -35,8 +38,8 @@ type RunInput struct {
 type runState struct {
 	in      RunInput
 	status  Status
-	plan    activities.Plan
-	past    []activities.EpochSummary // the newest epochs
+	plan    lifecycle.Plan
+	past    []epoch.Summary // the newest epochs
 	end     runs.End
 	told    string                       // the reason of the last pause of which people were notified
 	telling int                          // notices that are being written
@@ -115,7 +118,7 @@ func (r *runState) advance(ctx workflow.Context) (over bool, err error) {
 // that was restored from a backup of Temporal is older than the store.
 func (r *runState) replan(ctx workflow.Context) error {
 	pctx := long(on(ctx, QueueControl, "find where the run continues"))
-	id := activities.RunID{Run: r.in.Name, Changes: r.in.Changes, Asked: r.in.Asked}
+	id := lifecycle.RunID{Run: r.in.Name, Changes: r.in.Changes, Asked: r.in.Asked}
 	err := workflow.ExecuteActivity(pctx, control.PlanRun, id).Get(ctx, &r.plan)
 	r.plan.Changes = r.in.Changes // more may have been made meanwhile
 	if err != nil {
@@ -168,7 +171,7 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 		return err
 	}
 
-	var sum activities.EpochSummary
+	var sum epoch.Summary
 	in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan}
 	id, own := epochID(r.in.Name, k), r.begun(ctx, k)
 	if own == nil { // a person may have held or stopped the run meanwhile
@@ -212,7 +215,7 @@ func (r *runState) evaluate(
 	ctx workflow.Context, epoch int, label string, splits []rules.Split, keep func(string) bool,
 ) error {
 	atEnd := label == labelTest
-	all, err := systems(ctx, activities.SystemsID{Run: r.in.Name, Epoch: epoch, AtEnd: atEnd})
+	all, err := systems(ctx, evaluate.SystemsID{Run: r.in.Name, Epoch: epoch, AtEnd: atEnd})
 	if err != nil {
 		return err
 	}
@@ -303,7 +306,7 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 }
 
 // planFinal plans the last evaluations.
-func (r *runState) planFinal(ctx workflow.Context) (f activities.Final, err error) {
+func (r *runState) planFinal(ctx workflow.Context) (f evaluate.Final, err error) {
 	choose := long(on(ctx, QueueControl, "choose the best epoch on val"))
 	id := activities.EpochID{Run: r.in.Name, Epoch: r.plan.Committed, Changes: r.in.Changes}
 	err = workflow.ExecuteActivity(choose, control.PlanFinal, id).Get(ctx, &f)

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/records/runs"
 )
@@ -64,7 +64,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 	}
 
 	return errors.Join(
-		update(ctx, UpdatePause, func(c Command) error {
+		handleUpdate(ctx, UpdatePause, func(c Command) error {
 			if r.status.Held {
 				return fmt.Errorf("the run is paused already: %s", r.status.Reason)
 			}
@@ -81,7 +81,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 			return r.status, err
 		}),
 
-		update(ctx, UpdateResume, func(c Command) error {
+		handleUpdate(ctx, UpdateResume, func(c Command) error {
 			if !r.status.Paused {
 				return errors.New(NotPaused)
 			}
@@ -99,7 +99,7 @@ func (r *runState) setup(ctx workflow.Context) error {
 			return r.status, nil
 		}),
 
-		update(ctx, UpdateStop, Command.check, func(ctx workflow.Context, c Command) (Status, error) {
+		handleUpdate(ctx, UpdateStop, Command.check, func(ctx workflow.Context, c Command) (Status, error) {
 			r.stop(ctx, c)
 			err := r.note(ctx, runs.VerbStop, c)
 			if err != nil {
@@ -109,14 +109,14 @@ func (r *runState) setup(ctx workflow.Context) error {
 			return r.status, err
 		}),
 
-		update(ctx, UpdateSet, SetCommand.check, func(ctx workflow.Context, c SetCommand) (runs.Change, error) {
+		handleUpdate(ctx, UpdateSet, SetCommand.check, func(ctx workflow.Context, c SetCommand) (runs.Change, error) {
 			return r.set(ctx, c)
 		}),
 	)
 }
 
-// update registers an update: valid refuses its argument, or do applies it.
-func update[C, T any](
+// handleUpdate registers an update: valid refuses its argument, or do applies it.
+func handleUpdate[C, T any](
 	ctx workflow.Context, name string, valid func(C) error, do func(workflow.Context, C) (T, error),
 ) error {
 	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Validator: valid})
@@ -170,7 +170,7 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 // note records in the store what a person did. Who and why are in the history of the workflow already.
 func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
 	nctx := soon(on(ctx, QueueControl, string(verb)+" by "+c.Who))
-	done := activities.DoneID{Run: r.in.Name, Change: c.change(ctx, verb)}
+	done := lifecycle.DoneID{Run: r.in.Name, Change: c.change(ctx, verb)}
 	if !done.Change.At.After(r.in.Asked) { // the clock of the server was set back
 		done.Change.At = r.in.Asked.Add(time.Nanosecond)
 	}
@@ -187,8 +187,8 @@ func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
 // set records other values of the specification.
 func (r *runState) set(ctx workflow.Context, c SetCommand) (change runs.Change, err error) {
 	sctx := soon(on(ctx, QueueControl, "set by "+c.Who))
-	in := activities.SetID{Run: r.in.Name, Change: c.change(ctx, runs.VerbSet), Typed: c.Values}
-	var done activities.Recorded
+	in := lifecycle.SetID{Run: r.in.Name, Change: c.change(ctx, runs.VerbSet), Typed: c.Values}
+	var done lifecycle.Recorded
 	if err := workflow.ExecuteActivity(sctx, control.Set, in).Get(ctx, &done); err != nil {
 		why, _ := rootCause(err)
 

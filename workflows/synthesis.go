@@ -5,14 +5,15 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/stage1"
 	"github.com/collabui/collabui/internal/method/synth"
 )
 
 // SynthesisInput is the data set of one level of a run.
 type SynthesisInput struct {
-	ID   activities.LevelID
-	Plan activities.Plan
+	ID   stage1.LevelID
+	Plan lifecycle.Plan
 }
 
 // Synthesis makes the data set of a level (docs/method.md, Stage 1): the UI agent explores training tasks, once for all
@@ -46,11 +47,11 @@ func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress, w *window)
 	run, level, n := in.ID.Run, in.ID.Level, in.Plan.Demos
 	explore := func(ctx workflow.Context, from, to int) error {
 		ectx := on(ctx, QueueRollout, fmt.Sprintf("trajectories %d to %d", from, to-1))
-		b := activities.Batch{Run: run, From: from, To: to}
+		b := stage1.Batch{Run: run, From: from, To: to}
 
-		return workflow.ExecuteActivity(ectx, rollout.Explore, b).Get(ctx, nil)
+		return workflow.ExecuteActivity(ectx, rollouts.Explore, b).Get(ctx, nil)
 	}
-	if err := batches(ctx, w, n, activities.DemoBatch, p, explore); err != nil {
+	if err := batches(ctx, w, n, stage1.DemoBatch, p, explore); err != nil {
 		return err
 	}
 
@@ -62,10 +63,10 @@ func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress, w *window)
 	*p = Progress{Phase: PhaseSynthesis, Slots: n, Since: workflow.Now(ctx)}
 	write := func(ctx workflow.Context, from, to int) error {
 		wctx := on(ctx, QueueModel, fmt.Sprintf("level %d, trajectories %d to %d", level, from, to-1))
-		r := activities.LevelRange{LevelID: in.ID, From: from, To: to}
+		r := stage1.LevelRange{LevelID: in.ID, From: from, To: to}
 
 		return workflow.ExecuteActivity(wctx, models.Synthesize, r).Get(ctx, nil)
 	}
 
-	return batches(ctx, w, n, activities.SynthesisBatch, p, write)
+	return batches(ctx, w, n, stage1.SynthesisBatch, p, write)
 }

@@ -12,6 +12,11 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/epoch"
+	"github.com/collabui/collabui/activities/grade"
+	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/rollout"
+	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/workflows"
 )
@@ -47,9 +52,9 @@ func openInEpoch(t *testing.T, window, slots, want int) int {
 	})
 	late := time.AfterFunc(time.Minute, enough)
 	defer late.Stop()
-	env.OnActivity("PlanEpoch", mock.Anything, mock.Anything).Return(activities.EpochPlan{Slots: slots}, nil)
+	env.OnActivity("PlanEpoch", mock.Anything, mock.Anything).Return(epoch.Plan{Slots: slots}, nil)
 	env.OnActivity("Rollout", mock.Anything, mock.Anything).Return(
-		func(context.Context, activities.SlotID) (activities.Played, error) {
+		func(context.Context, activities.SlotID) (rollout.Played, error) {
 			mu.Lock()
 			open++
 			if most = max(most, open); open == want {
@@ -62,13 +67,13 @@ func openInEpoch(t *testing.T, window, slots, want int) int {
 			open--
 			mu.Unlock()
 
-			return activities.Played{Success: true}, nil
+			return rollout.Played{Success: true}, nil
 		})
-	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
-	env.OnActivity("Update", mock.Anything, mock.Anything).Return(activities.Updated{}, nil)
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(grade.Paired{}, nil)
+	env.OnActivity("Update", mock.Anything, mock.Anything).Return(update.Updated{}, nil)
 	env.OnActivity("Publish", mock.Anything, mock.Anything).Return(1, nil)
-	env.OnActivity("Commit", mock.Anything, mock.Anything).Return(activities.EpochSummary{Epoch: 1, Val: -1}, nil)
-	env.ExecuteWorkflow(workflows.Epoch, workflows.EpochInput{Run: "r", Epoch: 1, Plan: activities.Plan{
+	env.OnActivity("Commit", mock.Anything, mock.Anything).Return(epoch.Summary{Epoch: 1, Val: -1}, nil)
+	env.ExecuteWorkflow(workflows.Epoch, workflows.EpochInput{Run: "r", Epoch: 1, Plan: lifecycle.Plan{
 		Agents: 1, Slots: slots, Epochs: 3, EvalEvery: 2, Window: window,
 	}})
 	if err := env.GetWorkflowError(); err != nil {

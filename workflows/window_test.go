@@ -12,7 +12,8 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/grade"
+	"github.com/collabui/collabui/activities/rollout"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/workflows"
 )
@@ -37,7 +38,7 @@ func TestAShardKeepsAWindowOfEpisodesOpen(t *testing.T) {
 func TestAPausedShardSchedulesNothing(t *testing.T) {
 	t.Parallel()
 	env := shardAlone()
-	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(activities.Played{}, nil)
+	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(rollout.Played{}, nil)
 	begun, atPause := 0, 0
 	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
 		if info.ActivityType.Name == "Rollout" {
@@ -69,9 +70,9 @@ func shardAlone() *testsuite.TestWorkflowEnvironment {
 	ts.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := ts.NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(workflows.Shard)
-	env.RegisterActivity(&activities.Rollouts{})
-	env.RegisterActivity(&activities.Models{})
-	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
+	env.RegisterActivity(&rollout.Rollouts{})
+	env.RegisterActivity(&grade.Models{})
+	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(grade.Paired{}, nil)
 
 	return env
 }
@@ -81,7 +82,7 @@ func shardAlone() *testsuite.TestWorkflowEnvironment {
 func openAtOnce(t *testing.T, planned, later int) (most int) {
 	t.Helper()
 	env, open := shardAlone(), 0
-	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(activities.Played{}, nil)
+	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(rollout.Played{}, nil)
 	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
 		if info.ActivityType.Name == "Rollout" {
 			open++

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/guard"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/workers"
@@ -15,7 +15,7 @@ import (
 func (s *session) here(ctx context.Context, run string) (context.Context, error) {
 	own, err := store.Identify(ctx, s.bucket)
 
-	return activities.Belonging{Store: own.ID, Where: workers.Where(s.ends), Run: run}.In(ctx), err
+	return guard.Belonging{Store: own.ID, Where: workers.Where(s.ends), Run: run}.In(ctx), err
 }
 
 // claim makes the namespace of this session the one that drives a run, reports it if another one drove the run before,

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/collabui/collabui/activities"
+	experimentactivities "github.com/collabui/collabui/activities/experiment"
 	"github.com/collabui/collabui/examples"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/experiment"
@@ -182,7 +182,7 @@ func (s *session) experimentOf(ctx context.Context, x experiment.Experiment, o p
 			return err
 		}
 		w, err := s.temporal.ExecuteWorkflow(here, startOptions(id, "experiment "+x.Name), workflows.Experiment,
-			workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number}})
+			workflows.ExperimentInput{ID: experimentactivities.ID{Name: x.Name, Version: v.Number}})
 		if err != nil {
 			return fault.New(fault.Transient, "start experiment %s: %w", x.Name, err)
 		}

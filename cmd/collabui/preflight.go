@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	enums "go.temporal.io/api/enums/v1"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -58,7 +58,7 @@ func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo str
 	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
 		return err
 	}
-	if err := s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, x); err != nil {
+	if err := s.preflight(ctx, x.Name, preflight.ID{NoProbe: noProbe}, x); err != nil {
 		return err
 	}
 
@@ -78,7 +78,7 @@ func (s *session) admitSchedule(ctx context.Context, x retrain.Schedule, noProbe
 	maps.Copy(of.Environments, x.Environments)
 	of.Environment, of.Environments[x.Environment] = x.Environment, x.Where()
 
-	return s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, continued(of))
+	return s.preflight(ctx, x.Name, preflight.ID{NoProbe: noProbe}, continued(of))
 }
 
 // trainedNext returns the specification with which a schedule trains the accepted system of its line further. If there
@@ -119,7 +119,7 @@ func (s *session) admitExperiment(ctx context.Context, x experiment.Experiment, 
 	if err != nil || len(known) > 0 {
 		return err
 	}
-	id := activities.PreflightID{NoProbe: noProbe}
+	id := preflight.ID{NoProbe: noProbe}
 	var all []spec.Spec
 	for _, arm := range x.Arms {
 		of, err := x.Of(arm.Name, 1, catalog.All{})
@@ -150,17 +150,17 @@ func (s *session) admitExperiment(ctx context.Context, x experiment.Experiment, 
 const preflightLimit = 5 * time.Minute
 
 // preflight lets the workers check specifications. It returns an invalid fault if one could not be run to its end.
-func (s *session) preflight(ctx context.Context, name string, id activities.PreflightID, all ...spec.Spec) error {
+func (s *session) preflight(ctx context.Context, name string, id preflight.ID, all ...spec.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
 	defer cancel()
 	found := append(s.absent(ctx), s.promised(ctx)...)
 	if err := s.ends.CheckRedisKind(ctx); err != nil {
-		found = append(found, activities.Obstacle{Where: "redis", Why: err.Error()})
+		found = append(found, preflight.Obstacle{Where: "redis", Why: err.Error()})
 	}
 	if err := disk.Room(s.data, minFree); err != nil && !s.cluster {
-		found = append(found, activities.Obstacle{Where: "disk", Why: err.Error()})
+		found = append(found, preflight.Obstacle{Where: "disk", Why: err.Error()})
 	}
-	if !slices.ContainsFunc(found, func(o activities.Obstacle) bool { return !o.Warning }) {
+	if !slices.ContainsFunc(found, func(o preflight.Obstacle) bool { return !o.Warning }) {
 		more, err := s.examine(ctx, name, id, all)
 		if err != nil {
 			return err
@@ -190,15 +190,15 @@ func (s *session) preflight(ctx context.Context, name string, id activities.Pref
 
 // promised tries what the store must promise. Promises that cannot be tried do not prevent a start: the store may have
 // a bad moment, or people's keys may be narrow.
-func (s *session) promised(ctx context.Context) []activities.Obstacle {
+func (s *session) promised(ctx context.Context) []preflight.Obstacle {
 	ctx, cancel := context.WithTimeout(ctx, trialLimit)
 	defer cancel()
 	broken, err := store.Promises(ctx, s.bucket)
 	switch {
 	case broken != "":
-		return []activities.Obstacle{{Where: "store", Why: broken + ": see " + whatAStorePromises}}
+		return []preflight.Obstacle{{Where: "store", Why: broken + ": see " + whatAStorePromises}}
 	case err != nil:
-		return []activities.Obstacle{{Where: "store", Why: err.Error(), Warning: true}}
+		return []preflight.Obstacle{{Where: "store", Why: err.Error(), Warning: true}}
 	}
 
 	return nil
@@ -206,10 +206,10 @@ func (s *session) promised(ctx context.Context) []activities.Obstacle {
 
 // examine runs the workflow that checks specifications.
 func (s *session) examine(
-	ctx context.Context, name string, id activities.PreflightID, all []spec.Spec,
-) (found []activities.Obstacle, err error) {
+	ctx context.Context, name string, id preflight.ID, all []spec.Spec,
+) (found []preflight.Obstacle, err error) {
 	for _, x := range all {
-		raw, err := json.Marshal(activities.Candidate{At: time.Now(), Spec: x})
+		raw, err := json.Marshal(preflight.Candidate{At: time.Now(), Spec: x})
 		if err != nil {
 			return nil, fault.As(fault.Fatal, err)
 		}
@@ -240,14 +240,14 @@ func (s *session) examine(
 }
 
 // absent returns the roles whose task queues no worker polls. It gives workers that have just started a moment.
-func (s *session) absent(ctx context.Context) []activities.Obstacle {
-	var out []activities.Obstacle
+func (s *session) absent(ctx context.Context) []preflight.Obstacle {
+	var out []preflight.Obstacle
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		out = nil
 		for _, role := range workers.Roles {
 			res, err := s.temporal.DescribeTaskQueue(ctx, role, enums.TASK_QUEUE_TYPE_ACTIVITY)
 			if err == nil && len(res.Pollers) == 0 {
-				out = append(out, activities.Obstacle{Where: "workers", Why: "no worker of the role " + role +
+				out = append(out, preflight.Obstacle{Where: "workers", Why: "no worker of the role " + role +
 					" has asked for work in the last minutes: start `collabui worker --roles " + role +
 					"` on a machine for it"})
 			}

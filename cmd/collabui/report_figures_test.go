@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -39,7 +40,7 @@ func troubled(t *testing.T) *testrun.Run {
 	if _, _, err := runs.Run(s.Name).Base().Record(t.Context(), plan.Bucket, base); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := plan.Control().PlanRun(t.Context(), activities.RunID{Run: s.Name}); err != nil {
+	if _, err := plan.Control().PlanRun(t.Context(), lifecycle.RunID{Run: s.Name}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := plan.Control().PlanEpoch(t.Context(), activities.EpochID{Run: s.Name, Epoch: 1}); err != nil {

@@ -64,7 +64,7 @@ func reviewed(t *testing.T, b store.Bucket) runs.Run {
 	}
 	record(t, b, run.Pairs(1, 5), runs.Pairs{
 		Calls: []runs.Call{call}, Pairs: []domain.Example{made}, Audit: []credit.Audit{audit},
-		Counts: credit.PairCounts{Positive: 3, Negative: 1, Unparsed: 1, NoPair: 2,
+		Counts: credit.PairCounts{LabelCounts: credit.LabelCounts{Positive: 3, Negative: 1}, Unparsed: 1, NoPair: 2,
 			Pairs: map[domain.Source]int{domain.SourceAdversary: 1}},
 	})
 

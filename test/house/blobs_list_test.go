@@ -3,14 +3,14 @@ package house
 // blobs lists the functions that write blobs, by FOLDER.FUNCTION, with the manifest that names the blob before anything
 // else knows about it. For putters, their callers are listed instead.
 var blobs = map[string]string{
-	"activities.Control.item":        "runs.Tasks, in whose Record it is written, before the evaluation is planned",
-	"activities.Models.fitValue":     "runs.Value: FitValue records what it returns",
-	"activities.Common.offered":      "runs.Made: begin records what it returns",
-	"activities.Control.look":        "schedules.Firing: Look records what it returns",
-	"activities.Control.level":       "runs.LevelSet: Assemble records what it returns",
-	"activities.GPU.gather":          "runs.Dataset, in whose Record it is written",
-	"activities.Rollouts.picture":    "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded next",
-	"activities.Rollouts.screenshot": "runs.Trajectory: Explore records the screens that it returns",
+	"activities/retrain.Control.item":       "runs.Tasks, in whose Record it is written",
+	"activities/grade.Models.fitValue":      "runs.Value: FitValue records what it returns",
+	"activities/epoch.putInventory":         "runs.Made: begin records what it returns",
+	"activities/retrain.Control.look":       "schedules.Firing: Look records what it returns",
+	"activities/stage1.Control.level":       "runs.LevelSet: Assemble records what it returns",
+	"activities/update.GPU.gather":          "runs.Dataset, in whose Record it is written",
+	"activities/play.Screenshot":            "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded next",
+	"activities/stage1.Rollouts.screenshot": "runs.Trajectory: Explore records the screens that it returns",
 
 	"cmd/collabui.app.importPath": "runs.Imported, before a person sees the digest",
 	"cmd/collabui.importFolder":   "runs.Imported, before a person sees the digest",

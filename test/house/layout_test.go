@@ -28,7 +28,7 @@ var keysOfOthers = map[string]string{
 	"internal/care/fork.Fork.copy":                "what a fork copies",
 	"internal/care/transfer.transfer.one":         "what another store has",
 	"internal/care/transfer.transfer.retirements": "what another store has",
-	"activities.valResult":                        "the result of an evaluation",
+	"activities/epoch.ValResult":                  "the result of an evaluation",
 }
 
 // inLayout returns the functions that the kinds of the layout name.

@@ -3,51 +3,54 @@ package mutants
 // effects are bugs in what activities adopt, compare, refuse and try again.
 var effects = []Mutant{
 	{
-		Name: "a worker of another version grades", Symbol: "activities.Models.credits",
-		Change: replace(`m.sameAs(ctx, s, l.Epoch, nil)`, `error(nil)`), Find: simulated,
+		Name: "a worker of another version grades", Symbol: "activities/grade.grading.label",
+		Change: replace(`g.Runs.CheckVersions(ctx, s, g.Epoch, nil)`, `error(nil)`), Find: simulated,
 	},
 	{
-		Name: "a worker of another version trains", Symbol: "activities.GPU.update",
-		Change: replace(`g.sameAs(ctx, s, id.Epoch, nil)`, `error(nil)`), Find: simulated,
+		Name: "a worker of another version trains", Symbol: "activities/update.GPU.update",
+		Change: replace(`g.Runs.CheckVersions(ctx, s, id.Epoch, nil)`, `error(nil)`), Find: simulated,
 	},
 	{
-		Name: "a worker with another kernel is the same", Symbol: "activities.Common.sameAs",
+		Name: "a worker with another kernel is the same", Symbol: "activities.Runs.CheckVersions",
 		Change: replace(`compare("the kernel", here.Kernel, want.Kernel)`, ``),
 		Find:   by("activities", "TestAWorkerWithOtherVersionsThanTheEpochsIsRefused"),
 	},
 	{
-		Name: "a replay that shows another screen goes on", Symbol: "activities.attempt.step",
+		Name: "a replay that shows another screen goes on", Symbol: "internal/method/attempt.slotState.step",
 		Change: never(`step.ObservationDigest != seen`), Find: simulated,
 	},
 	{
-		Name: "the decisions of another attempt have other seeds", Symbol: "activities.attempt.step",
-		Change: replace(`domain.Seed(a.slot.Seed, "step", t.Number)`,
-			`domain.Seed(a.slot.Seed, "step", t.Number, a.number)`),
+		Name: "the decisions of another attempt have other seeds", Symbol: "internal/method/attempt.slotState.step",
+		Change: replace(`domain.Seed(a.task.Seed, "step", t.Number)`,
+			`domain.Seed(a.task.Seed, "step", t.Number, a.attempt)`),
 		Find: simulated,
 	},
 	{
-		Name: "an episode keeps the steps of the environment that broke", Symbol: "activities.attempt.episode",
+		Name:   "an episode keeps the steps of the environment that broke",
+		Symbol: "internal/method/attempt.slotState.episode",
 		Change: replace(`e = runs.Episode{}`, ``), Find: simulated,
 	},
 	{
-		Name: "a step is decided again in another environment", Symbol: "activities.attempt.episode",
+		Name: "a step is decided again in another environment", Symbol: "internal/method/attempt.slotState.episode",
 		Change: replace(`a.fresh = false`, ``),
 		Find:   by("workflows", "TestWhatIsRecordedIsNotDecidedAgainInAnotherEnvironment"),
 	},
 	{
-		Name: "what cannot be replayed goes on in another environment", Symbol: "activities.attempt.begin",
+		Name:   "what cannot be replayed goes on in another environment",
+		Symbol: "internal/method/attempt.slotState.begin",
 		Change: never(`err == nil && begun`),
 		Find:   by("workflows", "TestAnAttemptThatCannotBeResumedIsVoidAndTheNextBeginsAnew"),
 	},
 	{
-		Name: "slots that failed are not played again", Symbol: "activities.attempt.untilDone",
+		Name: "slots that failed are not played again", Symbol: "internal/method/attempt.slotState.untilDone",
 		Change: always(`err != nil || !again`),
 		Find:   by("workflows", "TestFailedSlotsArePlayedAgainWhenAPersonSaysSo"),
 	},
 	{
-		Name: "eight void attempts fail a slot", Symbol: "activities.attempt.play",
-		Change: replace(`a.replaced <= maxReplacements`, `a.replaced <= maxReplacements && a.number <= 8`),
-		Find:   by("workflows", "TestInfrastructureNeverFailsASlot"),
+		Name: "eight void attempts fail a slot", Symbol: "internal/method/attempt.slotState.play",
+		Change: replace(`a.replaced <= episode.MaxReplacements`,
+			`a.replaced <= episode.MaxReplacements && a.attempt <= 8`),
+		Find: by("workflows", "TestInfrastructureNeverFailsASlot"),
 	},
 	{
 		Name: "a transient fault is not tried again", Symbol: "activities.retryable",
@@ -59,7 +62,7 @@ var effects = []Mutant{
 	},
 	{
 		Name: "a throttled activity comes back at once", Symbol: "activities.mapped",
-		Change: replace(`max(min(after, maxRetryAfter), usualPause(attempt))`, `min(after, maxRetryAfter)`),
+		Change: replace(`max(min(after, maxRetryAfter), UsualPause(attempt))`, `min(after, maxRetryAfter)`),
 		Find:   by("activities", "TestAThrottledTryWaitsAsLongAsAnother"),
 	},
 	{
@@ -67,8 +70,8 @@ var effects = []Mutant{
 		Find: by("activities", "TestAnActivityThatMakesNoProgressIsGivenUp"),
 	},
 	{
-		Name: "an epoch is committed with pairs missing", Symbol: "activities.assembly.checkDataset",
-		Change: replace(`d.Count != want`, `d.Count > want`),
+		Name: "an epoch is committed with pairs missing", Symbol: "activities/epoch.assembly.checkDataset",
+		Change: replace(`dataset.Count != want`, `dataset.Count > want`),
 		Find:   by("workflows", "TestAnEpochWithAnIncompleteDataSetIsNotCommitted"),
 	},
 	{
@@ -77,52 +80,52 @@ var effects = []Mutant{
 		Find:   by("workflows", "TestNoPairIsLostIfTheStoreDeniesIt"),
 	},
 	{
-		Name: "a data set has its pairs in another order", Symbol: "activities.GPU.gather",
+		Name: "a data set has its pairs in another order", Symbol: "activities/update.GPU.gather",
 		Change: replace(`own[agent] = append(own[agent], p)`, `own[agent] = append([]domain.Example{p}, own[agent]...)`),
 		Find:   simulated,
 	},
 	{
-		Name: "an update learns from rows that were made for another", Symbol: "activities.fits",
+		Name: "an update learns from rows that were made for another", Symbol: "activities/update.fitsUpdate",
 		Change: begin(`return true`),
-		Find:   by("activities", "TestAnUpdateLeavesOutRowsThatWereMadeForAnother"),
+		Find:   by("activities/update", "TestAnUpdateLeavesOutRowsThatWereMadeForAnother"),
 	},
 	{
-		Name: "an update on too few rows counts", Symbol: "activities.fails", Change: never(`left < fewest`),
+		Name: "an update on too few rows counts", Symbol: "activities/update.whyKept", Change: never(`left < fewest`),
 		Find: by("workflows", "TestAnUpdateOnTooFewRowsDoesNotCount"),
 	},
 	{
-		Name: "agents that share parameters are trained each", Symbol: "activities.GPU.update",
+		Name: "agents that share parameters are trained each", Symbol: "activities/update.GPU.update",
 		Change: never(`s.Parameters == spec.ParametersShared && id.Agent > 0`),
 		Find:   by("workflows", "TestEverySwitchOfTheMethodRunsToItsEnd"),
 	},
 	{
-		Name: "DPO refers to the parent", Symbol: "activities.updateJob",
-		Change: replace(`base.Digest`, `u.Parent.Digest`),
-		Find:   by("activities", "TestTheReferenceOfAnUpdateIsTheOneAskedFor"),
+		Name: "DPO refers to the parent", Symbol: "activities/update.updateJob",
+		Change: replace(`base.Digest`, `update.Parent.Digest`),
+		Find:   by("activities/update", "TestTheReferenceOfAnUpdateIsTheOneAskedFor"),
 	},
 	{
-		Name: "a policy lags by no update", Symbol: "activities.Control.rollsOut",
+		Name: "a policy lags by no update", Symbol: "activities/epoch.Control.rollsOut",
 		Change: replace(`epoch-1-s.Staleness`, `epoch-1`),
 		Find:   by("workflows", "TestStalePoliciesLagByOneUpdate"),
 	},
 	{
-		Name: "the best epoch may be one that was rolled back", Symbol: "activities.Control.best",
+		Name: "the best epoch may be one that was rolled back", Symbol: "activities/evaluate.Control.best",
 		Change: never(`e.Kept != ""`),
 		Find:   by("workflows", "TestAnEpochThatLosesOnValIsRolledBack"),
 	},
 	{
-		Name: "a task of val that is lost counts as played", Symbol: "activities.partOf",
-		Change: never(`ep.Outcome.Void != ""`),
+		Name: "a task of val that is lost counts as played", Symbol: "activities/evaluate.partOf",
+		Change: never(`outcome.Void != ""`),
 		Find:   by("workflows", "TestATaskAtFaultIsMissingInATestAndNoFailure"),
 	},
 	{
-		Name: "a schedule overrules a person who changed the line", Symbol: "activities.Control.rule",
+		Name: "a schedule overrules a person who changed the line", Symbol: "activities/retrain.Control.rule",
 		Change: replace(`e.Verb = lines.Reject`, ``),
 		Find:   by("workflows", "TestASystemIsRejectedIfSomebodyChangedTheLineMeanwhile"),
 	},
 	{
 		Name:   "a run of a name is taken for another one",
-		Symbol: "activities.versions.still", Change: begin(`return true`),
+		Symbol: "activities.knownRun.confirm", Change: begin(`return true`),
 		Find: by("activities", "TestARunOfTheSameFileIsAnotherRun"),
 	},
 	{

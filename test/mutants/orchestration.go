@@ -38,13 +38,13 @@ var orchestration = []Mutant{
 		Find: by("workflows", "TestAPausedShardSchedulesNothing"),
 	},
 	{
-		Name: "a worker begins episodes while a person holds the run", Symbol: "activities.Common.held",
-		Change: never(`x != nil && x.Verb == runs.VerbPause`),
+		Name: "a worker begins episodes while a person holds the run", Symbol: "activities.Runs.CheckHold",
+		Change: never(`order != nil && order.Verb == runs.VerbPause`),
 		Find:   by("workflows", "TestAPauseHoldsWhateverTheRunDoes"),
 	},
 	{
-		Name: "a run that is started again stays held", Symbol: "activities.Common.asked",
-		Change: always(`newest == nil || newest.Verb == runs.VerbResume || !newest.At.Before(id.Asked)`),
+		Name: "a run that is started again stays held", Symbol: "activities.Runs.Order",
+		Change: always(`newest == nil || newest.Verb == runs.VerbResume || !newest.At.Before(since)`),
 		Find:   by("workflows", "TestARunThatIsStartedAgainIsResumed"),
 	},
 	{

@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/internal/care/verify"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -84,7 +84,7 @@ func (p *measured) play(slots, window int) cost {
 	p.record(s)
 
 	// The plan has one epoch more, so that none is the last, which would be evaluated.
-	in := workflows.EpochInput{Run: s.Name, Epoch: 1, Plan: activities.Plan{
+	in := workflows.EpochInput{Run: s.Name, Epoch: 1, Plan: lifecycle.Plan{
 		Environment: s.Environment, Agents: s.Agents, Epochs: 2, Slots: slots, EvalEvery: 2, FailedShare: s.FailedShare,
 		Window: window,
 	}}

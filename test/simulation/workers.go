@@ -15,6 +15,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
+	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
@@ -37,7 +39,8 @@ const (
 // varied is the effect of a record by a varying worker, after which the run's digest differs.
 const varied = "a result of the second of two workers was recorded"
 
-func (w *world) common(version string) activities.Common {
+// kernel returns the arithmetic that workers of a version claim to have.
+func (w *world) kernel(version string) string {
 	if version == varying {
 		version = usual // the records do not show the difference
 	}
@@ -45,16 +48,16 @@ func (w *world) common(version string) activities.Common {
 		version = fmt.Sprint(usual, w.build)
 	}
 
-	return activities.Common{Bucket: w.bucket, Catalog: catalog.All{}, Kernel: version}
+	return version
 }
 
 // suites are the environments of one version of the workers.
-func (w *world) suites(version string) *activities.Suites {
+func (w *world) suites(version string) *play.Suites {
 	if version == varying {
 		version = usual
 	}
 
-	return activities.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
+	return play.NewSuites(func(envadapters.Options) (envadapters.Suite, error) {
 		return suite{&scripted.Suite{Length: 2, More: w.more}, w.scheduler, version}, nil
 	})
 }
@@ -62,33 +65,29 @@ func (w *world) suites(version string) *activities.Suites {
 // activities returns all activities of one version of the workers. Its policies, critic, environment and trainer differ
 // from the other versions'.
 func (w *world) activities(version string) []any {
-	wording := activities.Wording{
+	wording := play.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
 	model := policies{w.scheduler, version, w.learned}
 	e := &endpoints.Endpoints{
-		Bucket: w.bucket, Limits: turns{w.scheduler, limits.Over(w.redis, w.common(version).Kernel)},
+		Bucket: w.bucket, Limits: turns{w.scheduler, limits.Over(w.redis, w.kernel(version))},
 		Connect: func(spec.Model) (chat.Model, error) { return critic{w.scheduler, version}, nil },
 	}
 
-	return []any{
-		&activities.Control{Common: w.common(version), Suites: w.suites(version)},
-		&activities.Rollouts{
-			Common: w.common(version), Suites: w.suites(version), Policies: model, Endpoints: e, Wording: wording,
+	shared := roles.Dependencies{
+		Common: activities.Common{
+			Bucket: w.bucket, Catalog: catalog.All{}, Runs: activities.NewRuns(w.bucket, w.kernel(version)),
 		},
-		&activities.Models{
-			Common: w.common(version), Policies: model, Scores: model, Endpoints: e, Wording: wording,
+		Suites: w.suites(version), Policies: model, Scores: model, Endpoints: e, Wording: wording, Threads: 1,
+		Trainers: map[string]trainer.Trainer{
+			spec.Embedded: fakepolicy.Trainer{Bucket: w.bucket, Step: w.step, Version: version},
 		},
-		&activities.GPU{
-			Common: w.common(version), Policies: model, Scores: model, Threads: 1,
-			Trainers: map[string]trainer.Trainer{
-				spec.Embedded: fakepolicy.Trainer{Bucket: w.bucket, Step: w.step, Version: version},
-			},
-			Load: func(ctx context.Context, policy string, _ int) error {
-				return model.ask(ctx, "load "+policy[:8])
-			},
+		Load: func(ctx context.Context, policy string, _ int) error {
+			return model.ask(ctx, "load "+policy[:8])
 		},
 	}
+
+	return []any{shared.Control(), shared.Rollouts(), shared.Models(), shared.GPU()}
 }
 
 // methods are activities by name.
@@ -108,10 +107,10 @@ func (w *world) method(version, name string) method {
 	if crew == nil {
 		crew = methods{}
 		for _, a := range w.activities(version) {
-			value := reflect.ValueOf(a)
-			_, control := a.(*activities.Control)
-			for i := range value.NumMethod() {
-				crew[value.Type().Method(i).Name] = method{value.Method(i), control}
+			v := reflect.ValueOf(a)
+			_, control := a.(*roles.Control)
+			for i := range v.NumMethod() {
+				crew[v.Type().Method(i).Name] = method{v.Method(i), control}
 			}
 		}
 		w.mu.Lock()

@@ -45,7 +45,7 @@ func (m *maker) candidates(
 	out := map[cellAt][]candidate{}
 	for si, step := range steps {
 		labels := credits[si].Labels
-		m.countLabels(labels)
+		m.counts.Count(labels)
 		if m.rules.OutcomeOnly {
 			continue
 		}
@@ -71,19 +71,6 @@ func (m *maker) candidates(
 	}
 
 	return out, nil
-}
-
-func (m *maker) countLabels(labels []domain.Label) {
-	for _, label := range labels {
-		switch label {
-		case domain.Positive:
-			m.counts.Positive++
-		case domain.Negative:
-			m.counts.Negative++
-		default:
-			m.counts.Uncertain++
-		}
-	}
 }
 
 // taken returns the canonical actions of a step that are not labelled 0: the adversary's answers must differ from them.

@@ -25,8 +25,7 @@ type Rules struct {
 
 // PairCounts says what became of the positive cells and of the adversary's candidates.
 type PairCounts struct {
-	// Cells, by label.
-	Positive, Negative, Uncertain int
+	LabelCounts // of the cells
 
 	// Candidates that were rejected: they do not parse, equal a cell that is not labelled 0, or were not graded 0.
 	Unparsed, Equal, NotNegative int

@@ -53,7 +53,7 @@ func Samples(
 
 	own := make([][]domain.Example, numAgents(steps[0].Decision))
 	for at, step := range steps {
-		m.countLabels(credits[at].Labels)
+		m.counts.Count(credits[at].Labels)
 		spread := false
 		for i, a := range Advantages(credits[at].Labels) {
 			if a == 0 {

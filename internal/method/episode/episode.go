@@ -154,6 +154,9 @@ func (p Player) step(
 	return tr, executed.Invalid, append(turn.History[:len(turn.History):len(turn.History)], line), err
 }
 
+// MaxReplacements is the number of replacements of a task that may be at fault, too, before no further one is drawn.
+const MaxReplacements = 3
+
 // maxReopens is the number of environments that may break under one episode before In gives up.
 const maxReopens = 5
 
@@ -174,7 +177,11 @@ func In(
 			return err
 		}
 
-		time.Sleep(time.Duration(try) * 100 * time.Millisecond)
+		select {
+		case <-time.After(time.Duration(try) * 100 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
 	}
 
 	return err

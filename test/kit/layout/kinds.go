@@ -101,7 +101,8 @@ var ofStage1 = []Kind{
 var ofEpochs = []Kind{
 	{"runs/*/epochs/*/topology.json", one(run.Topology(1)), by(Control), all, "internal/records/runs.Run.Topology"},
 	{"runs/*/epochs/*/slots.json", one(run.Slots(1)), by(Control), all, "internal/records/runs.Run.Slots"},
-	{"runs/*/epochs/*/made.json", one(run.Made(1)), by(Control), all, "internal/records/runs.Run.Made activities.made"},
+	{"runs/*/epochs/*/made.json", one(run.Made(1)), by(Control), all,
+		"internal/records/runs.Run.Made activities.BeginningOf"},
 	{"runs/*/epochs/*/value.json", one(run.Value(1)), by(Model), all, "internal/records/runs.Run.Value"},
 	{"runs/*/epochs/*/accepted.json", one(run.Accepted(1)), by(Control), all, "internal/records/runs.Run.Accepted"},
 	{"runs/*/epochs/*/epoch.json", one(run.Epoch(1)), by(Control), all, "internal/records/runs.Run.Epoch"},

@@ -17,6 +17,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/play"
+	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
@@ -114,42 +117,35 @@ func (scriptedPages) CheckEnvironment(envadapters.Options) error { return nil }
 
 // types returns the activities of every queue.
 func types(temporal client.Client, bucket store.Bucket, emit activities.Emit) map[string]any {
-	common := func() activities.Common {
-		return activities.Common{Bucket: bucket, Catalog: scriptedPages{}, Emit: emit}
-	}
-	suites := activities.NewSuites(func(options envadapters.Options) (envadapters.Suite, error) {
-		return &scripted.Suite{Places: places(), Length: length(), Latency: latency(), Without: options.Without}, nil
+	suites := play.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
+		return &scripted.Suite{Places: places(), Length: length(), Latency: latency(), Without: o.Without}, nil
 	})
-	wording := activities.Wording{
+	wording := play.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
 	model := fakepolicy.Policies{}
 	e := &endpoints.Endpoints{Bucket: bucket}
 
-	control := &activities.Control{
-		Common: common(), Suites: suites,
-		Notices: activities.Notices{Start: func(ctx context.Context, notice domain.Notice) error {
+	deps := roles.Dependencies{
+		Common: activities.Common{
+			Bucket: bucket, Catalog: scriptedPages{}, Emit: emit, Runs: activities.NewRuns(bucket, ""),
+		},
+		Suites: suites, Policies: model, Scores: model, Endpoints: e, Wording: wording, Threads: 1,
+		Trainers: map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: bucket, Step: train}},
+		Load:     func(context.Context, string, int) error { return nil },
+		Notices: lifecycle.Notices{Start: func(ctx context.Context, n domain.Notice) error {
 			_, err := temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-				ID: workflows.NotifyID(notice), TaskQueue: workflows.QueueControl,
-			}, workflows.Notify, notice)
+				ID: workflows.NotifyID(n), TaskQueue: workflows.QueueControl,
+			}, workflows.Notify, n)
 
 			return err
 		}},
 	}
+	control := deps.Control()
 
 	return map[string]any{
 		workflows.QueueControl: control, workflows.QueueCare: control,
-		workflows.QueueRollout: &activities.Rollouts{
-			Common: common(), Suites: suites, Policies: model, Endpoints: e, Wording: wording,
-		},
-		workflows.QueueModel: &activities.Models{
-			Common: common(), Policies: model, Scores: model, Endpoints: e, Wording: wording,
-		},
-		workflows.QueueGPU: &activities.GPU{
-			Common: common(), Policies: model, Scores: model, Threads: 1,
-			Trainers: map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: bucket, Step: train}},
-			Load:     func(context.Context, string, int) error { return nil },
-		},
+		workflows.QueueRollout: deps.Rollouts(), workflows.QueueModel: deps.Models(), workflows.QueueGPU: deps.GPU(),
 	}
 }
 

@@ -19,6 +19,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/guard"
+	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/play"
+	"github.com/collabui/collabui/activities/roles"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
@@ -43,7 +47,7 @@ import (
 const testTimeout = 2 * time.Minute
 
 // Wording is the wording of the embedded policy.
-var Wording = activities.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
+var Wording = play.Wording{Render: tinylm.Render, Fits: tinylm.Fits, Over: tinylm.Over}
 
 // Run is one run in memory.
 type Run struct {
@@ -71,9 +75,9 @@ type Deps struct {
 	Open     func(envadapters.Options) (envadapters.Suite, error)       // opens others; may be nil
 	Endpoint func(spec.Model) (chat.Model, error)                       // connects to chat endpoints; may be nil
 	Trainers map[string]trainer.Trainer                                 // by the names of specifications
-	Wording  activities.Wording                                         // of the policies
+	Wording  play.Wording                                               // of the policies
 
-	Guard func() *activities.Guard // of new workers; if nil, they accept all work
+	Guard func() *guard.Guard // of new workers; if nil, they accept all work
 
 	Unposted error                                                   // why notices are not posted; nil if they are
 	Webhook  notify.Webhook                                          // of notices
@@ -89,7 +93,7 @@ func New(tb testing.TB, specification spec.Spec) *Run {
 	run.Deps.Scores = model
 	run.Deps.Load = func(context.Context, string, int) error { return nil }
 	run.Deps.Trainers = map[string]trainer.Trainer{spec.Embedded: fakepolicy.Trainer{Bucket: run.Bucket}}
-	run.Deps.Wording = activities.Wording{
+	run.Deps.Wording = play.Wording{
 		Render: fakepolicy.Render, Fits: func(string, string) bool { return true }, Over: func(string) int { return 0 },
 	}
 
@@ -208,16 +212,20 @@ func (r *Run) Notices() []domain.Notice {
 }
 
 // Control returns the activities that plan and commit.
-func (r *Run) Control() *activities.Control {
-	return &activities.Control{
-		Common: r.common(), Suites: r.suites(), Notices: activities.Notices{
-			Webhook: r.Deps.Webhook, Start: r.notice, Missed: r.Deps.Missed,
-		},
-	}
-}
+func (r *Run) Control() *roles.Control { return r.dependencies().Control() }
 
-func (r *Run) common() activities.Common {
-	return activities.Common{Bucket: r.Deps.Bucket, Catalog: catalog.All{}}
+// dependencies returns what the activities of a process share.
+func (r *Run) dependencies() roles.Dependencies {
+	d := r.Deps
+
+	return roles.Dependencies{
+		Common: activities.Common{
+			Bucket: d.Bucket, Catalog: catalog.All{}, Runs: activities.NewRuns(d.Bucket, ""),
+		},
+		Suites: r.suites(), Policies: d.Chat, Scores: d.Scores, Endpoints: r.endpoints(), Wording: d.Wording,
+		Trainers: d.Trainers, Load: d.Load, Threads: 1,
+		Notices: lifecycle.Notices{Webhook: d.Webhook, Start: r.notice}, Missed: d.Missed,
+	}
 }
 
 func (r *Run) endpoints() *endpoints.Endpoints {
@@ -225,8 +233,8 @@ func (r *Run) endpoints() *endpoints.Endpoints {
 }
 
 // suites opens the suites that the test provides, and others by its Open.
-func (r *Run) suites() *activities.Suites {
-	return activities.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
+func (r *Run) suites() *play.Suites {
+	return play.NewSuites(func(o envadapters.Options) (envadapters.Suite, error) {
 		if s, ok := r.Deps.Suites[o.Suite]; ok && runs.Digest(envadapters.Options{Suite: o.Suite}) == runs.Digest(o) {
 			return s, nil
 		}
@@ -245,11 +253,11 @@ func (h headers) Set(key string, value *commonpb.Payload) { h[key] = value }
 
 // belong makes workflows that an environment starts belong to the run and to its store.
 func (r *Run) belong(suite *testsuite.WorkflowTestSuite) {
-	propagator := activities.Headers{Converter: converter.GetDefaultDataConverter()}
+	propagator := guard.Headers{Converter: converter.GetDefaultDataConverter()}
 	own, err := store.Identify(context.Background(), r.Bucket)
 	h := headers{}
 	if err == nil {
-		belonging := activities.Belonging{Store: own.ID, Where: "memory", Run: r.Spec.Name}
+		belonging := guard.Belonging{Store: own.ID, Where: "memory", Run: r.Spec.Name}
 		err = propagator.Inject(belonging.In(context.Background()), h)
 	}
 	if err != nil {
@@ -275,20 +283,11 @@ func (r *Run) Environment() *testsuite.TestWorkflowEnvironment {
 		env.RegisterWorkflow(f)
 	}
 
-	suites := r.suites()
-	deps := r.Deps
-	models := r.endpoints()
-	env.RegisterActivity(r.Control())
-	env.RegisterActivity(&activities.Rollouts{
-		Common: r.common(), Suites: suites, Policies: deps.Chat, Endpoints: models, Wording: deps.Wording,
-	})
-	env.RegisterActivity(&activities.Models{
-		Common: r.common(), Policies: deps.Chat, Scores: deps.Scores, Endpoints: models, Wording: deps.Wording,
-	})
-	env.RegisterActivity(&activities.GPU{
-		Common: r.common(), Trainers: deps.Trainers, Policies: deps.Chat, Scores: deps.Scores, Load: deps.Load,
-		Threads: 1,
-	})
+	shared := r.dependencies()
+	env.RegisterActivity(shared.Control())
+	env.RegisterActivity(shared.Rollouts())
+	env.RegisterActivity(shared.Models())
+	env.RegisterActivity(shared.GPU())
 
 	return env
 }

@@ -1,0 +1,66 @@
+package evaluate
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/records/runs"
+)
+
+// rightActions returns the canonical forms of the actions that an environment knows to be right now.
+func rightActions(env envadapters.Environment, o domain.Observation) []string {
+	judge := envadapters.Can(env).Judge
+	if judge == nil {
+		return nil
+	}
+	var right []string
+	for _, action := range judge.Right() {
+		right = append(right, action.Canonical(o))
+	}
+
+	return right
+}
+
+// heard returns what agents read in episode i of an item whose messages are shuffled: the messages of the same agent
+// and round in another episode of the same system, of another template if there is one. If that episode was shorter, or
+// had fewer cells, its last messages are read again.
+func (r *Rollouts) heard(
+	ctx context.Context, item rules.EvalItem, i int,
+) (func(step, agent, round int) string, error) {
+	if !item.System.Shuffled {
+		return nil, nil
+	}
+	kind, err := rules.ParseSystemKind(item.System.Name)
+	if err != nil {
+		return nil, fault.As(fault.Fatal, err)
+	}
+	donor, _ := kind.Donor()
+	read := func(n int) (runs.EvalEpisode, error) {
+		id := rules.EvalID(item.Folder, donor.String(), item.Split)
+		episode, _, err := runs.Run(item.Run).EvalEpisode(id, n+1).Must(ctx, r.Bucket)
+
+		return episode, err
+	}
+	own, err := read(i)
+	if err != nil {
+		return nil, err
+	}
+	var sameTemplate runs.EvalEpisode
+	for k := 1; k < item.Episodes; k++ {
+		other, err := read((i + k) % item.Episodes)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(other.Steps) == 0:
+		case other.Task.Template != own.Task.Template:
+			return other.Said, nil
+		case len(sameTemplate.Steps) == 0:
+			sameTemplate = other
+		}
+	}
+
+	return sameTemplate.Said, nil
+}

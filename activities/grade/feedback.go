@@ -1,0 +1,91 @@
+package grade
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/activities/play"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Feedback is what plays the critic and the adversary of a run.
+type Feedback struct {
+	Bucket    store.Bucket
+	Policies  chat.Model  // answers for the agents; a model's name is a policy's digest
+	Scores    chat.Scorer // scores answers under the policies: the hardest rejected answers come first
+	Endpoints *endpoints.Endpoints
+	Wording   play.Wording
+}
+
+// Labeller labels a step: by the run's critic, or by the outcome.
+type Labeller func(ctx context.Context, step domain.Step) (domain.Credit, error)
+
+// Labeller returns how the steps of a slot's episode are labelled. The answers of a critic that is a model are appended
+// to audit.
+func (f Feedback) Labeller(
+	ctx context.Context, s spec.Spec, e Episode, audit *[]credit.Audit,
+) (Labeller, error) {
+	switch {
+	case s.Credit == spec.CreditOutcome:
+		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
+			return credit.Outcome(step, e.Success), nil
+		}, nil
+	case s.Credit == spec.CreditAdvantage:
+		return f.advantages(ctx, s.Name, e)
+	case s.Critic.Model == spec.RoleOracle:
+		flips := credit.Flips{Share: s.Critic.Error, Type: s.Critic.WrongOn, Seed: e.Slot.Seed}
+
+		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
+			labels := credit.Oracle(step)
+			flips.Apply(step.Number, step.Decision.Cells, labels.Labels)
+
+			return labels, nil
+		}, nil
+	}
+
+	critic, err := f.Endpoints.Critic(s)
+
+	return func(ctx context.Context, step domain.Step) (domain.Credit, error) {
+		labels, answer, err := critic.Label(ctx, step, domain.Seed(e.Slot.Seed, "credit", step.Number))
+		if err == nil {
+			*audit = append(*audit, answer)
+		}
+
+		return labels, err
+	}, err
+}
+
+// Grader returns how the adversary's candidates are labelled: by the run's critic. The answers of a critic that is a
+// model are appended to audit.
+func (f Feedback) Grader(s spec.Spec, slot domain.Slot, audit *[]credit.Audit) (credit.Grade, error) {
+	if s.Critic.Model == spec.RoleOracle || s.Credit != spec.CreditCritic {
+		flips := credit.Flips{Share: s.Critic.Error, Type: s.Critic.WrongOn, Seed: slot.Seed}
+
+		return func(
+			ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,
+		) ([]domain.Label, error) {
+			grades, err := credit.OracleGrade(ctx, step, labels, candidates)
+			flips.Apply(step.Number, candidates, grades)
+
+			return grades, err
+		}, nil
+	}
+
+	critic, err := f.Endpoints.Critic(s)
+
+	return func(
+		ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,
+	) ([]domain.Label, error) {
+		seed := credit.CandidatesSeed(slot.Seed, step.Number)
+		grades, answer, err := critic.Candidates(ctx, step, labels, candidates, seed)
+		if err == nil {
+			*audit = append(*audit, answer)
+		}
+
+		return grades, err
+	}, err
+}

@@ -1,0 +1,91 @@
+package grade
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
+)
+
+// pair records the pairs of an episode that is labelled, and returns their number. The adversary's answers, and what
+// became of them, are recorded with the pairs.
+func (g *grading) pair(ctx context.Context) (int, error) {
+	recorded := runs.Run(g.Run).Pairs(g.Epoch, g.Slot)
+	pairs, ref, err := recorded.Record(ctx, g.Bucket, func() (runs.Pairs, error) { return g.makePairs(ctx) })
+
+	return len(pairs.Pairs), g.check(ctx, pairs.Episode, ref, err)
+}
+
+func (g *grading) makePairs(ctx context.Context) (runs.Pairs, error) {
+	s, err := g.Runs.Spec(ctx, g.Run, g.Epoch)
+	if err != nil {
+		return runs.Pairs{}, err
+	}
+	if err := g.Runs.CheckVersions(ctx, s, g.Epoch, nil); err != nil {
+		return runs.Pairs{}, err
+	}
+	e, err := g.episode(ctx)
+	if err != nil {
+		return runs.Pairs{}, err
+	}
+	out := runs.Pairs{Episode: e.ref, Credit: g.creditsRef, Calls: []runs.Call{}, Pairs: []domain.Example{}}
+	planned, err := g.Runs.EpochSlots(ctx, g.Run, g.Epoch)
+	if err != nil {
+		return out, err
+	}
+	pairing := rules.Pairing(s, planned.Topology, e.Slot)
+	template := e.Slot.Task.Template
+	if s.Preference == spec.PreferenceGRPO {
+		samples, counts := credit.Samples(pairing, g.Slot, template, e.steps, g.credits.Steps)
+		out.Pairs = append(out.Pairs, samples...)
+		out.Counts = counts
+
+		return out, nil
+	}
+
+	adversary, err := g.adversary(s, e, planned.Slots.System.Digests(), &out.Calls)
+	if err != nil {
+		return out, err
+	}
+	grade, err := g.Feedback.Grader(s, e.Slot, &out.Audit)
+	if err != nil {
+		return out, err
+	}
+	pairs, counts, err := credit.Pairs(ctx, pairing, g.Slot, template, e.steps, g.credits.Steps, adversary, grade)
+	out.Pairs = append(out.Pairs, pairs...)
+	out.Counts = counts
+
+	return out, err
+}
+
+// adversary returns the adversary of an episode. Its calls are appended to calls.
+func (g *grading) adversary(
+	s spec.Spec, e Episode, policies []string, calls *[]runs.Call,
+) (credit.Adversary, error) {
+	propose, err := g.Feedback.Proposer(s, policies)
+
+	return func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]credit.Proposal, error) {
+		call := runs.Call{
+			Step: step.Number, Agent: cell.Agent, Round: cell.Round,
+			Seed: domain.Seed(e.Slot.Seed, "adversary", step.Number, cell.Agent, cell.Round),
+		}
+		if err := propose(ctx, step, cell, n, &call); err != nil {
+			if fault.KindOf(err) == fault.Refused {
+				call.Refused = agents.Refusal(err)
+				*calls = append(*calls, call)
+			}
+
+			return nil, err
+		}
+		*calls = append(*calls, call)
+		g.progress(fmt.Sprintf("step %d, agent %d, round %d", call.Step, call.Agent, call.Round))
+
+		return Proposals(call), nil
+	}, err
+}

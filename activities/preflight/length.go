@@ -1,0 +1,64 @@
+package preflight
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+)
+
+// checkLength notes where an agent's prompt of a screen is too long: for training, and for the servers of policies and
+// of models that see screens, as far as their windows are known. If quiet, it calls no server of a model.
+func (r *Rollouts) checkLength(ctx context.Context, s spec.Spec, view agents.View, quiet bool, o *obstacles) {
+	if s.Embedded() && len(s.Models) == 0 {
+		return // the embedded policy's prompts are cut to what it reads
+	}
+	template, err := rules.Template(s)
+	if err != nil {
+		return // the control worker reports it
+	}
+	user, err := template.User(view, "", nil)
+	if err != nil {
+		return
+	}
+	tokens := (len(template.System()) + len(user)) / chat.CharsPerToken
+
+	if !s.Embedded() {
+		var options struct{ Cutoff int }
+		if json.Unmarshal(s.Trainer.Options, &options) == nil && options.Cutoff > 0 && tokens > options.Cutoff {
+			o.add(ctx, "trainer.options.cutoff", fault.New(fault.Invalid,
+				"the prompt of the first screen has about %d tokens, of which training reads %d: set a higher cutoff, "+
+					"as far as the devices' memory allows", tokens, options.Cutoff))
+		}
+		window := endpoints.Window(ctx, r.Policies, "")
+		o.add(ctx, "serving", checkWindow(tokens, s.Decoding.MaxTokens, window))
+	}
+	if quiet {
+		return
+	}
+	for _, role := range slices.Sorted(maps.Keys(s.Models)) {
+		model := s.Models[role]
+		if role != s.Synthesis.Author { // an author sees no screen
+			window := r.Endpoints.Window(ctx, model)
+			o.add(ctx, "models."+string(role), checkWindow(tokens, model.MaxTokens, window))
+		}
+	}
+}
+
+// checkWindow returns an invalid fault if a server's window, unless it is 0, has no room for a prompt and its answer.
+func checkWindow(tokens, answer, window int) error {
+	if window == 0 || tokens+answer <= window {
+		return nil
+	}
+
+	return fault.New(fault.Invalid, "the prompt of the first screen has about %d tokens and an answer may have %d, "+
+		"and the server takes %d in all: start it with a longer context (vLLM: --max-model-len), or set a lower "+
+		"max_tokens", tokens, answer, window)
+}

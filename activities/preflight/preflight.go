@@ -1,0 +1,256 @@
+// Package preflight has the activities that check, before a run starts, whether its workers have what it needs.
+package preflight
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/lifecycle"
+	"github.com/collabui/collabui/activities/play"
+	"github.com/collabui/collabui/activities/stage1"
+	"github.com/collabui/collabui/activities/training"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Control checks what a control worker needs.
+type Control struct {
+	activities.Common
+	Suites *play.Suites
+}
+
+// Rollouts check what a rollout worker needs.
+type Rollouts struct {
+	activities.Common
+	Suites    *play.Suites
+	Policies  chat.Model
+	Endpoints *endpoints.Endpoints
+}
+
+// Models check what a worker of the role model needs.
+type Models struct {
+	activities.Common
+	Endpoints *endpoints.Endpoints
+}
+
+// GPU checks what a GPU worker needs.
+type GPU struct {
+	activities.Common
+	Jobs *training.Jobs
+
+	// Ready returns why fewer policy servers than a quorum are healthy; 0 means all. If it is nil, that is unknown.
+	Ready func(ctx context.Context, quorum int) error
+}
+
+// ID names what is checked before it starts.
+type ID struct {
+	Specs   []string // digests of blobs with Candidates
+	NoProbe bool     `json:",omitempty"` // no model is called
+	Models  []string `json:",omitempty"` // models that play as agents, besides the models of roles
+}
+
+// Candidate is a specification that is checked. Its blob is removed afterwards, so it is another one every time.
+type Candidate struct {
+	At   time.Time `json:"at"`
+	Spec spec.Spec `json:"spec"`
+}
+
+// Obstacle is a reason why a run could not end well.
+type Obstacle struct {
+	Where   string `json:"where"`             // field of the specification, or the worker that lacks something
+	Why     string `json:"why"`               // and what to do about it
+	Warning bool   `json:"warning,omitempty"` // it could not be found out in time, or does no harm yet
+}
+
+// preflightTime limits the checks of a worker, except trials of models: a person waits for it.
+const preflightTime = 8 * time.Second
+
+// obstacles collects what a worker finds.
+type obstacles []Obstacle
+
+// add notes an error. What did not end in time is a warning.
+func (o *obstacles) add(ctx context.Context, where string, err error) {
+	if err == nil {
+		return
+	}
+	obstacle := Obstacle{Where: where, Why: err.Error()}
+	if ctx.Err() != nil {
+		obstacle.Why = fmt.Sprintf("not known after %s: %s", preflightTime, obstacle.Why)
+		obstacle.Warning = true
+	}
+	if !slices.Contains(*o, obstacle) {
+		*o = append(*o, obstacle)
+	}
+}
+
+// examine calls look with every specification. Obstacles that look adds again are kept once.
+func examine(
+	ctx context.Context, c activities.Common, id ID, look func(ctx context.Context, s spec.Spec, o *obstacles),
+) ([]Obstacle, error) {
+	return activities.Do(ctx, c.Log.For(""), func(ctx context.Context, _ activities.Progress) ([]Obstacle, error) {
+		out := obstacles{}
+		for _, digest := range id.Specs {
+			raw, err := store.GetBlob(ctx, c.Bucket, digest)
+			if err != nil {
+				return nil, err
+			}
+			var candidate Candidate
+			if err := json.Unmarshal(raw, &candidate); err != nil {
+				return nil, fault.New(fault.Corrupt, "blob %s is not a specification: %w", digest, err)
+			}
+			look(ctx, candidate.Spec, &out)
+		}
+
+		return out, nil
+	})
+}
+
+// CheckPlan checks what a control worker needs: the lists of tasks of all environments, and the agents' prompt.
+func (c *Control) CheckPlan(ctx context.Context, id ID) ([]Obstacle, error) {
+	return examine(ctx, c.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+		ctx, cancel := context.WithTimeout(ctx, preflightTime)
+		defer cancel()
+		o.add(ctx, "environment", lifecycle.CheckPlayable(ctx, c.Common, c.Suites, s))
+		template, err := rules.Template(s)
+		if err == nil {
+			view := agents.View{Goal: "goal", History: []string{"1 click"}}
+			_, err = template.User(view, "said", []agents.Message{{}})
+		}
+		o.add(ctx, "prompts.agent", err)
+	})
+}
+
+// CheckPlay checks what a rollout worker needs: that a task of the environment begins here, with the expert and the
+// judge that the specification relies on, that actions can be translated, and that the first prompt is not too long for
+// trainers and servers.
+func (r *Rollouts) CheckPlay(ctx context.Context, id ID) ([]Obstacle, error) {
+	seen := map[string]bool{}
+
+	return examine(ctx, r.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+		seats := []seat{{s.Summariser.Model, prompts.Summariser}}
+		if slices.ContainsFunc(s.FineTune.Levels, makesLevel(s)) {
+			seats = append(seats, seat{s.Synthesis.Agent, prompts.Agent})
+		}
+		for _, name := range id.Models {
+			seats = append(seats, seat{spec.Role(name), prompts.Agent})
+		}
+		tryModels(ctx, r.Endpoints, s, seats, id.NoProbe, seen, o)
+
+		ctx, cancel := context.WithTimeout(ctx, preflightTime)
+		defer cancel()
+		for _, other := range s.Evaluation.OutOfDistribution {
+			suite, err := r.Suites.Get(ctx, s.Where(other.Environment))
+			if err == nil {
+				err = checkUsable(ctx, suite)
+			}
+			o.add(ctx, "environments."+other.Environment, err)
+		}
+		o.add(ctx, "environment", r.beginTask(ctx, s, id.NoProbe, o))
+	})
+}
+
+// checkUsable returns why a suite cannot be used here now.
+func checkUsable(ctx context.Context, suite envadapters.Suite) error {
+	if rehearsed, ok := suite.(envadapters.Rehearsed); ok {
+		if err := rehearsed.Rehearse(); err != nil {
+			return err
+		}
+	}
+	if health := suite.Check(ctx); health.State == envadapters.Dead {
+		return fault.New(fault.Invalid, "%s: %s", health.Detail, health.Fix)
+	}
+
+	return nil
+}
+
+// beginTask begins the first training task. If quiet, it calls no server of a model.
+func (r *Rollouts) beginTask(ctx context.Context, s spec.Spec, quiet bool, o *obstacles) error {
+	suite, err := r.Suites.Get(ctx, s.Where(s.Environment))
+	if err != nil {
+		return err
+	}
+	if err := checkUsable(ctx, suite); err != nil {
+		return err
+	}
+	slot, err := rules.Slot(s, suite, 0, 1, 0)
+	if err != nil {
+		return err
+	}
+	env, err := suite.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer env.Close(context.WithoutCancel(ctx))
+	spoken := envadapters.Speaking(env, suite.Family(), s.Family())
+	first, err := spoken.Reset(ctx, slot.Task)
+	if err != nil {
+		return err
+	}
+
+	o.add(ctx, "critic.model", episode.CheckJudge(s, spoken))
+	if needsExpert(s) && !episode.CanDemonstrate(spoken) {
+		o.add(ctx, "synthesis.agent", episode.NoExpert(s))
+	}
+	r.checkLength(ctx, s, agents.View{Goal: first.Goal, Observation: first.Observation}, quiet, o)
+
+	return nil
+}
+
+// needsExpert reports whether stage 1 needs an expert.
+func needsExpert(s spec.Spec) bool {
+	if len(s.FineTune.Levels) == 0 {
+		return s.FineTune.Base == ""
+	}
+
+	return s.Synthesis.Agent == spec.RoleExpert && slices.ContainsFunc(s.FineTune.Levels, makesLevel(s))
+}
+
+// makesLevel returns which levels of stage 1 the run makes itself, from the actions of its UI agent.
+func makesLevel(s spec.Spec) func(level int) bool {
+	return func(level int) bool { return s.FineTune.Data.Of(level) == "" }
+}
+
+// CheckModels checks the models that grade, propose and write: their keys are here, and their answers are of use in
+// their roles.
+func (m *Models) CheckModels(ctx context.Context, id ID) ([]Obstacle, error) {
+	seen := map[string]bool{}
+
+	return examine(ctx, m.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+		seats := []seat{{s.Critic.Model, prompts.Critic}, {s.Adversary.Model, prompts.Adversary}}
+		for _, level := range s.FineTune.Levels {
+			if role, ok := stage1.AuthorRoles[level]; ok && makesLevel(s)(level) {
+				seats = append(seats, seat{s.Synthesis.Author, role})
+			}
+		}
+		tryModels(ctx, m.Endpoints, s, seats, id.NoProbe, seen, o)
+	})
+}
+
+// CheckTraining checks what a GPU worker needs: the trainer with its program and base model, and enough policy servers.
+func (g *GPU) CheckTraining(ctx context.Context, id ID) ([]Obstacle, error) {
+	return examine(ctx, g.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+		ctx, cancel := context.WithTimeout(ctx, preflightTime)
+		defer cancel()
+		found, err := g.Jobs.Trainer(s)
+		checked, ok := found.(interface{ Ready(json.RawMessage) error })
+		if err == nil && ok {
+			err = checked.Ready(s.Trainer.Options)
+		}
+		o.add(ctx, "trainer", err)
+		if g.Ready != nil {
+			o.add(ctx, "serving.quorum", g.Ready(ctx, s.Serving.Quorum))
+		}
+	})
+}

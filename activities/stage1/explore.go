@@ -1,0 +1,206 @@
+package stage1
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/play"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/prompts"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/synth"
+	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// Explore lets the UI agent of stage 1 play training tasks, and records what it saw and did: the source of all levels.
+// It returns the number of successes; failed episodes count too.
+func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
+	log := r.Log.For(b.Run, "from", b.From, "to", b.To)
+
+	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (int, error) {
+		t, err := r.tasks(ctx, b)
+		if err != nil {
+			return 0, err
+		}
+		wins := 0
+		record := func(i int, play func() (runs.Trajectory, error)) error {
+			recorded := runs.Run(b.Run).Trajectory(i)
+			trajectory, _, err := recorded.Record(ctx, r.Bucket, func() (runs.Trajectory, error) {
+				trajectory, err := play()
+				trajectory.By = t.writer.By
+
+				return trajectory, err
+			})
+			if trajectory.Success {
+				wins++
+			}
+
+			return t.writer.Check(recorded.Key, trajectory.By, err)
+		}
+		play := func(i int) error {
+			progress(fmt.Sprintf("trajectory %d", i))
+
+			return record(i, func() (out runs.Trajectory, err error) {
+				err = t.playOrReplace(i, func(slot domain.Slot) error {
+					out, err = r.explore(ctx, t.spec, t.suite, slot)
+
+					return err
+				})
+
+				return out, err
+			})
+		}
+		leaveOut := func(i int, why string) error {
+			return record(i, func() (runs.Trajectory, error) { return runs.Trajectory{Failed: why}, nil })
+		}
+		err = t.playAll(ctx, r.Bucket, play, leaveOut)
+
+		return wins, err
+	})
+}
+
+// explore plays one task and keeps its screens.
+func (r *Rollouts) explore(
+	ctx context.Context, s spec.Spec, suite envadapters.Suite, slot domain.Slot,
+) (out runs.Trajectory, err error) {
+	err = play.In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
+		agent, err := r.uiAgent(s, env, slot)
+		if err != nil {
+			return err
+		}
+
+		out = runs.Trajectory{Slot: slot}
+		var screen synth.Screen
+		player := episode.Player{
+			Begin: func(_ context.Context, tr envadapters.Transition) error {
+				out.Goal = tr.Goal
+
+				return nil
+			},
+			Decide: func(ctx context.Context, t episode.Turn) (domain.Action, error) {
+				screen = synth.Screen{Step: t.Number, History: slices.Clone(t.History), Observation: t.Observation}
+				var png []byte
+				png, screen.Image, err = r.screenshot(ctx, s, env)
+				if err != nil {
+					return domain.Action{}, err
+				}
+				screen.Text, screen.Action, err = agent(ctx, t, png)
+				if err != nil {
+					return domain.Action{}, err
+				}
+				screen.Right = episode.Right(env)
+				if screen.Action == nil {
+					return domain.Action{Type: domain.ActionNone}, nil
+				}
+
+				return *screen.Action, nil
+			},
+			After: func(_ context.Context, e episode.Executed) error {
+				if len(e.After.Elements) > 0 {
+					screen.After = &e.After
+				}
+				out.Screens = append(out.Screens, screen)
+
+				return nil
+			},
+			Summarise: play.Summariser(r.Endpoints, s, slot.Seed),
+		}
+		played, err := player.Play(ctx, env, slot.Task)
+		out.Success = played.Outcome.Success
+
+		return err
+	})
+
+	return out, err
+}
+
+// uiAgent returns the response of the UI agent at a turn, and its action, which is nil if the response does not parse.
+// png is the screen, if screenshots are kept.
+type uiAgent func(ctx context.Context, t episode.Turn, png []byte) (string, *domain.Action, error)
+
+// uiAgent returns the UI agent of stage 1: the environment's expert, or a chat model that reads the agents' prompt.
+func (r *Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
+	if s.Synthesis.Agent == spec.RoleExpert {
+		return r.expert(s, env, slot)
+	}
+
+	model, _, err := r.Endpoints.For(s, s.Synthesis.Agent, prompts.Agent)
+	if err != nil {
+		return nil, err
+	}
+	template, err := rules.Template(s)
+	settings := s.Models[s.Synthesis.Agent]
+
+	return func(ctx context.Context, t episode.Turn, png []byte) (string, *domain.Action, error) {
+		user, err := template.User(t.View(), "", nil)
+		if err != nil {
+			return "", nil, err
+		}
+		request := chat.Request{
+			System: template.System(), User: user, Temperature: settings.Temperature, TopP: 1,
+			Seed: domain.Seed(slot.Seed, "agent", t.Number), N: 1,
+		}
+		if settings.Images && png != nil {
+			request.Images = [][]byte{png}
+		}
+		res, err := model.Complete(ctx, request)
+		if fault.KindOf(err) == fault.Refused && t.Number > 1 { // the screens so far are as good as others
+			return "", nil, episode.ErrStop
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		action, err := s.Answers.Answer(res.Texts[0])
+		if err != nil {
+			res.Read(err.Error())
+
+			return res.Texts[0], nil, nil
+		}
+		res.Read("")
+
+		return res.Texts[0], &action, nil
+	}, err
+}
+
+// expert returns the UI agent that does what the environment's judge or expert advises.
+func (r *Rollouts) expert(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
+	if !episode.CanDemonstrate(env) {
+		return nil, episode.NoExpert(s)
+	}
+	target, err := r.Wording.Target(s)
+	rng := domain.Rand(slot.Seed, "explore")
+
+	return func(_ context.Context, t episode.Turn, _ []byte) (string, *domain.Action, error) {
+		helpful := episode.Helpful(env)
+		if len(helpful) == 0 {
+			return "", nil, episode.ErrStop
+		}
+		action := helpful[rng.IntN(len(helpful))]
+
+		return target.Word(action, t.Observation), &action, nil
+	}, err
+}
+
+// screenshot returns the current screen and its blob's digest, if the specification keeps screenshots and the
+// environment has them.
+func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) ([]byte, string, error) {
+	screenshotter := envadapters.Can(env).Screenshotter
+	if screenshotter == nil || !s.Synthesis.Screenshots {
+		return nil, "", nil
+	}
+	png, err := envadapters.Take(ctx, screenshotter)
+	if err != nil {
+		return nil, "", err
+	}
+	ref, err := store.PutBlob(ctx, r.Bucket, png)
+
+	return png, ref.SHA256, err
+}

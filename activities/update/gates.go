@@ -1,0 +1,164 @@
+package update
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
+)
+
+// probers is the number of requests of a probe that are under way concurrently.
+const probers = 8
+
+// gate probes the new policy. If it breaches a gate, the parent is kept, with the reason.
+func (g *GPU) gate(
+	ctx context.Context, s spec.Spec, id AgentID, update runs.Update, pairs []domain.Example, base string,
+) (runs.Update, error) {
+	seed := domain.Seed(s.Seed, "probe", id.Epoch, update.Agent)
+	sample := rules.ProbePairs(s.Gates, pairs, seed)
+	probe, err := g.probe(ctx, s, id, update, base, rules.TypeShares(pairs), sample, seed)
+	if err != nil {
+		return update, err
+	}
+
+	update.Kept = rules.UpdateGate(s.Gates, probe, sample)
+	if update.Kept != "" {
+		update.Policy = update.Parent
+	}
+	if rules.Finite(probe) {
+		update.Probe = probe
+	}
+
+	return update, nil
+}
+
+// probe compares a new policy with its parent and the base policy by what the policy servers answer, in the same way
+// for every trainer. If the servers cannot score answers, the probe contains the reason.
+func (g *GPU) probe(
+	ctx context.Context, s spec.Spec, id AgentID, update runs.Update, base string, shares map[string]float64,
+	pairs []domain.Example, seed uint64,
+) (domain.Probe, error) {
+	template, err := rules.Template(s)
+	if err != nil {
+		return domain.Probe{}, err
+	}
+	if err := g.Jobs.Load(ctx, update.Policy.Digest, s.Serving.Quorum); err != nil {
+		return domain.Probe{}, err
+	}
+	probed, err := g.sample(ctx, s, update.Policy.Digest, template.System(), pairs, seed)
+	if err != nil {
+		return domain.Probe{}, err
+	}
+
+	probed, err = g.score(ctx, [3]string{update.Policy.Digest, update.Parent.Digest, base}, template.System(), probed)
+	unknown := ""
+	switch {
+	case errors.Is(err, chat.ErrNoScores):
+		unknown = err.Error()
+		g.Log.For(id.Run, "epoch", id.Epoch, "agent", id.Agent).
+			Warn("the gates of log-probabilities are not checked", "reason", unknown)
+	case err != nil:
+		return domain.Probe{}, err
+	}
+
+	out := rules.Measure(probed, shares, s.Answers, unknown)
+	out.Preference = rules.PreferenceShare(s, probed)
+
+	return out, nil
+}
+
+// sample gets one answer of a policy to the prompt of every pair, at temperature 1. It leaves out pairs whose prompts
+// are refused.
+func (g *GPU) sample(
+	ctx context.Context, s spec.Spec, policy, system string, pairs []domain.Example, seed uint64,
+) ([]rules.Probed, error) {
+	out := make([]rules.Probed, len(pairs))
+	refused := make([]bool, len(pairs))
+	requests, ctx := errgroup.WithContext(ctx)
+	requests.SetLimit(probers)
+	for i, pair := range pairs {
+		requests.Go(func() error {
+			response, err := g.Policies.Complete(ctx, chat.Request{
+				Model: policy, System: system, User: pair.Prompt, Temperature: 1, TopP: 1,
+				MaxTokens: s.Decoding.MaxTokens, Seed: domain.Seed(seed, "answer", i), N: 1,
+			})
+			if fault.KindOf(err) == fault.Refused {
+				refused[i] = true
+
+				return nil
+			}
+			if err == nil {
+				out[i] = rules.Probed{Pair: pair, Sampled: response.Texts[0]}
+			}
+
+			return err
+		})
+	}
+	err := requests.Wait()
+
+	return notRefused(out, refused), err
+}
+
+// notRefused returns the parts of a probe that no server refused.
+func notRefused(probed []rules.Probed, refused []bool) []rules.Probed {
+	var out []rules.Probed
+	for i, part := range probed {
+		if !refused[i] {
+			out = append(out, part)
+		}
+	}
+
+	return out
+}
+
+// score gets the scores of the answers of a probe under the new policy, its parent and the base policy, one policy
+// after the other, because servers hold few policies at the same time. It leaves out what is refused.
+func (g *GPU) score(
+	ctx context.Context, policies [3]string, system string, probed []rules.Probed,
+) ([]rules.Probed, error) {
+	scores := map[string][][]chat.Score{} // by policy
+	refused := make([]bool, len(probed))
+	for _, policy := range policies {
+		if scores[policy] != nil {
+			continue
+		}
+		ofPolicy := make([][]chat.Score, len(probed))
+		requests, ctx := errgroup.WithContext(ctx)
+		requests.SetLimit(probers)
+		for i, part := range probed {
+			requests.Go(func() (err error) {
+				ofPolicy[i], err = g.Scores.Score(ctx, chat.ScoreRequest{
+					Model: policy, System: system, User: part.Pair.Prompt,
+					Answers: rules.ProbeAnswers(part.Pair, part.Sampled),
+				})
+				if fault.KindOf(err) == fault.Refused {
+					refused[i] = true
+
+					return nil
+				}
+
+				return err
+			})
+		}
+		if err := requests.Wait(); err != nil {
+			return probed, err
+		}
+		scores[policy] = ofPolicy
+	}
+
+	for i := range probed {
+		part := &probed[i]
+		part.Policy = scores[policies[0]][i]
+		part.Parent = scores[policies[1]][i]
+		part.Base = scores[policies[2]][i]
+	}
+
+	return notRefused(probed, refused), nil
+}
