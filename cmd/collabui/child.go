@@ -4,14 +4,9 @@ import (
 	"context"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
-
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/supervisor"
-	"github.com/collabui/collabui/workers"
 )
 
 // childOptions are the flags of commands that a supervisor starts.
@@ -37,25 +32,4 @@ func (o childOptions) lifetime(ctx context.Context) context.Context {
 	}()
 
 	return ctx
-}
-
-// workerEndpoints returns the environment's endpoints if they are complete, as a supervisor passes them, and otherwise
-// the data folder's. A policy server needs only the store, and the codec server not even that.
-func (a *app) workerEndpoints(roles []string) (config.Endpoints, error) {
-	e, err := config.FromEnv()
-	if err != nil || e.Complete() == nil {
-		return e, err
-	}
-	alone := len(roles) == 1 && slices.Contains(workers.Servers, roles[0])
-	if alone && e.Store.Endpoint != "" {
-		return e, nil
-	}
-	if local, err := supervisor.Endpoints(a.data); err == nil && !a.cluster {
-		return local, nil
-	}
-	if alone && roles[0] == workers.RoleCodec {
-		return e, nil
-	}
-
-	return e, e.Complete()
 }

@@ -3,43 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"go.temporal.io/api/serviceerror"
-
-	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 )
-
-func TestEveryErrorHasItsExitCode(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want int
-	}{
-		{fault.New(fault.Invalid, "x"), exitInvalid},
-		{fault.New(fault.Transient, "x: %w", errors.New("y")), exitService},
-		{fmt.Errorf("run: %w", store.ErrNotFound), exitNotFound},
-		{fault.New(fault.Corrupt, "x"), exitCorrupt},
-		{fault.New(fault.Fatal, "x"), exitFatal},
-		{fmt.Errorf("a: %w", errStopped), exitStopped},
-		{fmt.Errorf("a: %w", errFailed), exitFailed},
-		{io.ErrUnexpectedEOF, exitService},
-		{serviceerror.NewUnavailable("the shard is moving"), exitService},
-		{errors.Join(nil, fault.New(fault.Transient, "x")), exitService},
-		{fmt.Errorf("%w, then %w", errors.New("x"), errors.New("y")), exitService},
-	} {
-		if got := exitCode(c.err); got != c.want {
-			t.Errorf("exitCode(%v) = %d, want %d", c.err, got, c.want)
-		}
-	}
-}
 
 func TestCommandLines(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
@@ -135,17 +105,5 @@ func TestTheVersionIsCompleteAsJSON(t *testing.T) {
 	}
 	if v.Version == "" || v.Go == "" || v.Kernel == "" || v.Temporal == "" || v.Records != store.FormatVersion {
 		t.Errorf("version = %+v, want all fields and record format %d", v, store.FormatVersion)
-	}
-}
-
-func TestDifferencesOfSpecificationsAreNamed(t *testing.T) {
-	a := spec.Default()
-	b := a
-	b.Train.Ftx = 0.7
-	if got, want := difference(a, b), "  train.ftx: the run has 0, the file says 0.7\n"; got != want {
-		t.Errorf("difference = %q, want %q", got, want)
-	}
-	if got := difference(a, a); got != "" {
-		t.Errorf("difference of equal specifications = %q, want none", got)
 	}
 }

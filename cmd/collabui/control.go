@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/user"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
@@ -59,10 +56,6 @@ func controlCmd(a *app, verb, short string) *cobra.Command {
 	return c
 }
 
-func addWhy(c *cobra.Command, why *string) {
-	c.Flags().StringVar(why, "why", "", "the reason, recorded with the run")
-}
-
 // control sends an update to the workflow of a run, and prints what the run does then.
 func (s *session) control(ctx context.Context, verb, run string, asked workflows.Command) error {
 	var status workflows.Status
@@ -99,36 +92,4 @@ func (s *session) control(ctx context.Context, verb, run string, asked workflows
 			waits.runningText(w)
 		}
 	})
-}
-
-// update sends an update to a workflow, such as a run's, and waits until the workflow has applied it. The error is a
-// serviceerror.NotFound if no such workflow is open.
-func (s *session) update(ctx context.Context, name, id string, asked, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // no update completes without a worker
-	defer cancel()
-	h, err := s.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: id, UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{asked},
-	})
-	if err == nil {
-		err = h.Get(ctx, out)
-	}
-	var missing *serviceerror.NotFound
-	var down *serviceerror.Unavailable
-	switch {
-	case err == nil || errors.As(err, &missing):
-		return err
-	case errors.As(err, &down) || ctx.Err() != nil:
-		return fault.New(fault.Transient, "%s %s: no worker answers: %w", name, id, err)
-	}
-
-	return fault.New(fault.Invalid, "%s %s: %w", name, id, err)
-}
-
-// userName returns the name of the user, for the records of people's changes.
-func userName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-
-	return "unknown"
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -63,13 +62,13 @@ func (a *app) runCopy(ctx context.Context, source, target string, runs []string)
 	}
 
 	var report transfer.Report
-	v := a.viewer("")
+	bar := a.newBar("")
 	if len(runs) > 0 {
-		report, err = transfer.Runs(ctx, from, to, runs, v.objects())
+		report, err = transfer.Runs(ctx, from, to, runs, bar.Objects())
 	} else {
-		report, err = transfer.All(ctx, from, to, v.objects())
+		report, err = transfer.All(ctx, from, to, bar.Objects())
 	}
-	v.clear()
+	bar.Clear()
 	if err != nil {
 		return err
 	}
@@ -79,8 +78,6 @@ func (a *app) runCopy(ctx context.Context, source, target string, runs []string)
 			len(report.Runs), report.Objects, report.Written, megabytes(report.Bytes))
 	})
 }
-
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // openFolder opens a folder of objects, and creates it if fill is set.
 func openFolder(dir string, fill bool) (store.Bucket, error) {

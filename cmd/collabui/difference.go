@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/internal/method/spec"
@@ -12,7 +14,7 @@ import (
 func difference(recorded, given spec.Spec) string {
 	var b strings.Builder
 	differ := differing(recorded, given)
-	for _, k := range sortedKeys(differ) {
+	for _, k := range slices.Sorted(maps.Keys(differ)) {
 		say(&b, "  %s: the run has %s, the file says %s", k, differ[k][0], differ[k][1])
 	}
 

@@ -2,32 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/internal/policy/tinylm"
-	"github.com/collabui/collabui/internal/process/disk"
-	"github.com/collabui/collabui/internal/process/supervisor"
-	"github.com/collabui/collabui/internal/store"
 )
-
-// finding is one line of doctor's output.
-type finding struct {
-	What   string `json:"what"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-	Fix    string `json:"fix,omitempty"`
-}
 
 func doctorCmd(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -62,51 +47,6 @@ func (a *app) runDoctor(ctx context.Context) error {
 	return nil
 }
 
-// trialLimit bounds a trial of the store, which takes about 20 requests, one after the other.
-const trialLimit = 20 * time.Second
-
-// promises tries what the store must promise. It skips a store that cannot be reached.
-func (a *app) promises(ctx context.Context) []finding {
-	if _, alive := supervisor.Read(a.data); !alive && !a.cluster {
-		return nil
-	}
-	b, _, err := a.bucket()
-	if err != nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, trialLimit)
-	defer cancel()
-	broken, err := store.Promises(ctx, b)
-	f := finding{What: "store's promises", OK: broken == ""}
-	switch {
-	case broken != "":
-		f.Detail, f.Fix = broken, "see "+whatAStorePromises
-	case errors.Is(err, store.ErrNotTried):
-		f.Detail = strings.Join(strings.Fields("not tried: "+err.Error()), " ")
-	case err != nil:
-		f.OK, f.Fix = false, "run "+a.typed("doctor")+" again"
-		f.Detail = strings.Join(strings.Fields("not known: "+err.Error()), " ")
-	default:
-		f.Detail = "If-None-Match, read after write, whole lists, copies, uploads in parts, deletion, clocks"
-	}
-
-	return []finding{f}
-}
-
-// whatAStorePromises is the section of the documentation about the promises of stores.
-const whatAStorePromises = "\"What a store must promise\" in docs/guarantees.md"
-
-func (f finding) text(w io.Writer) {
-	mark := "ok  "
-	if !f.OK {
-		mark = "FAIL"
-	}
-	say(w, "%s %-16s %s", mark, f.What, f.Detail)
-	if f.Fix != "" {
-		say(w, "     to do: %s", f.Fix)
-	}
-}
-
 // machine checks this machine. On a cluster a missing browser or service program does not count as a failure: only
 // people know which host needs them.
 func (a *app) machine() []finding {
@@ -139,22 +79,4 @@ func servicesProgram() finding {
 	}
 
 	return f
-}
-
-// minFree is the disk space that a quickstart needs, in bytes, with a margin.
-const minFree = 1 << 30
-
-func (a *app) disk() []finding {
-	left, err := disk.Free(a.data)
-	if err != nil {
-		return nil
-	}
-	f := finding{
-		What: "disk", OK: left >= minFree, Detail: fmt.Sprintf("%.1f GB free for %s", float64(left)/1e9, a.data),
-	}
-	if !f.OK {
-		f.Fix = "free at least 1 GB, or choose another folder with --data"
-	}
-
-	return []finding{f}
 }

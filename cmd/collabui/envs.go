@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -140,7 +141,7 @@ func (l listed) text(w io.Writer) {
 	say(w, "              %s, %s actions%s", l.Title, l.Family, protocol)
 
 	var splits []string
-	for _, split := range sortedKeys(l.Splits) {
+	for _, split := range slices.Sorted(maps.Keys(l.Splits)) {
 		splits = append(splits, fmt.Sprintf("%s %d", split, len(l.Splits[split])))
 	}
 	say(w, "              templates: %s", strings.Join(splits, ", "))

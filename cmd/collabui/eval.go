@@ -210,7 +210,7 @@ func (a *app) evaluate(ctx context.Context, x evaluation) ([]runs.Result, error)
 	if err != nil {
 		return nil, fault.New(fault.Transient, "start the evaluation: %w", err)
 	}
-	err = s.attend(ctx, w, func(v *viewer) { v.progress(ctx, s.temporal, title, workflows.Status{Child: w.GetID()}) })
+	err = s.attend(ctx, w, func(p *progress) { p.workflow(ctx, s.temporal, title, workflows.Status{Child: w.GetID()}) })
 	if err != nil {
 		return nil, fmt.Errorf("evaluation: %w", err)
 	}

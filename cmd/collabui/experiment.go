@@ -209,11 +209,11 @@ func (s *session) publish(ctx context.Context, v experiments.Version, r experime
 }
 
 // showExperiment returns a function that shows the progress of an experiment, and the run of the arm that trains.
-func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
+func (s *session) showExperiment(ctx context.Context, id string) func(*progress) {
 	var before workflows.ExperimentStatus
 	var began time.Time // when the arm being played began; zero if unknown
 
-	return func(v *viewer) {
+	return func(p *progress) {
 		var st workflows.ExperimentStatus
 		if !query(ctx, s.temporal, id, workflows.QueryStatus, &st) || st.All == 0 {
 			return
@@ -226,21 +226,21 @@ func (s *session) showExperiment(ctx context.Context, id string) func(*viewer) {
 			if before.All > 0 {
 				began = time.Now()
 			}
-			v.say("%s", armsPlayed(st, took))
+			p.Line("%s", armsPlayed(st, took))
 		}
 		if st.Waits != "" && st.Waits != before.Waits {
-			v.say("it is tried again, because %s", st.Waits)
+			p.Line("it is tried again, because %s", st.Waits)
 		}
 		before = st
 
 		switch {
 		case st.Arm == "":
-			v.bar("testing the contrasts")
+			p.Show("testing the contrasts")
 		case st.Run != "":
-			v.run = st.Run
-			s.showStatus(ctx, v, st.Run)
+			p.Run = st.Run
+			p.runStatus(ctx, s.temporal)
 		default:
-			v.progress(ctx, s.temporal, st.Arm, workflows.Status{Child: st.Child})
+			p.workflow(ctx, s.temporal, st.Arm, workflows.Status{Child: st.Child})
 		}
 	}
 }

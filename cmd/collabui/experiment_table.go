@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/domain"
@@ -17,7 +19,7 @@ func printDeclared(w io.Writer, x design.Experiment) {
 	episodes := 0
 	for i, a := range x.Arms {
 		var set []string
-		for _, key := range sortedKeys(a.Set) {
+		for _, key := range slices.Sorted(maps.Keys(a.Set)) {
 			set = append(set, key+"="+a.Set[key])
 		}
 		line := strings.Join(set, " ")
@@ -41,7 +43,7 @@ func printDeclared(w io.Writer, x design.Experiment) {
 // episodesOf returns the episodes of all splits in a few words.
 func episodesOf(x design.Experiment) string {
 	var out []string
-	for _, split := range sortedKeys(x.Episodes) {
+	for _, split := range slices.Sorted(maps.Keys(x.Episodes)) {
 		out = append(out, fmt.Sprintf("%s %d", split, x.Episodes[split]))
 	}
 
@@ -84,15 +86,15 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 			say(w, "%s", tableRow(row, wide))
 		}
 		say(w, "")
-		for _, key := range sortedKeys(r.Figures) {
+		for _, key := range slices.Sorted(maps.Keys(r.Figures)) {
 			f := r.Figures[key]
 			_, split, _ := strings.Cut(key, " on ")
 			say(w, "%s: %sfalse completes %.1f %%%s", key, passes(f.Pass), 100*f.FalseCompletes, chosen(split))
 		}
-		for _, arm := range sortedKeys(r.Updates) {
+		for _, arm := range slices.Sorted(maps.Keys(r.Updates)) {
 			say(w, "%s", updatesLine(arm, r.Updates[arm]))
 		}
-		for _, key := range sortedKeys(r.Reading) {
+		for _, key := range slices.Sorted(maps.Keys(r.Reading)) {
 			d := r.Reading[key]
 			say(w, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong", key,
 				d.WrongRight, d.RightWrong, d.RightRight, d.WrongWrong)

@@ -5,31 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/trainer/rows"
 )
-
-// exportOptions are the flags of export.
-type exportOptions struct {
-	out    string
-	epoch  string // a number, best or base
-	policy string // digest
-	line   string
-	as     string // a format of other tools
-}
 
 func exportCmd(a *app) *cobra.Command {
 	var o exportOptions
@@ -60,19 +53,11 @@ results as tables (csv or json).`,
 	return c
 }
 
-func (o *exportOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.out, "out", "", "`FOLDER` to write into; it is created, and must be empty")
-	f.StringVar(&o.epoch, "epoch", "",
-		"system and pairs of this `EPOCH`: a number or best; base: the base policy and the data of stage 1")
-	f.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
-	f.StringVar(&o.policy, "policy", "", "instead of a run: the files of the policy with this `DIGEST`")
-	f.StringVar(&o.as, "as", "", "instead of data sets: `FORMAT` of another tool, one of "+strings.Join(formats, ", "))
-}
-
 func (a *app) runExport(ctx context.Context, o exportOptions, args []string) error {
 	if err := o.check(args); err != nil {
 		return err
 	}
+	o.build = a.build
 	b, err := a.objects()
 	if err != nil {
 		return err
@@ -109,31 +94,6 @@ func (a *app) runExport(ctx context.Context, o exportOptions, args []string) err
 	return a.print(x, x.text)
 }
 
-func (o exportOptions) check(args []string) error {
-	if o.out == "" {
-		return fault.New(fault.Invalid, "--out is required: the folder to write to")
-	}
-	if old, err := os.ReadDir(o.out); err == nil && len(old) > 0 {
-		return fault.New(fault.Invalid, "%s is not empty: choose another folder", o.out)
-	} else if i, is := os.Stat(o.out); is == nil && !i.IsDir() {
-		return fault.New(fault.Invalid, "--out %s: expected a folder to write to, and there is a file", o.out)
-	}
-	if o.as != "" {
-		return o.checkAs(args)
-	}
-	given := len(args)
-	for _, other := range []string{o.policy, o.line} {
-		if other != "" {
-			given++
-		}
-	}
-	if given != 1 || o.line != "" && o.epoch != "" {
-		return fault.New(fault.Invalid, "expected one of a run, with --epoch if you like, --line and --policy")
-	}
-
-	return nil
-}
-
 // exportPolicy writes the files of a policy into a folder that does not exist or is empty, and returns their number.
 func exportPolicy(ctx context.Context, b store.Bucket, digest, dir string) (int, error) {
 	raw, there, err := store.MayBlob(ctx, b, digest)
@@ -167,7 +127,7 @@ type exported struct {
 }
 
 func (x exported) text(w io.Writer) {
-	for _, name := range sortedKeys(x.Rows) {
+	for _, name := range slices.Sorted(maps.Keys(x.Rows)) {
 		say(w, "%-16s %6d rows", name, x.Rows[name])
 	}
 	say(w, "%d files in %s", x.Files, x.Out)
@@ -210,7 +170,12 @@ func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (e
 		}
 		x.System = &written
 	}
-	if files["README.md"], err = readme(ctx, b, sys, x.System, epoch, sets, files); err != nil {
+	card := dataCard{
+		Run: sys.Run, Epoch: epoch, Samples: sys.Spec.Preference == spec.PreferenceGRPO,
+		Configs: rows.Configs(files, sets...), System: infer.Readme(sys.Run, x.System), build: o.build,
+	}
+	card.describe(sets, files)
+	if files["README.md"], err = card.readme(ctx, b, sys.Spec); err != nil {
 		return x, err
 	}
 	if err := writeFiles(o.out, files); err != nil {
@@ -225,7 +190,7 @@ func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (e
 }
 
 func writeFiles(dir string, files map[string][]byte) error {
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := disk.Write(dir, name, files[name]); err != nil {
 			return err
 		}

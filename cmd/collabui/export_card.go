@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/trainer/rows"
@@ -55,33 +53,29 @@ type dataCard struct {
 	Texts       string       // source of the texts in the rows
 	Screenshots int
 	System      string
+
+	build version // of the program that exports
 }
 
 // readme returns the README.md of an export, which describes its data sets and how to use its system.
-func readme(
-	ctx context.Context, b store.Bucket, sys infer.System, written *infer.Exported, epoch int,
-	sets []rows.Set, files map[string][]byte,
-) ([]byte, error) {
-	c := dataCard{
-		Run: sys.Run, Epoch: epoch, Samples: sys.Spec.Preference == spec.PreferenceGRPO,
-		Configs: rows.Configs(files, sets...),
-	}
-	if err := c.findFacts(ctx, b, sys.Spec, epoch); err != nil {
+func (c *dataCard) readme(ctx context.Context, b store.Bucket, s spec.Spec) ([]byte, error) {
+	if err := c.findFacts(ctx, b, s); err != nil {
 		return nil, err
 	}
-	c.describe(sets, files)
-	c.Example = exampleOf(c.Configs)
-	c.System = infer.Readme(sys.Run, written)
-
-	head, err := rows.CardHeader("collabui run "+sys.Run, c.Configs)
+	head, err := rows.CardHeader("collabui run "+c.Run, c.Configs)
+	if err != nil {
+		return nil, fault.As(fault.Fatal, err)
+	}
 	out := bytes.NewBuffer(head)
-	err = errors.Join(err, cardTemplate.Execute(out, c))
+	if err := cardTemplate.Execute(out, c); err != nil {
+		return nil, fault.As(fault.Fatal, err)
+	}
 
-	return out.Bytes(), fault.As(fault.Fatal, err)
+	return out.Bytes(), nil
 }
 
 // findFacts fills in where the rows come from.
-func (c *dataCard) findFacts(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) error {
+func (c *dataCard) findFacts(ctx context.Context, b store.Bucket, s spec.Spec) error {
 	run := runs.Run(s.Name)
 	_, ref, err := run.Spec().Must(ctx, b)
 	if err != nil {
@@ -95,15 +89,14 @@ func (c *dataCard) findFacts(ctx context.Context, b store.Bucket, s spec.Spec, e
 	if ended {
 		digest = "`" + end.FinalDigest + "`"
 	}
-	v := buildVersion()
 
 	c.fact("run", s.Name)
 	c.fact("specification", "SHA-256 `"+ref.SHA256+"`")
 	c.fact("final digest of the run", digest)
-	c.fact("exported by", "collabui "+strings.TrimSpace(v.Version+" "+v.Commit))
+	c.fact("exported by", "collabui "+strings.TrimSpace(c.build.Version+" "+c.build.Commit))
 	c.findEnvironment(s)
-	if epoch > 0 {
-		c.ofEpoch(s, epoch)
+	if c.Epoch > 0 {
+		c.ofEpoch(s)
 	} else if err := c.ofStage1(ctx, b, s); err != nil {
 		return err
 	}
@@ -138,9 +131,9 @@ func (c *dataCard) findEnvironment(s spec.Spec) {
 }
 
 // ofEpoch describes how the pairs of an epoch were made.
-func (c *dataCard) ofEpoch(s spec.Spec, epoch int) {
+func (c *dataCard) ofEpoch(s spec.Spec) {
 	c.Critic = rules.CriticName(s, catalog.All{})
-	c.fact("data of", fmt.Sprintf("epoch %d", epoch))
+	c.fact("data of", fmt.Sprintf("epoch %d", c.Epoch))
 	c.fact("played by", fmt.Sprintf("the %d agents of the system before it, in %d episodes", s.Agents, s.Slots))
 	c.fact("labels", "by "+c.Critic)
 	if c.Samples {
@@ -195,6 +188,7 @@ func (c *dataCard) describe(sets []rows.Set, files map[string][]byte) {
 			c.Screenshots++
 		}
 	}
+	c.Example = exampleOf(c.Configs)
 }
 
 // exampleOf returns what the examples train on: the first rows with wrong answers, if there are any. It returns nil for

@@ -77,7 +77,7 @@ func (x *converted) log(
 	x.Files++
 	l := interop.NewInspectLog(f, time.Now(), name, model, map[string]any{
 		"run": string(run), "environment": s.Environment, "critic": rules.CriticName(s, catalog.All{}),
-		"collabui": buildVersion().Version, "times": "those of the export: the store keeps none",
+		"collabui": x.build, "times": "those of the export: the store keeps none",
 	})
 	complete, err := fill(l)
 	if err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,10 +90,10 @@ func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
 		return err
 	}
 
-	v := a.viewer(o.name)
-	count := v.objects()
+	bar := a.newBar(o.name)
+	count := bar.Objects()
 	err = f.Make(ctx, s.bucket, func(n int) { count(n, f.Objects) })
-	v.clear()
+	bar.Clear()
 	if err != nil {
 		return err
 	}
@@ -134,13 +132,6 @@ func (x forked) text(w io.Writer) {
 	if !x.Tests {
 		say(w, "recomputed: all evaluations at the end")
 	}
-}
-
-// isRun reports whether an argument of train names a run rather than a file.
-func isRun(arg string) bool {
-	_, err := os.Stat(arg)
-
-	return err != nil && !strings.ContainsAny(arg, "./")
 }
 
 // relabels reads SLOT/STEP/AGENT/ROUND=LABEL arguments.

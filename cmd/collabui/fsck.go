@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
@@ -64,20 +61,6 @@ func (a *app) runFsck(ctx context.Context, names []string) error {
 	}
 
 	return nil
-}
-
-// objects returns the store to verify: the files of this data folder's own S3 server, whether it runs or not, or the
-// store at an address. If no services run, the address comes from the environment, as for all commands.
-func (a *app) objects() (store.Bucket, error) {
-	dir, own := supervisor.Objects(a.data)
-	_, alive := supervisor.Read(a.data)
-	elsewhere := a.cluster || !alive && os.Getenv(config.EnvS3) != ""
-	if own && !elsewhere {
-		return store.Files{Dir: dir}, nil
-	}
-	b, _, err := a.bucket()
-
-	return b, err
 }
 
 // verifyObjects verifies the objects of the named runs, or of the whole store, and returns the names of the runs.

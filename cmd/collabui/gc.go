@@ -2,18 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/collect"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
 func gcCmd(a *app) *cobra.Command {
@@ -60,9 +56,9 @@ func (a *app) runGC(ctx context.Context, policy collect.Policy, days int, dry bo
 		return err
 	}
 	policy.Who, policy.Calls = userName(), time.Duration(days)*24*time.Hour
-	v := a.viewer("")
-	report, err := collect.Collect(ctx, b, policy, dry, v.objects())
-	v.clear()
+	bar := a.newBar("")
+	report, err := collect.Collect(ctx, b, policy, dry, bar.Objects())
+	bar.Clear()
 	if err != nil {
 		return err
 	}
@@ -95,87 +91,4 @@ func (a *app) runGC(ctx context.Context, policy collect.Policy, days int, dry bo
 				strings.Join(report.Unfinished, ", "))
 		}
 	})
-}
-
-func deleteCmd(a *app) *cobra.Command {
-	var why string
-	var undo, missing bool
-	c := &cobra.Command{
-		Use:   "delete [RUN]",
-		Short: "Delete a run that nothing else needs, or take back what was deleted",
-		Long: `delete hides a run at once, and lets gc remove it. It refuses a run that goes on, whose system a line
-accepts or accepted, that has forks, or with whose policies another run began.
-
---undo takes a deleted run back, with everything that it refers to: from the trash, where objects are until gc has run
-twice more after it removed them, and from the versions of the bucket, if it keeps them. It refuses a run whose name
-another run has by now. With --missing it takes back what a run that exists lacks, or, without RUN, everything that
-fsck misses in the store. It reports what neither the trash nor the bucket has any more: see copy. It may be
-repeated.`,
-		Example: "  collabui delete try-7 --why 'a wrong prompt' && collabui gc\n  collabui delete try-7 --undo\n" +
-			"  collabui delete quickstart --undo --missing\n  collabui delete --undo --missing",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			run := append(args, "")[0]
-			switch {
-			case run == "" && !missing:
-				return fault.New(fault.Invalid, "name a RUN, or use --undo --missing for the whole store")
-			case undo:
-				return a.runUndo(c.Context(), run, missing)
-			}
-
-			return a.runDelete(c.Context(), run, why)
-		},
-	}
-	f := c.Flags()
-	f.StringVar(&why, "why", "", "the reason for which the run is deleted, which is recorded")
-	f.BoolVar(&undo, "undo", false, "take back a deleted run")
-	f.BoolVar(&missing, "missing", false,
-		"with --undo: take back what RUN lacks, or what fsck misses in the whole store")
-	c.MarkFlagsOneRequired("why", "undo")
-	c.MarkFlagsMutuallyExclusive("why", "undo")
-	c.MarkFlagsMutuallyExclusive("why", "missing")
-
-	return c
-}
-
-func (a *app) runDelete(ctx context.Context, run, why string) error {
-	session, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	d := runs.Decision{Who: userName(), Why: why, At: time.Now().UTC()}
-	other, err := session.drivenElsewhere(ctx, runs.Run(run))
-	if err != nil {
-		return err
-	}
-	if other.Namespace != "" {
-		return fault.New(fault.Invalid, "run %s may be open in the namespace %s of the Temporal at %s, for which %s "+
-			"claimed it at %s, and this command asks the Temporal at %s: delete the run there. If that Temporal is "+
-			"gone, take the run over with %s, stop it with %s, and delete it then", run, other.Name, other.Address,
-			other.Who, other.At.Format(time.DateTime), session.ends.Temporal, a.typed("train %s --detach", run),
-			a.typed("stop %s --why TEXT", run))
-	}
-	goesOn := func() (bool, error) { return session.goesOn(ctx, run) }
-	if err := collect.Delete(ctx, session.bucket, runs.Run(run), d, goesOn); err != nil {
-		return err
-	}
-
-	return a.print(map[string]string{"deleted": run}, func(w io.Writer) {
-		say(w, "%s is deleted; %s removes what it alone needs", run, a.typed("gc"))
-	})
-}
-
-// goesOn reports whether the workflow of a run is open.
-func (s *session) goesOn(ctx context.Context, run string) (bool, error) {
-	d, err := s.temporal.DescribeWorkflowExecution(ctx, run, "")
-	var none *serviceerror.NotFound
-	if errors.As(err, &none) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fault.New(fault.Transient, "ask Temporal for run %s: %w", run, err)
-	}
-
-	return d.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }

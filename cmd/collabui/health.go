@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -77,22 +76,6 @@ func (a *app) probe(ctx context.Context, e config.Endpoints) []finding {
 	}
 
 	return out
-}
-
-// silent returns the findings that report a problem, or nil.
-func silent(all []finding) (bad []finding) {
-	for _, f := range all {
-		if !f.OK {
-			bad = append(bad, f)
-		}
-	}
-
-	return bad
-}
-
-// fails reports whether a service is among the findings that report a problem.
-func fails(all []finding, name supervisor.Name) bool {
-	return slices.ContainsFunc(all, func(f finding) bool { return !f.OK && f.What == name })
 }
 
 // diagnosis is a check of the services.

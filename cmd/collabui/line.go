@@ -153,12 +153,6 @@ func lineRollbackCmd(a *app) *cobra.Command {
 	return c
 }
 
-// addReason adds a required flag for a reason, because a line is shared by people.
-func addReason(c *cobra.Command, why *string) {
-	c.Flags().StringVar(why, "why", "", "the reason, which is recorded")
-	_ = c.MarkFlagRequired("why") // the flag exists
-}
-
 // addEntry writes the next entry of a line. decide returns it together with the number of entries that it has seen.
 func (a *app) addEntry(
 	ctx context.Context, line, why string, decide func(context.Context, store.Bucket) (lines.Entry, int, error),

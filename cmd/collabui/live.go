@@ -5,16 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -26,40 +20,6 @@ type live struct {
 	LeftS     float64       `json:"left_s,omitempty"`     // seconds until the phase ends, at that rate
 	Around    *surroundings `json:"around,omitempty"`
 	pending
-}
-
-// surroundings are the workers, and the servers that they see. They are unknown without Redis.
-type surroundings struct {
-	Workers      int                  `json:"workers"`
-	Environments []envadapters.Server `json:"environment_servers,omitempty"`
-	Policies     []envadapters.Server `json:"policy_servers,omitempty"`
-}
-
-// open reports whether the workflow of the run is open.
-func (st *status) open() bool {
-	return st.Status == stateRunning || st.Status == statePaused || st.Status == stateStopping
-}
-
-// readLive queries the open workflows of a run for their progress, and the workers for their state.
-func (st *status) readLive(ctx context.Context, e config.Endpoints) {
-	if !st.open() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
-	defer cancel()
-	t, err := dial(ctx, e)
-	if err != nil {
-		return
-	}
-	defer t.Close()
-
-	l := &live{}
-	var wg sync.WaitGroup
-	wg.Go(func() { l.read(ctx, t, st.told) })
-	wg.Go(func() { l.pending = readPending(ctx, t, st.Name) })
-	wg.Go(func() { l.Around = readSurroundings(ctx, e, st.spec) })
-	wg.Wait()
-	st.Live = l
 }
 
 // read queries a run for its progress. It returns false if no workflow answers.
@@ -74,6 +34,24 @@ func (l *live) read(ctx context.Context, t client.Client, st workflows.Status) (
 	return ok
 }
 
+// progressOf queries the child of a run, and that workflow's own child, for their progress, and the epoch that began
+// beside them for its own. of names what the phase belongs to. It returns false if no workflow answers.
+func progressOf(ctx context.Context, t client.Client, st workflows.Status) (p workflows.Progress, of string, ok bool) {
+	if st.Child == "" || !query(ctx, t, st.Child, workflows.QueryProgress, &p) {
+		return p, "", false
+	}
+	var inner, next workflows.Progress
+	if st.Next != "" && query(ctx, t, st.Next, workflows.QueryProgress, &next) {
+		p.Next = &next
+	}
+	if p.Child != "" && query(ctx, t, p.Child, workflows.QueryProgress, &inner) {
+		inner.Next = p.Next
+		p, of = inner, p.Phase
+	}
+
+	return p, of, true
+}
+
 // counted returns how much of the phase is done, and the total.
 func (l *live) counted() (done, all int) {
 	if l.Phase == workflows.PhaseUpdates {
@@ -81,59 +59,6 @@ func (l *live) counted() (done, all int) {
 	}
 
 	return l.Done, l.Slots
-}
-
-// readSurroundings reads the workers' reports on themselves and on the servers that the run's specification names.
-func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *surroundings {
-	client, err := e.OpenRedis()
-	if err != nil {
-		return nil
-	}
-	if client != nil {
-		defer func() { _ = client.Close() }()
-	}
-	stream := events.Over(client)
-	named := map[string]bool{}
-	for name := range s.Environments {
-		for _, address := range s.Where(name).Servers {
-			named[address] = true
-		}
-	}
-	for _, address := range s.Where(s.Environment).Servers {
-		named[address] = true
-	}
-	var out surroundings
-	for _, w := range stream.Workers(ctx) {
-		out.Workers++
-		for _, x := range w.Servers {
-			if named[x.Address] {
-				out.Environments = worst(out.Environments, x)
-			}
-		}
-		for _, x := range w.Policies {
-			out.Policies = worst(out.Policies, x)
-		}
-	}
-	if out.Workers == 0 {
-		return nil
-	}
-
-	return &out
-}
-
-// worst adds the state of a server to a list. If any worker reports a problem with the server, the problem counts.
-func worst(all []envadapters.Server, x envadapters.Server) []envadapters.Server {
-	for i, a := range all {
-		if a.Address == x.Address {
-			if a.State == envadapters.Ready {
-				all[i] = x
-			}
-
-			return all
-		}
-	}
-
-	return append(all, x)
 }
 
 // text prints what a run is doing now.
@@ -206,40 +131,4 @@ func others(n int) string {
 	}
 
 	return fmt.Sprintf(" (and %d others)", n)
-}
-
-// text prints the number of workers, and the servers that do not respond.
-func (s *surroundings) text(w io.Writer) {
-	if s == nil {
-		return
-	}
-	say(w, "workers: %d; environment servers: %s; policy servers: %s", s.Workers, counted(s.Environments),
-		counted(s.Policies))
-	for _, x := range s.broken() {
-		say(w, "  %s: %s, %s", x.Address, x.State, x.Detail)
-	}
-}
-
-// broken returns the servers that are neither ready nor busy.
-func (s *surroundings) broken() (out []envadapters.Server) {
-	if s == nil {
-		return nil
-	}
-	for _, x := range append(slices.Clone(s.Environments), s.Policies...) {
-		if x.State != envadapters.Ready && x.State != envadapters.Busy {
-			out = append(out, x)
-		}
-	}
-
-	return out
-}
-
-// counted returns how many servers respond.
-func counted(all []envadapters.Server) string {
-	if len(all) == 0 {
-		return "none"
-	}
-	broken := (&surroundings{Environments: all}).broken()
-
-	return fmt.Sprintf("%d of %d answer", len(all)-len(broken), len(all))
 }

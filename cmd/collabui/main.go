@@ -15,32 +15,10 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/telemetry"
-	"github.com/collabui/collabui/internal/store"
 )
 
-// Exit codes of all commands.
-const (
-	exitOK       = 0
-	exitFatal    = 1
-	exitInvalid  = 2 // usage or specification
-	exitService  = 3 // a service does not respond; a retry may succeed
-	exitNotFound = 4
-	exitCorrupt  = 5 // stored bytes are not what they must be
-	exitStopped  = 6
-	exitFailed   = 7 // a check or a claim failed
-)
-
-const exitHelp = `Exit codes: 0 success · 1 internal error · 2 wrong usage or specification · 3 no service answers
-4 no such run or object · 5 corrupt data · 6 the run was stopped · 7 a check failed`
-
-// errStopped and errFailed have exit codes of their own.
-var (
-	errStopped = errors.New("the run was stopped")
-	errFailed  = errors.New("a check failed")
-
-	// errDetached ends a command that ctrl-C left; what it started continues. It does not count as a failure.
-	errDetached = errors.New("detached")
-)
+// released is the version of a release. scripts/release.sh sets it when it builds a release.
+var released string
 
 // commands returns all commands of the program.
 func commands(a *app) []*cobra.Command {
@@ -61,12 +39,12 @@ func main() {
 
 // run runs one command line and returns its exit code.
 func run(args []string, out, errw io.Writer) int {
-	a := &app{out: out, err: errw}
+	a := &app{out: out, err: errw, build: buildVersion(released)}
 	root := &cobra.Command{
 		Use:           "collabui",
 		Short:         "Train collaborating UI agents as durable workflows",
 		Long:          "collabui trains collaborating UI agents as Temporal workflows.\n\n" + exitHelp,
-		Version:       buildVersion().Version,
+		Version:       a.build.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -83,8 +61,8 @@ func run(args []string, out, errw io.Writer) int {
 
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	ctx, a.leave = context.WithCancelCause(ctx)
-	defer a.leave(nil)
+	ctx, detach := a.attached(ctx)
+	defer detach()
 	err := root.ExecuteContext(ctx)
 	if gone := a.gone(ctx); err != nil && gone != nil {
 		err = gone
@@ -103,39 +81,6 @@ func run(args []string, out, errw io.Writer) int {
 	}
 
 	return code
-}
-
-// longer returns the long help of a command, which ends with the exit codes.
-func longer(c *cobra.Command) string {
-	text := c.Short + "."
-	if c.Long != "" {
-		text = c.Long
-	}
-
-	return text + "\n\n" + exitHelp
-}
-
-// exitCode returns the exit code of an error.
-func exitCode(err error) int {
-	switch {
-	case errors.Is(err, errStopped):
-		return exitStopped
-	case errors.Is(err, errFailed):
-		return exitFailed
-	case errors.Is(err, store.ErrNotFound):
-		return exitNotFound
-	}
-
-	switch fault.KindOf(err) {
-	case fault.Invalid, fault.Refused:
-		return exitInvalid
-	case fault.Corrupt:
-		return exitCorrupt
-	case fault.Fatal:
-		return exitFatal
-	}
-
-	return exitService
 }
 
 // onStart calls f when a command, or one below it, begins its work, once its arguments and flags are known to be valid.

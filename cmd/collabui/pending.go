@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	enums "go.temporal.io/api/enums/v1"
 	failure "go.temporal.io/api/failure/v1"
-	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -34,65 +33,6 @@ type triedAgain struct {
 	Number   int    `json:"number"`
 	Tries    int    `json:"tries"` // the most tries of any activity
 	Why      string `json:"why"`
-}
-
-// stuck is a workflow that makes no progress because its workflow tasks fail. Temporal tries them again forever.
-type stuck struct {
-	Workflow string `json:"workflow"`
-	Tries    int    `json:"tries"`
-}
-
-// stuckTries is the number of tries of a workflow task that may fail: a worker that ends, or is slow, costs some.
-const stuckTries = 3
-
-func (x stuck) String() string {
-	return fmt.Sprintf("workflow %s stands still: its workers have failed %d times to decide what comes next; "+
-		"see the log of a control worker", x.Workflow, x.Tries-1)
-}
-
-// addStuck adds a workflow if it is stuck.
-func addStuck(all []stuck, id string, t *workflowpb.PendingWorkflowTaskInfo) []stuck {
-	if t.GetAttempt() <= stuckTries {
-		return all
-	}
-
-	return append(all, stuck{Workflow: id, Tries: int(t.GetAttempt())})
-}
-
-// maxOpen is the number of open workflows that are examined.
-const maxOpen = 200
-
-// describeOpen calls add with every open workflow that a query finds, one after the other.
-func describeOpen(
-	ctx context.Context, t client.Client, query string, more []string,
-	add func(id string, d *workflowservice.DescribeWorkflowExecutionResponse),
-) {
-	open := slices.Clone(more)
-	res, err := t.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		PageSize: maxOpen, Query: "ExecutionStatus = 'Running'" + query,
-	})
-	if err == nil {
-		for _, x := range res.Executions {
-			open = append(open, x.Execution.WorkflowId)
-		}
-	}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	places := make(chan struct{}, 8)
-	for _, id := range open {
-		wg.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			d, err := t.DescribeWorkflowExecution(ctx, id, "")
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			add(id, d)
-		})
-	}
-	wg.Wait()
 }
 
 // readPending returns what the open workflows of a run wait for.
@@ -132,7 +72,7 @@ func readPending(ctx context.Context, t client.Client, run string) (p pending) {
 // runningText reports which activities workers are still executing, if any.
 func (p pending) runningText(w io.Writer) {
 	var all []string
-	for _, name := range sortedKeys(p.Running) {
+	for _, name := range slices.Sorted(maps.Keys(p.Running)) {
 		all = append(all, fmt.Sprintf("%d %s", p.Running[name], name))
 	}
 	if len(all) == 0 {

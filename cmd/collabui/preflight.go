@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,18 +13,12 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/design"
-	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/disk"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/experiments"
-	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
-	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -34,116 +27,11 @@ func addNoProbe(f *pflag.FlagSet, to *bool) {
 	f.BoolVar(to, "no-probe", false, "try no model before the start; its key must be there all the same")
 }
 
-// admit records the specification of a new run, after the workers have checked that it can be run to its end. A run
-// with the same specification stays as it is, and a different specification under the same name is an error. A
-// specification that is not admitted leaves nothing behind.
-func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo string) error {
-	name := runs.Run(x.Name)
-	_, known, err := name.Spec().Sure(ctx, s.bucket)
-	if err != nil {
-		return err
-	}
-	if known {
-		return recordSpec(ctx, s.bucket, x, todo)
-	}
-	part, err := s.bucket.List(ctx, name.Prefix())
-	if err != nil {
-		return err
-	}
-	if len(part) > 0 {
-		return fault.New(fault.Invalid, "there is no run %s, but a part of one: a fork or a copy of that name was cut "+
-			"short. Finish it with the same command as before, or choose another name", x.Name)
-	}
-
-	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
-		return err
-	}
-	if err := s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, x); err != nil {
-		return err
-	}
-
-	return recordSpec(ctx, s.bucket, x, todo)
-}
-
-// admitSchedule checks what a schedule would train next: the accepted system of its line, on its environment.
-func (s *session) admitSchedule(ctx context.Context, x retrain.Schedule, noProbe bool) error {
-	of, err := s.trainedNext(ctx, x)
-	if err != nil {
-		return err
-	}
-	of.Environments = maps.Clone(of.Environments)
-	if of.Environments == nil {
-		of.Environments = map[string]envadapters.Options{}
-	}
-	maps.Copy(of.Environments, x.Environments)
-	of.Environment, of.Environments[x.Environment] = x.Environment, x.Where()
-
-	return s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, continued(of))
-}
-
-// trainedNext returns the specification with which a schedule trains the accepted system of its line further. If there
-// is no such system yet, it returns a specification with the fewest requirements of the environment.
-func (s *session) trainedNext(ctx context.Context, x retrain.Schedule) (spec.Spec, error) {
-	accepted, _, accepts, err := lines.Line(x.Line).Standing(ctx, s.bucket)
-	if err != nil {
-		return spec.Spec{}, err
-	}
-	if !accepts {
-		say(s.err, "note: line %s has no accepted system yet: the schedule fails until you accept one with %s", x.Line,
-			s.typed("line promote %s RUN --why TEXT", x.Line))
-		of := spec.Default()
-		of.Name, of.Credit, of.Preference = x.Name, spec.CreditOutcome, spec.PreferenceRFT
-		of.Evaluation.TestSeeds, of.Evaluation.TestTemplates, of.Evaluation.TestApps = 0, 0, 0
-
-		return of, nil
-	}
-
-	of, err := runs.Run(accepted.System.Run).At(ctx, s.bucket, accepted.System.Epoch)
-	if err != nil {
-		return of, err
-	}
-
-	return of.Set(x.Train.Set, spec.Source{}, catalog.All{})
-}
-
 // continued returns a specification whose stage 1 has ended already.
 func continued(x spec.Spec) spec.Spec {
 	x.FineTune.Levels, x.FineTune.Base = nil, domain.UntrainedBase
 
 	return x
-}
-
-// admitExperiment checks all arms of an experiment that has not been declared yet, and the models that play in it.
-func (s *session) admitExperiment(ctx context.Context, x design.Experiment, noProbe bool) error {
-	known, err := experiments.Experiment(x.Name).Versions(ctx, s.bucket)
-	if err != nil || len(known) > 0 {
-		return err
-	}
-	id := activities.PreflightID{NoProbe: noProbe}
-	var all []spec.Spec
-	for _, arm := range x.Arms {
-		of, err := x.Of(arm.Name, 1, catalog.All{})
-		if err != nil {
-			return err
-		}
-		one, two := x.Plays(arm.Name)
-		for _, p := range append(one, two...) {
-			if _, ok := of.Models[spec.Role(p.Kind.Of)]; ok && !slices.Contains(id.Models, p.Kind.Of) {
-				id.Models = append(id.Models, p.Kind.Of)
-			}
-			environment, split := design.Elsewhere(p.Split)
-			where := spec.Elsewhere{Environment: environment, Split: split}
-			if environment != "" && !slices.Contains(of.Evaluation.OutOfDistribution, where) {
-				of.Evaluation.OutOfDistribution = append(of.Evaluation.OutOfDistribution, where)
-			}
-		}
-		if arm.From != "" {
-			of = continued(of)
-		}
-		all = append(all, of)
-	}
-
-	return s.preflight(ctx, x.Name, id, all...)
 }
 
 // preflightLimit limits the time of all checks before a start. A model that thinks may take two minutes for its trial.

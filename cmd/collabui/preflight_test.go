@@ -2,46 +2,45 @@ package main
 
 import (
 	"context"
-	"io"
+	"errors"
 	"strings"
 	"testing"
 
-	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
-	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// unlisted is a store that lists nothing.
-type unlisted struct{ *store.Memory }
-
-func (unlisted) List(context.Context, string) ([]store.Ref, error) {
-	return nil, fault.New(fault.Transient, "the store is busy")
+// overwriting is a store that ignores If-None-Match, or fails.
+type overwriting struct {
+	store.Memory
+	fails error
 }
 
-// TestARunIsNotRecordedBeforeItsChecks: a run whose specification is recorded is never checked again.
-func TestARunIsNotRecordedBeforeItsChecks(t *testing.T) {
-	x := spec.Default()
-	x.Name = "new"
-	memory := &store.Memory{}
-	s := &session{app: &app{err: io.Discard}, bucket: unlisted{memory}}
-	if err := s.admit(t.Context(), x, true, ""); fault.KindOf(err) != fault.Transient {
-		t.Errorf("admit = %v, want the error of the store", err)
-	}
-	if recorded, err := runs.Run(x.Name).Spec().Exists(t.Context(), memory); err != nil || recorded {
-		t.Errorf("the specification is recorded: %v, %v, want nothing recorded", recorded, err)
-	}
+func (o *overwriting) PutOnce(_ context.Context, key string, body []byte) (bool, error) {
+	o.Damage(key, body)
+
+	return true, o.fails
 }
 
-// TestAForkThatWasCutShortIsNotTakenForANewRun: a run of its name would begin with what the fork has copied.
-func TestAForkThatWasCutShortIsNotTakenForANewRun(t *testing.T) {
-	b := &store.Memory{}
-	write(t, b, runs.Run("fork").Origin(), runs.Origin{Run: "whole"})
-	x := spec.Default()
-	x.Name = "fork"
-	s := &session{app: &app{err: io.Discard}, bucket: b}
-	err := s.admit(t.Context(), x, true, "")
-	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "cut short") {
-		t.Errorf("admit = %v, want an invalid fault about a fork that was cut short", err)
+func TestNothingIsStartedOnAStoreThatOverwrites(t *testing.T) {
+	for name, c := range map[string]struct {
+		bucket  store.Keeper
+		want    string
+		warning bool
+	}{
+		"all is well":   {&store.Memory{}, "", false},
+		"it overwrites": {&overwriting{}, "ignores If-None-Match", false},
+		"a bad moment":  {&overwriting{fails: errors.New("a bad moment")}, "a bad moment", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := (&session{bucket: c.bucket}).promised(t.Context())
+			if (len(found) == 0) != (c.want == "") {
+				t.Fatalf("promised = %+v, want %q", found, c.want)
+			}
+			for _, o := range found {
+				if !strings.Contains(o.Why, c.want) || o.Warning != c.warning {
+					t.Errorf("promised = %+v, want %q, a warning: %v", o, c.want, c.warning)
+				}
+			}
+		})
 	}
 }

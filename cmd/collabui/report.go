@@ -9,14 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/process/config"
-	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/experiments"
 	"github.com/collabui/collabui/internal/store/lines"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/view"
-	"github.com/collabui/collabui/workers/catalog"
 )
 
 func reportCmd(a *app) *cobra.Command {
@@ -52,20 +49,23 @@ func (a *app) runReport(ctx context.Context, out string, args []string) error {
 	if err != nil {
 		return err
 	}
-	v, n, shown := a.viewer("report"), 0, time.Now()
+	bar := a.newBar("report")
+	documents := 0
+	shown := time.Now()
 	err = l.Report(ctx, out, c, func(done string) {
-		if n++; time.Since(shown) > time.Second {
+		documents++
+		if time.Since(shown) > time.Second {
 			shown = time.Now()
-			v.bar("%d documents, %s", n, done)
+			bar.Show("%d documents, %s", documents, done)
 		}
 	})
-	v.clear()
+	bar.Clear()
 	if err != nil {
 		return err
 	}
 
-	return a.print(map[string]any{"out": out, "documents": n}, func(w io.Writer) {
-		say(w, "%s has %d documents: open %s/index.html in a browser", out, n, out)
+	return a.print(map[string]any{"out": out, "documents": documents}, func(w io.Writer) {
+		say(w, "%s has %d documents: open %s/index.html in a browser", out, documents, out)
 	})
 }
 
@@ -99,44 +99,4 @@ func contents(ctx context.Context, b store.Bucket, names []string) (c view.Conte
 	}
 
 	return c, nil
-}
-
-// library returns the maker of pages for the store: for the files of this data folder, whether its services run or not,
-// or for the store at an address.
-func (a *app) library() (*view.Library, error) {
-	b, err := a.objects()
-	if err != nil {
-		return nil, err
-	}
-
-	return a.libraryOf(b), nil
-}
-
-// libraryOf returns the maker of pages for a store.
-func (a *app) libraryOf(b store.Bucket) *view.Library {
-	return &view.Library{
-		Bucket: b, Catalog: catalog.All{},
-		Status: func(ctx context.Context, run string) (any, error) {
-			e := a.addresses()
-			st, err := readStatus(ctx, b, e, run)
-			if err == nil && e.Temporal != "" {
-				st.readLive(ctx, e)
-			}
-
-			return st, err
-		},
-	}
-}
-
-// addresses returns the addresses of the running services, or no addresses if none run.
-func (a *app) addresses() config.Endpoints {
-	if _, alive := supervisor.Read(a.data); !alive && !a.cluster {
-		return config.Endpoints{}
-	}
-	e, err := a.endpoints()
-	if err != nil {
-		return config.Endpoints{}
-	}
-
-	return e
 }

@@ -197,15 +197,3 @@ func skipRow(ctx context.Context, b store.Bucket, run runs.Run, s string, d runs
 
 	return run.SkipRow(ctx, b, epoch, agent, row, d)
 }
-
-// placeOf reads EPOCH/NUMBER from a flag; numbers begin with first.
-func placeOf(flag, s string, first int) (epoch, number int, err error) {
-	e, n, _ := strings.Cut(s, "/")
-	epoch, bad := strconv.Atoi(e)
-	number, worse := strconv.Atoi(n)
-	if bad != nil || worse != nil || epoch < 1 || number < first {
-		return 0, 0, fault.New(fault.Invalid, "%s %s: expected EPOCH/NUMBER, such as 1/4", flag, s)
-	}
-
-	return epoch, number, nil
-}

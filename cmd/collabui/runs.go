@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,7 +142,7 @@ func (x runRow) text(w io.Writer) {
 	if x.Spent != nil {
 		more += fmt.Sprintf("  cost %.2f", x.Spent.Money)
 	}
-	for _, key := range sortedKeys(x.Labels) {
+	for _, key := range slices.Sorted(maps.Keys(x.Labels)) {
 		more += "  " + key + "=" + x.Labels[key]
 	}
 	say(w, "%-24s %-10s %-12s %d/%d epochs  %s%s",

@@ -62,9 +62,9 @@ func TestRunsWaitsForTemporalOnce(t *testing.T) {
 		s := spec.Default()
 		s.Name = fmt.Sprint("r", i)
 		run := runs.Run(s.Name)
-		write(t, b, run.Spec(), s)
+		put(t, b, run.Spec(), s)
 		for epoch := 1; epoch <= epochs; epoch++ {
-			write(t, b, run.Epoch(epoch), runs.Epoch{Number: epoch})
+			put(t, b, run.Epoch(epoch), runs.Epoch{Number: epoch})
 		}
 	}
 	address, accepted := silentServer(t)

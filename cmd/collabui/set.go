@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -83,33 +80,6 @@ func (a *app) runSet(ctx context.Context, why, run string, pairs []string) error
 			say(w, "%s: %s is %s %s", run, key, change.Values[key], when)
 		}
 	})
-}
-
-// assignments reads KEY=VALUE arguments.
-func assignments(pairs []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, fault.New(fault.Invalid, "%q is not KEY=VALUE, such as train.beta=0.5", pair)
-		}
-		if _, twice := out[key]; twice {
-			return nil, fault.New(fault.Invalid, "%s is given twice", key)
-		}
-		out[key] = value
-	}
-
-	return out, nil
-}
-
-// here is the origin of values that a person types: files that they name are relative to the working directory.
-func here() spec.Source {
-	dir, err := os.Getwd()
-	if err != nil {
-		dir = "."
-	}
-
-	return spec.Source{Dir: dir, Read: readFile}
 }
 
 // setStored records a change for a run that no workflow runs.

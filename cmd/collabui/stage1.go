@@ -67,3 +67,6 @@ func (x stage1) text(w io.Writer) {
 	}
 	say(w, "base policy %s", x.Base.Policy.Digest)
 }
+
+// untilStage1 is the value of --until.
+const untilStage1 = "stage-1"

@@ -2,37 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"sync"
-	"time"
-
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
-	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers/catalog"
 	"github.com/collabui/collabui/workflows"
-)
-
-// state describes what a run is doing now.
-type state string
-
-const (
-	stateAbsent    state = "absent"  // the run is only in the store: Temporal has no workflow of it
-	stateUnknown   state = "unknown" // Temporal does not respond
-	stateRunning   state = "running"
-	statePaused    state = "paused"
-	stateStopping  state = "stopping"
-	stateStopped   state = "stopped"
-	stateFineTuned state = "fine-tuned" // only stage 1 has been run
-	stateFinished  state = "finished"
 )
 
 // status is the output of `show --json`.
@@ -74,27 +51,6 @@ type failedSlots struct {
 	Accepted string `json:"accepted,omitempty"` // who accepted it, and why
 }
 
-// readStatus reads the status of a run from the store, and from Temporal if the run has not finished.
-func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
-	st, err := readStored(ctx, b, run)
-	if err != nil {
-		return st, err
-	}
-	live := liveReader{ends: e}
-	defer live.Close()
-	live.read(ctx, &st)
-
-	origin, forked, err := runs.Run(run).Origin().May(ctx, b)
-	if err != nil {
-		return st, err
-	}
-	if forked {
-		st.Origin = &origin
-	}
-
-	return st, st.readSpent(ctx, b)
-}
-
 // readStored reads what the store knows about a run.
 func readStored(ctx context.Context, b store.Bucket, run string) (status, error) {
 	s, err := runs.Run(run).Current(ctx, b)
@@ -108,58 +64,6 @@ func readStored(ctx context.Context, b store.Bucket, run string) (status, error)
 	}
 
 	return st, st.read(ctx, b)
-}
-
-// liveReader reads from Temporal what it knows about runs. After a request without a response, it sends no other. Its
-// methods may be called concurrently.
-type liveReader struct {
-	ends config.Endpoints
-
-	mu       sync.Mutex
-	dialled  bool
-	temporal client.Client // nil if Temporal does not respond
-}
-
-// read fills in what Temporal knows about a run that has not finished. Without Temporal, its state is unknown.
-func (x *liveReader) read(ctx context.Context, st *status) {
-	if st.Status == stateFinished {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
-	defer cancel()
-	t := x.dial(ctx)
-	if t == nil {
-		st.Status = stateUnknown
-
-		return
-	}
-	st.ask(ctx, t)
-	if st.Status == stateUnknown {
-		x.Close()
-	}
-}
-
-func (x *liveReader) dial(ctx context.Context) client.Client {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.dialled {
-		x.dialled = true
-		if t, err := dial(ctx, x.ends); err == nil {
-			x.temporal = t
-		}
-	}
-
-	return x.temporal
-}
-
-// Close frees the connection. It may be repeated.
-func (x *liveReader) Close() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.temporal != nil {
-		x.temporal.Close()
-		x.temporal = nil
-	}
 }
 
 // read fills in what the store knows.
@@ -256,57 +160,7 @@ func (st *status) readUpdates(ctx context.Context, b store.Bucket, epoch runs.Ep
 	return nil
 }
 
-// ask fills in what Temporal knows about a run that has not finished.
-func (st *status) ask(ctx context.Context, t client.Client) {
-	d, err := t.DescribeWorkflowExecution(ctx, st.Name, "")
-	var missing *serviceerror.NotFound
-	if errors.As(err, &missing) {
-		return
-	}
-	if err != nil {
-		st.Status = stateUnknown
-		return
-	}
-	switch d.WorkflowExecutionInfo.Status {
-	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
-		st.Status = stateRunning
-		if st.stoppedSince(d.WorkflowExecutionInfo.StartTime.AsTime()) {
-			st.Status = stateStopping // even if the workflow is too busy to report it
-		}
-	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by train --until
-		st.Status, st.Stage = stateFineTuned, workflows.StageFineTuned
-		return
-	default:
-		st.Status = stateStopped
-		return
-	}
-
-	var live workflows.Status
-	if query(ctx, t, st.Name, workflows.QueryStatus, &live) {
-		st.Stage, st.Reason = live.Stage, live.Reason
-		st.Status, st.told = stateOf(live), live
-	}
-}
-
-// stoppedSince reports whether the newest change by a person, ignoring notes, is a stop after the given time.
-func (st *status) stoppedSince(begin time.Time) bool {
-	for _, c := range slices.Backward(st.Changes) {
-		if c.Verb != runs.VerbNote {
-			return c.Verb == runs.VerbStop && c.At.After(begin)
-		}
-	}
-
-	return false
-}
-
-// stateOf returns the state of a run whose workflow is open.
-func stateOf(x workflows.Status) state {
-	switch {
-	case x.Stopping, x.StopAfter != "":
-		return stateStopping
-	case x.Paused:
-		return statePaused
-	}
-
-	return stateRunning
+// open reports whether the workflow of the run is open.
+func (st *status) open() bool {
+	return st.Status == stateRunning || st.Status == statePaused || st.Status == stateStopping
 }

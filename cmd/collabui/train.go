@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -57,9 +59,6 @@ func (o *trainOptions) addFlags(f *pflag.FlagSet) {
 	o.up.addFlags(f)
 }
 
-// untilStage1 is the value of --until.
-const untilStage1 = "stage-1"
-
 func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 	if o.until != "" && o.until != untilStage1 {
 		return fault.New(fault.Invalid, "--until must be %s, not %q", untilStage1, o.until)
@@ -100,52 +99,6 @@ func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 	})
 }
 
-// goOn starts the workflow of a recorded run, or attaches to it, and shows the run until it ends. If the run has ended,
-// goOn only shows it.
-func (s *session) goOn(ctx context.Context, in workflows.RunInput, detach bool) error {
-	run := runs.Run(in.Name)
-	if in.FineTune {
-		tuned, err := run.Base().Exists(ctx, s.bucket)
-		if err != nil {
-			return err
-		}
-		if tuned {
-			return s.showStage1(ctx, s.bucket, in.Name)
-		}
-	}
-	ended, err := run.End().Exists(ctx, s.bucket)
-	if err != nil {
-		return err
-	}
-	if ended {
-		return s.show(ctx, s.bucket, s.ends, in.Name)
-	}
-	if err := s.start(ctx, in); err != nil {
-		return err
-	}
-	if detach {
-		x := detached{Run: in.Name, Started: true, View: runPage(s.ends, in.Name)}
-
-		return s.print(x, func(w io.Writer) { x.text(w, s.typed("watch %s", in.Name)) })
-	}
-
-	return s.watch(ctx, in)
-}
-
-// detached is a run that was started and is not watched.
-type detached struct {
-	Run     string `json:"run"`
-	Started bool   `json:"started"`
-	View    string `json:"view,omitempty"` // address of its pages
-}
-
-func (x detached) text(w io.Writer, watch string) {
-	say(w, "run %s continues; watch it with %s", x.Run, watch)
-	if x.View != "" {
-		say(w, "see every episode: %s", x.View)
-	}
-}
-
 // runOptions name the run of a specification.
 type runOptions struct {
 	name string
@@ -171,4 +124,11 @@ func (o *runOptions) load(file string) (spec.Spec, error) {
 	}
 
 	return s, s.Validate(catalog.All{})
+}
+
+// isRun reports whether an argument of train names a run rather than a file.
+func isRun(arg string) bool {
+	_, err := os.Stat(arg)
+
+	return err != nil && !strings.ContainsAny(arg, "./")
 }

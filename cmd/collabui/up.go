@@ -6,25 +6,11 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/logging"
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
-
-// defaultTabs is the number of concurrent episodes on a small machine.
-const defaultTabs = 3
-
-// upOptions are the flags of commands that start the local services. Addresses of services that run elsewhere are in
-// the environment.
-type upOptions struct {
-	tabs int
-}
-
-func (o *upOptions) addFlags(f *pflag.FlagSet) {
-	f.IntVar(&o.tabs, "tabs", defaultTabs, "concurrent episodes")
-}
 
 func upCmd(a *app) *cobra.Command {
 	var o upOptions

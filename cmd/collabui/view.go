@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -109,24 +108,6 @@ func originOf(address string) string {
 	}
 
 	return u.Scheme + "://" + u.Host
-}
-
-// runPage returns the address of the viewer's page about a run, or "" if no viewer is known.
-func runPage(e config.Endpoints, run string) string {
-	if e.View == "" {
-		return ""
-	}
-
-	return strings.TrimSuffix(e.View, "/") + "/#/run/" + run
-}
-
-// temporalPages returns the address of the pages of the namespace in the Temporal UI, or "".
-func temporalPages(e config.Endpoints) string {
-	if e.UI == "" {
-		return ""
-	}
-
-	return e.UI + "/namespaces/" + e.Namespace
 }
 
 // indexKept is how long the viewer keeps its list: at least this long, and long enough that making the list takes at

@@ -8,6 +8,8 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/temporal"
+
+	"github.com/collabui/collabui/workflows"
 )
 
 // answers is a workflow whose server gives other answers before the last.
@@ -44,5 +46,24 @@ func TestWaitingOutlastsATemporalThatGivesNoAnswer(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestHowAWorkflowEndedIsAnExitCode(t *testing.T) {
+	stopped := temporal.NewNonRetryableApplicationError("ann stopped it", workflows.ErrStopped, nil)
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{stopped, exitStopped},
+		{&temporal.WorkflowExecutionError{}, exitFatal},
+		{errors.New("no answer"), exitService},
+	} {
+		if got := exitCode(endedWith(c.err)); got != c.want {
+			t.Errorf("the exit code after %v is %d, want %d", c.err, got, c.want)
+		}
+	}
+	if err := endedWith(nil); err != nil {
+		t.Errorf("endedWith(nil) = %v, want nil", err)
 	}
 }

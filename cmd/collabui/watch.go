@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -49,7 +50,7 @@ func (a *app) runWatch(ctx context.Context, run string) error {
 // watch shows changes until the run ends (or its stage 1, if no more was requested) or ctx is done.
 func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
 	run := in.Name
-	v := s.viewer(run)
+	p := newProgress(s.app, run)
 	of, err := runs.Run(run).Current(ctx, s.bucket)
 	if err != nil {
 		return err
@@ -58,19 +59,19 @@ func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
 	if err != nil {
 		return err
 	}
-	stream := events.Over(client)
+	stream := &eventReader{stream: events.Over(client), after: "0"}
 	if page := runPage(s.ends, run); !s.json && page != "" {
-		v.say("run %s · see every episode: %s", run, page)
+		p.Line("run %s · see every episode: %s", run, page)
 	}
 	if !s.json && s.ends.UI != "" {
-		v.say("run %s · Temporal UI: %s/workflows/%[1]s", run, temporalPages(s.ends))
+		p.Line("run %s · Temporal UI: %s/workflows/%[1]s", run, temporalPages(s.ends))
 	}
 
 	var wrong troubles
 	for ctx.Err() == nil {
-		done, err := s.poll(ctx, v, stream)
+		done, err := s.poll(ctx, p, stream)
 		if !done && err == nil {
-			wrong.look(ctx, v, s.temporal, s.ends, of)
+			wrong.look(ctx, p.bar, s.temporal, s.ends, of)
 			// A run that was started without --until continues. If the store does not respond, it is read again.
 			tuned, asked := runs.Run(run).Base().Exists(ctx, s.bucket)
 			done = in.FineTune && asked == nil && tuned
@@ -79,7 +80,7 @@ func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
 			break
 		}
 		if done {
-			v.clear()
+			p.Clear()
 			if err != nil {
 				return err
 			}
@@ -94,7 +95,7 @@ func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
-	v.clear()
+	p.Clear()
 	if err := s.gone(ctx); err != nil {
 		return err
 	}
@@ -111,17 +112,29 @@ func (s *session) detached(run string) {
 		run, s.typed("watch %s", run), s.typed("stop %s", run), s.typed("down"))
 }
 
+// eventReader reads the live events of a run, each once.
+type eventReader struct {
+	stream *events.Stream
+	after  string // position in the stream
+}
+
+// read returns the events since the last call.
+func (r *eventReader) read(ctx context.Context, run string) []json.RawMessage {
+	fresh, next := r.stream.Read(ctx, run, r.after)
+	r.after = next
+
+	return fresh
+}
+
 // poll looks for changes once. It shows the errors of services and waits: the run continues without its viewer.
-func (s *session) poll(all context.Context, v *viewer, stream *events.Stream) (done bool, err error) {
+func (s *session) poll(all context.Context, p *progress, stream *eventReader) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(all, 5*time.Second)
 	defer cancel()
-	fresh, next := stream.Read(ctx, v.run, v.position)
-	v.position = next
-	for _, raw := range fresh {
-		v.event(raw)
+	for _, raw := range stream.read(ctx, p.Run) {
+		p.event(raw)
 	}
 
-	d, err := s.temporal.DescribeWorkflowExecution(ctx, v.run, "")
+	d, err := s.temporal.DescribeWorkflowExecution(ctx, p.Run, "")
 	if all.Err() != nil { // the user pressed ctrl-C
 		return false, nil
 	}
@@ -129,10 +142,10 @@ func (s *session) poll(all context.Context, v *viewer, stream *events.Stream) (d
 	if errors.As(err, &missing) {
 		return true, fault.New(fault.Transient,
 			"Temporal does not know run %s: its data was deleted, or the run never started; "+
-				"%s with its specification continues from the store", v.run, s.typed("train"))
+				"%s with its specification continues from the store", p.Run, s.typed("train"))
 	}
 	if err != nil {
-		v.bar("waiting for Temporal (%v)", shorten(err))
+		p.Show("waiting for Temporal (%v)", shorten(err))
 		return false, nil
 	}
 
@@ -140,10 +153,10 @@ func (s *session) poll(all context.Context, v *viewer, stream *events.Stream) (d
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		return true, nil
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
-		s.showStatus(ctx, v, v.run)
+		p.runStatus(ctx, s.temporal)
 		return false, nil
 	default:
-		return true, endedWith(s.temporal.GetWorkflow(ctx, v.run, "").Get(ctx, nil))
+		return true, endedWith(s.temporal.GetWorkflow(ctx, p.Run, "").Get(ctx, nil))
 	}
 }
 

@@ -34,11 +34,11 @@ func TestNothingIsShownAfterCtrlC(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	done, err := s.poll(ctx, s.viewer("x"), nil)
+	done, err := s.poll(ctx, newProgress(s.app, "x"), &eventReader{})
 	if done || err != nil || out.Len() > 0 {
 		t.Errorf("poll = %v, %v and printed %q, want nothing", done, err, out.String())
 	}
-	s.viewer("x").progress(ctx, temporal, "epoch 1/2", workflows.Status{Child: "x"})
+	newProgress(s.app, "x").workflow(ctx, temporal, "epoch 1/2", workflows.Status{Child: "x"})
 	if out.Len() > 0 {
 		t.Errorf("progress printed %q, want nothing", out.String())
 	}

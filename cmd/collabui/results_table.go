@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
@@ -35,7 +36,7 @@ func printResults(w io.Writer, results []runs.Result) {
 		decoding[r.System] = r.Decoding
 	}
 	say(w, "")
-	for _, system := range sortedKeys(decoding) {
+	for _, system := range slices.Sorted(maps.Keys(decoding)) {
 		say(w, "decoding %-10s %s", system, decoding[system])
 	}
 }
@@ -128,7 +129,7 @@ func printRecorded(w io.Writer, results []runs.Result) {
 
 // metrics returns the names of the metrics of a result, beginning with the one to compare by.
 func metrics(r runs.Result) []string {
-	names := sortedKeys(r.Metrics)
+	names := slices.Sorted(maps.Keys(r.Metrics))
 	if i := slices.Index(names, envadapters.StepSR); i > 0 {
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, envadapters.StepSR)
 	}

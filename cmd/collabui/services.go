@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/supervisor"
@@ -130,4 +132,17 @@ func (a *app) awaitUp(ctx context.Context, ended <-chan struct{}) error {
 	}
 
 	return fault.New(fault.Transient, "the supervisor is not ready after %v; see %s", limit, a.supervisorLog())
+}
+
+// defaultTabs is the number of concurrent episodes on a small machine.
+const defaultTabs = 3
+
+// upOptions are the flags of commands that start the local services. Addresses of services that run elsewhere are in
+// the environment.
+type upOptions struct {
+	tabs int
+}
+
+func (o *upOptions) addFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.tabs, "tabs", defaultTabs, "concurrent episodes")
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -21,7 +23,7 @@ type troubles struct {
 }
 
 // look reports problems that are new since the last check, and problems that have ended.
-func (x *troubles) look(ctx context.Context, v *viewer, t client.Client, e config.Endpoints, s spec.Spec) {
+func (x *troubles) look(ctx context.Context, bar *bar, t client.Client, e config.Endpoints, s spec.Spec) {
 	if time.Now().Before(x.next) {
 		return
 	}
@@ -36,14 +38,14 @@ func (x *troubles) look(ctx context.Context, v *viewer, t client.Client, e confi
 	for _, x := range waits.Stuck {
 		now["workflow "+x.Workflow+" stands still: see the log of a control worker"] = true
 	}
-	for _, what := range sortedKeys(now) {
+	for _, what := range slices.Sorted(maps.Keys(now)) {
 		if !x.known[what] {
-			v.say("  %s", what)
+			bar.Line("  %s", what)
 		}
 	}
-	for _, what := range sortedKeys(x.known) {
+	for _, what := range slices.Sorted(maps.Keys(x.known)) {
 		if !now[what] {
-			v.say("  no longer: %s", what)
+			bar.Line("  no longer: %s", what)
 		}
 	}
 	x.known, x.next = now, time.Now().Add(troublesEvery)

@@ -25,9 +25,3 @@ func TestATrainedSystemIsExported(t *testing.T) {
 	t.Run("early", func(t *testing.T) { exportsEarly(t, r) })
 	t.Run("with adapters", func(t *testing.T) { exportsAdapters(t, r, sys) })
 }
-
-func TestTextCannotSteerATerminal(t *testing.T) {
-	if got, want := printable("a\x1b[31mb\nc\u009b"), "a[31mb\nc"; got != want {
-		t.Errorf("printable = %q, want %q", got, want)
-	}
-}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/test/kit/shell"
 )
 
 // awkward returns words that a shell or a program may read in another way.
@@ -31,53 +31,16 @@ func awkward() []string {
 	return words
 }
 
-// given returns the arguments that a shell gives to a program.
-func given(t *testing.T, line string) []string {
-	t.Helper()
-	out, err := exec.Command("sh", "-c", `printf '%s\0' `+line).Output()
-	if err != nil {
-		t.Fatalf("sh on %s: %v, want its arguments", line, err)
-	}
-
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-}
-
-// asPath returns a path as an argument that is no flag.
-func asPath(word string) string {
-	if word[0] == '-' {
-		return "./" + word
-	}
-
-	return word
-}
-
 func TestACommandThatIsShownIsReadByAShellAsItWasMeant(t *testing.T) {
 	for _, word := range awkward() {
 		t.Run(word, func(t *testing.T) {
 			a := &app{data: word}
-			want := []string{os.Args[0], "train", asPath(word), "--detach", "--data", word}
-			got := given(t, a.command("train %s --detach", word))
+			want := []string{os.Args[0], "train", shell.Path(word), "--detach", "--data", word}
+			got := shell.Args(t, a.command("train %s --detach", word))
 			if strings.Join(got, "\x00") != strings.Join(want, "\x00") {
 				t.Errorf("a shell reads %q, want %q", got, want)
 			}
 		})
-	}
-}
-
-func TestCommandsForAnEnvironmentInPythonCanBePasted(t *testing.T) {
-	for _, dir := range []string{"/my work/it's/lights", "-x/lights", "$HOME/lights", "a\nb/lights"} {
-		for _, line := range pythonCommands(&app{data: defaultData}, dir, "/a b/collabui", "./python") {
-			line = strings.TrimSuffix(line, " &")
-			line, _, _ = strings.Cut(line, " && ")
-			if !strings.Contains(line, "lights") {
-				continue
-			}
-			args := given(t, line)
-			last := args[len(args)-1]
-			if !strings.HasPrefix(last, asPath(dir)) {
-				t.Errorf("a shell reads %q of %s, want the folder %s in the last word", args, line, dir)
-			}
-		}
 	}
 }
 

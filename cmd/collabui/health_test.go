@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -15,20 +14,7 @@ import (
 
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/supervisor"
-	"github.com/collabui/collabui/internal/store"
 )
-
-// overwriting is a store that ignores If-None-Match, or fails.
-type overwriting struct {
-	store.Memory
-	fails error
-}
-
-func (o *overwriting) PutOnce(_ context.Context, key string, body []byte) (bool, error) {
-	o.Damage(key, body)
-
-	return true, o.fails
-}
 
 func TestTheDoctorFindsAStoreThatOverwrites(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -63,30 +49,6 @@ func TestTheDoctorFindsAStoreThatOverwrites(t *testing.T) {
 			found := (&app{cluster: true}).promises(t.Context())
 			if len(found) != 1 || found[0].OK != c.ok || !strings.Contains(found[0].Detail, c.want) {
 				t.Errorf("promises = %+v, want one that contains %q and is all right: %v", found, c.want, c.ok)
-			}
-		})
-	}
-}
-
-func TestNothingIsStartedOnAStoreThatOverwrites(t *testing.T) {
-	for name, c := range map[string]struct {
-		bucket  store.Keeper
-		want    string
-		warning bool
-	}{
-		"all is well":   {&store.Memory{}, "", false},
-		"it overwrites": {&overwriting{}, "ignores If-None-Match", false},
-		"a bad moment":  {&overwriting{fails: errors.New("a bad moment")}, "a bad moment", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			found := (&session{bucket: c.bucket}).promised(t.Context())
-			if (len(found) == 0) != (c.want == "") {
-				t.Fatalf("promised = %+v, want %q", found, c.want)
-			}
-			for _, o := range found {
-				if !strings.Contains(o.Why, c.want) || o.Warning != c.warning {
-					t.Errorf("promised = %+v, want %q, a warning: %v", o, c.want, c.warning)
-				}
 			}
 		})
 	}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers"
+)
+
+// admit records the specification of a new run, after the workers have checked that it can be run to its end. A run
+// with the same specification stays as it is, and a different specification under the same name is an error. A
+// specification that is not admitted leaves nothing behind.
+func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo string) error {
+	name := runs.Run(x.Name)
+	_, known, err := name.Spec().Sure(ctx, s.bucket)
+	if err != nil {
+		return err
+	}
+	if known {
+		return recordSpec(ctx, s.bucket, x, todo)
+	}
+	part, err := s.bucket.List(ctx, name.Prefix())
+	if err != nil {
+		return err
+	}
+	if len(part) > 0 {
+		return fault.New(fault.Invalid, "there is no run %s, but a part of one: a fork or a copy of that name was cut "+
+			"short. Finish it with the same command as before, or choose another name", x.Name)
+	}
+
+	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
+		return err
+	}
+	if err := s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, x); err != nil {
+		return err
+	}
+
+	return recordSpec(ctx, s.bucket, x, todo)
+}
+
+// recordSpec records the specification of a run. If the name belongs to a different specification, it returns an error
+// with the difference and what to do.
+func recordSpec(ctx context.Context, b store.Bucket, s spec.Spec, todo string) error {
+	recorded, _, err := runs.Run(s.Name).Spec().Record(ctx, b, func() (spec.Spec, error) { return s, nil })
+	if err != nil {
+		return err
+	}
+	if err := runs.Run(s.Name).Alive(ctx, b); err != nil {
+		return err
+	}
+	if diff := difference(recorded, s); diff != "" {
+		return fault.New(fault.Invalid, "run %q exists with another specification:\n%s%s", s.Name, diff, todo)
+	}
+
+	return nil
+}
+
+// anotherName explains how to start a new run of a specification whose name is taken.
+func anotherName(file string) string {
+	return fmt.Sprintf("choose another name for the run (in %s, or with --name) to start a new one", file)
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/supervisor"
+)
+
+// goneEvery is the interval between checks whether the services of the data folder still run.
+const goneEvery = time.Second
+
+// Reasons for which commands attached to services end.
+var (
+	errKilled = errors.New("the services were killed")
+	errDown   = errors.New("the services were stopped")
+)
+
+// attached returns a context that ends when a guard finds that the services have ended, or when the function is called.
+func (a *app) attached(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, a.leave = context.WithCancelCause(ctx)
+
+	return ctx, func() { a.leave(nil) }
+}
+
+// guard ends the command once the services of the data folder have ended or been replaced by other processes, until
+// stop is called. Without a supervisor, nothing is known about the services.
+func (a *app) guard() (stop func()) {
+	began, alive := supervisor.Read(a.data)
+	if a.leave == nil || a.cluster || !alive {
+		return func() {}
+	}
+	attached, stop := context.WithCancel(context.Background())
+	leave := a.leave
+	go func() {
+		for range time.Tick(goneEvery) {
+			now, alive := supervisor.Read(a.data)
+			switch {
+			case attached.Err() != nil:
+				return
+			case alive && now.PID == began.PID && now.Started.Equal(began.Started):
+				continue
+			case now.PID == 0: // a supervisor removes its state when it ends by itself
+				leave(errDown)
+			default:
+				leave(errKilled)
+			}
+
+			return
+		}
+	}()
+
+	return stop
+}
+
+// gone returns a transient fault that names the remedy, if a context ended because the services did.
+func (a *app) gone(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if !errors.Is(cause, errKilled) && !errors.Is(cause, errDown) {
+		return nil
+	}
+
+	return fault.New(fault.Transient, "%w that ran for %s: start them again with %s, then the same command", cause,
+		a.data, a.typed("up"))
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// observe reads the status of a run while it checks every service, because a service that hangs must not hide what the
+// others know.
+func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		status
+		err error
+	}
+	read := make(chan answer, 1)
+	go func() {
+		st, err := readStatus(ctx, b, e, run)
+		if err == nil {
+			st.readLive(ctx, e)
+		}
+		read <- answer{st, err}
+	}()
+
+	problems := silent(a.probe(ctx, e))
+	if fails(problems, supervisor.S3) {
+		for _, f := range problems {
+			f.text(a.err)
+		}
+
+		return status{}, fault.New(fault.Transient, "the run cannot be read while the object store does not answer")
+	}
+	got := <-read
+	got.Problems, got.View = problems, runPage(e, run)
+	got.Reason = a.pasteable(got.Reason)
+
+	return got.status, got.err
+}
+
+// show prints the status of a run.
+func (a *app) show(ctx context.Context, b store.Bucket, e config.Endpoints, run string) error {
+	st, err := a.observe(ctx, b, e, run)
+	if err != nil {
+		return err
+	}
+
+	return a.print(st, st.text)
+}

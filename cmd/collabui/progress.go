@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/internal/process/events"
+	"github.com/collabui/collabui/workflows"
+)
+
+// progress shows a run while it is under way: its status, the workflow that it waits for, and its milestones.
+type progress struct {
+	*bar
+	app    *app
+	paused string          // the reason that was shown
+	seen   map[string]bool // events that were shown
+}
+
+func newProgress(a *app, run string) *progress {
+	return &progress{bar: newBar(a.out, a.json, run), app: a, seen: map[string]bool{}}
+}
+
+// runStatus queries the status of a run, and shows it.
+func (p *progress) runStatus(ctx context.Context, t client.Client) {
+	var status workflows.Status
+	if !query(ctx, t, p.Run, workflows.QueryStatus, &status) {
+		return
+	}
+	if status.Paused && p.paused != status.Reason {
+		p.Line("paused: %s\n  continue with %s", p.app.pasteable(status.Reason), p.app.typed("resume %s", p.Run))
+	}
+	p.paused = status.Reason
+	where := status.Stage
+	if status.Stage == workflows.StageEpoch {
+		where = fmt.Sprintf("epoch %d/%d", status.Epoch, status.Epochs)
+	}
+	p.workflow(ctx, t, where, status)
+}
+
+// workflow shows the progress of the workflow that a run waits for, or of the one that this workflow waits for in turn.
+func (p *progress) workflow(ctx context.Context, t client.Client, where string, status workflows.Status) {
+	var now live
+	if !now.read(ctx, t, status) {
+		if ctx.Err() != context.Canceled { // the context ends by ctrl-C
+			p.Show("%s", where)
+		}
+
+		return
+	}
+	if strings.HasPrefix(where, now.Phase) {
+		p.Show("%s", now.line(true))
+	} else {
+		p.Show("%s, %s", where, now.line(true))
+	}
+}
+
+// event shows an event of the live stream: with --json every event, otherwise milestones as lines.
+func (p *progress) event(raw json.RawMessage) {
+	if p.app.json {
+		say(p.app.out, "%s", raw)
+		return
+	}
+	e, err := events.Decode(raw)
+	if err != nil || p.seen[string(raw)] {
+		return
+	}
+	p.seen[string(raw)] = true // an activity that runs again emits its event again
+
+	switch e := e.(type) {
+	case events.Data:
+		p.Line("  data of level %d: %d rows kept, %d dropped", e.Level, e.Rows, e.Dropped)
+	case events.Base:
+		p.Line("stage 1 is over: the base policy is ready")
+	case events.Epoch:
+		val := ""
+		if e.Val >= 0 {
+			val = fmt.Sprintf(", val %.1f %%", 100*e.Val)
+		}
+		if e.Kept != "" {
+			val += "; the policies before its updates are kept: " + e.Kept
+		}
+		if e.Pairs == 0 {
+			val += "; it trained nothing"
+		}
+		p.Line("epoch %d: %.1f %% of rollouts right, %d pairs%s", e.Epoch, 100*e.Rollouts, e.Pairs, val)
+	case events.Warning:
+		p.Line("  warning, epoch %d, agent %d: %s", e.Epoch, e.Agent, e.Text)
+	case events.Result:
+		p.Line("  %s on %s: %.1f %% of %d", e.System, e.Split, 100*e.Rate, e.Episodes)
+	}
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/collabui/collabui/internal/process/supervisor"
+	"github.com/collabui/collabui/internal/store"
+)
+
+// trialLimit bounds a trial of the store, which takes about 20 requests, one after the other.
+const trialLimit = 20 * time.Second
+
+// promises tries what the store must promise. It skips a store that cannot be reached.
+func (a *app) promises(ctx context.Context) []finding {
+	if _, alive := supervisor.Read(a.data); !alive && !a.cluster {
+		return nil
+	}
+	b, _, err := a.bucket()
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, trialLimit)
+	defer cancel()
+	broken, err := store.Promises(ctx, b)
+	f := finding{What: "store's promises", OK: broken == ""}
+	switch {
+	case broken != "":
+		f.Detail, f.Fix = broken, "see "+whatAStorePromises
+	case errors.Is(err, store.ErrNotTried):
+		f.Detail = strings.Join(strings.Fields("not tried: "+err.Error()), " ")
+	case err != nil:
+		f.OK, f.Fix = false, "run "+a.typed("doctor")+" again"
+		f.Detail = strings.Join(strings.Fields("not known: "+err.Error()), " ")
+	default:
+		f.Detail = "If-None-Match, read after write, whole lists, copies, uploads in parts, deletion, clocks"
+	}
+
+	return []finding{f}
+}
+
+// whatAStorePromises is the section of the documentation about the promises of stores.
+const whatAStorePromises = "\"What a store must promise\" in docs/guarantees.md"

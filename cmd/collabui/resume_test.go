@@ -1,0 +1,17 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+)
+
+func TestDecisionsAreJSONWhereThatIsAsked(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{out: &out, json: true}
+	if err := a.decided("skip", "1/4", "slot 4 of epoch 1 is left out"); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"decided":"skip","place":"1/4"}` + "\n"; out.String() != want {
+		t.Errorf("it prints %q, want %q", out.String(), want)
+	}
+}

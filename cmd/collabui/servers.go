@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/events"
+)
+
+// surroundings are the workers, and the servers that they see. They are unknown without Redis.
+type surroundings struct {
+	Workers      int                  `json:"workers"`
+	Environments []envadapters.Server `json:"environment_servers,omitempty"`
+	Policies     []envadapters.Server `json:"policy_servers,omitempty"`
+}
+
+// readSurroundings reads the workers' reports on themselves and on the servers that the run's specification names.
+func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *surroundings {
+	client, err := e.OpenRedis()
+	if err != nil {
+		return nil
+	}
+	if client != nil {
+		defer func() { _ = client.Close() }()
+	}
+	stream := events.Over(client)
+	named := map[string]bool{}
+	for name := range s.Environments {
+		for _, address := range s.Where(name).Servers {
+			named[address] = true
+		}
+	}
+	for _, address := range s.Where(s.Environment).Servers {
+		named[address] = true
+	}
+	var out surroundings
+	for _, w := range stream.Workers(ctx) {
+		out.Workers++
+		for _, x := range w.Servers {
+			if named[x.Address] {
+				out.Environments = worst(out.Environments, x)
+			}
+		}
+		for _, x := range w.Policies {
+			out.Policies = worst(out.Policies, x)
+		}
+	}
+	if out.Workers == 0 {
+		return nil
+	}
+
+	return &out
+}
+
+// worst adds the state of a server to a list. If any worker reports a problem with the server, the problem counts.
+func worst(all []envadapters.Server, x envadapters.Server) []envadapters.Server {
+	for i, a := range all {
+		if a.Address == x.Address {
+			if a.State == envadapters.Ready {
+				all[i] = x
+			}
+
+			return all
+		}
+	}
+
+	return append(all, x)
+}
+
+// text prints the number of workers, and the servers that do not respond.
+func (s *surroundings) text(w io.Writer) {
+	if s == nil {
+		return
+	}
+	say(w, "workers: %d; environment servers: %s; policy servers: %s", s.Workers, counted(s.Environments),
+		counted(s.Policies))
+	for _, x := range s.broken() {
+		say(w, "  %s: %s, %s", x.Address, x.State, x.Detail)
+	}
+}
+
+// broken returns the servers that are neither ready nor busy.
+func (s *surroundings) broken() (out []envadapters.Server) {
+	if s == nil {
+		return nil
+	}
+	for _, x := range append(slices.Clone(s.Environments), s.Policies...) {
+		if x.State != envadapters.Ready && x.State != envadapters.Busy {
+			out = append(out, x)
+		}
+	}
+
+	return out
+}
+
+// counted returns how many servers respond.
+func counted(all []envadapters.Server) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	broken := (&surroundings{Environments: all}).broken()
+
+	return fmt.Sprintf("%d of %d answer", len(all)-len(broken), len(all))
+}

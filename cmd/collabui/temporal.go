@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workflows"
+)
+
+// readStatus reads the status of a run from the store, and from Temporal if the run has not finished.
+func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
+	st, err := readStored(ctx, b, run)
+	if err != nil {
+		return st, err
+	}
+	live := liveReader{ends: e}
+	defer live.Close()
+	live.read(ctx, &st)
+
+	origin, forked, err := runs.Run(run).Origin().May(ctx, b)
+	if err != nil {
+		return st, err
+	}
+	if forked {
+		st.Origin = &origin
+	}
+
+	return st, st.readSpent(ctx, b)
+}
+
+// readLive queries the open workflows of a run for their progress, and the workers for their state.
+func (st *status) readLive(ctx context.Context, e config.Endpoints) {
+	if !st.open() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	t, err := dial(ctx, e)
+	if err != nil {
+		return
+	}
+	defer t.Close()
+
+	l := &live{}
+	var wg sync.WaitGroup
+	wg.Go(func() { l.read(ctx, t, st.told) })
+	wg.Go(func() { l.pending = readPending(ctx, t, st.Name) })
+	wg.Go(func() { l.Around = readSurroundings(ctx, e, st.spec) })
+	wg.Wait()
+	st.Live = l
+}
+
+// liveReader reads from Temporal what it knows about runs. After a request without a response, it sends no other. Its
+// methods may be called concurrently.
+type liveReader struct {
+	ends config.Endpoints
+
+	mu       sync.Mutex
+	dialled  bool
+	temporal client.Client // nil if Temporal does not respond
+}
+
+// read fills in what Temporal knows about a run that has not finished. Without Temporal, its state is unknown.
+func (x *liveReader) read(ctx context.Context, st *status) {
+	if st.Status == stateFinished {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	t := x.dial(ctx)
+	if t == nil {
+		st.Status = stateUnknown
+
+		return
+	}
+	st.ask(ctx, t)
+	if st.Status == stateUnknown {
+		x.Close()
+	}
+}
+
+func (x *liveReader) dial(ctx context.Context) client.Client {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.dialled {
+		x.dialled = true
+		if t, err := dial(ctx, x.ends); err == nil {
+			x.temporal = t
+		}
+	}
+
+	return x.temporal
+}
+
+// Close frees the connection. It may be repeated.
+func (x *liveReader) Close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.temporal != nil {
+		x.temporal.Close()
+		x.temporal = nil
+	}
+}
+
+// ask fills in what Temporal knows about a run that has not finished.
+func (st *status) ask(ctx context.Context, t client.Client) {
+	d, err := t.DescribeWorkflowExecution(ctx, st.Name, "")
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		return
+	}
+	if err != nil {
+		st.Status = stateUnknown
+		return
+	}
+	switch d.WorkflowExecutionInfo.Status {
+	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		st.Status = stateRunning
+		if st.stoppedSince(d.WorkflowExecutionInfo.StartTime.AsTime()) {
+			st.Status = stateStopping // even if the workflow is too busy to report it
+		}
+	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by train --until
+		st.Status, st.Stage = stateFineTuned, workflows.StageFineTuned
+		return
+	default:
+		st.Status = stateStopped
+		return
+	}
+
+	var live workflows.Status
+	if query(ctx, t, st.Name, workflows.QueryStatus, &live) {
+		st.Stage, st.Reason = live.Stage, live.Reason
+		st.Status, st.told = stateOf(live), live
+	}
+}
+
+// stoppedSince reports whether the newest change by a person, ignoring notes, is a stop after the given time.
+func (st *status) stoppedSince(begin time.Time) bool {
+	for _, c := range slices.Backward(st.Changes) {
+		if c.Verb != runs.VerbNote {
+			return c.Verb == runs.VerbStop && c.At.After(begin)
+		}
+	}
+
+	return false
+}
