@@ -8,6 +8,8 @@ import (
 	"os/user"
 
 	"github.com/spf13/pflag"
+
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 )
 
 // app holds what all commands share.
@@ -46,7 +48,7 @@ func (a *app) print(v any, text func(w io.Writer)) error {
 }
 
 // newBar returns a bar that shows how far a run is, or another name.
-func (a *app) newBar(name string) *bar { return newBar(a.out, a.json, name) }
+func (a *app) newBar(name string) *terminal.Bar { return terminal.NewBar(a.out, a.json, name) }
 
 // userName returns the name of the user, for the records of people's changes.
 func userName() string {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 )
 
 // attend waits for a workflow and calls look every second. If the context ends, it reports that and returns
@@ -20,7 +22,7 @@ func (s *session) attend(ctx context.Context, w awaited, look func(*progress)) e
 			}
 			if err != nil && ctx.Err() != nil {
 				if !s.json {
-					say(s.out, "detached; it continues, and the same command shows it again")
+					terminal.Line(s.out, "detached; it continues, and the same command shows it again")
 				}
 
 				return errDetached

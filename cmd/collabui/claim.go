@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/workers"
@@ -26,7 +27,7 @@ func (s *session) claim(ctx context.Context, run string) (context.Context, error
 		return nil, err
 	}
 	if before.Namespace != "" && !before.Same(claim) {
-		say(s.err, "note: until now run %s was driven by the namespace %s of the Temporal at %s, since %s claimed it "+
+		terminal.Line(s.err, "note: until now run %s was driven by the namespace %s of the Temporal at %s, since %s claimed it "+
 			"at %s. It continues here; if it is still open there, it pauses there within seconds and says why", run,
 			before.Name, before.Address, before.Who, before.At.Format(time.DateTime))
 	}

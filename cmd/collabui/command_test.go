@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/test/kit/shell"
@@ -68,7 +69,7 @@ func TestReasonsOfRunsCanBePasted(t *testing.T) {
 		}
 	}
 	var shown bytes.Buffer
-	say(&shown, "reason: %s\t%s", got, "\u202eabc\u009b1m")
+	terminal.Line(&shown, "reason: %s\t%s", got, "\u202eabc\u009b1m")
 	if strings.ContainsAny(shown.String(), "\x1b\u202e\u009b") || !strings.HasSuffix(shown.String(), "[2J\tabc1m\n") {
 		t.Errorf("say wrote %q, want no control characters but the tab", shown.String())
 	}

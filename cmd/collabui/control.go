@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -87,7 +88,7 @@ func (s *session) control(ctx context.Context, verb, run string, asked workflows
 		if status.Stage == workflows.StageEpoch {
 			where = fmt.Sprintf("in epoch %d of %d", status.Epoch, status.Epochs)
 		}
-		say(w, "%s: %s, %s", status.Name, stateOf(status), where)
+		terminal.Line(w, "%s: %s, %s", status.Name, stateOf(status), where)
 		if status.Paused {
 			waits.runningText(w)
 		}

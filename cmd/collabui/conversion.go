@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/interop"
 	"github.com/collabui/collabui/internal/process/disk"
@@ -27,9 +28,9 @@ type converted struct {
 }
 
 func (x converted) text(w io.Writer) {
-	say(w, "%d files in %s", x.Files, x.Out)
+	terminal.Line(w, "%d files in %s", x.Files, x.Out)
 	if x.Episodes+x.Failed+x.Open > 0 {
-		say(w, "%d episodes; %d slots failed, %d have not ended", x.Episodes, x.Failed, x.Open)
+		terminal.Line(w, "%d episodes; %d slots failed, %d have not ended", x.Episodes, x.Failed, x.Open)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
@@ -74,8 +75,8 @@ func (a *app) runCopy(ctx context.Context, source, target string, runs []string)
 	}
 
 	return a.print(report, func(w io.Writer) {
-		say(w, "%d runs, %d objects; %d of them, %s, are new there",
-			len(report.Runs), report.Objects, report.Written, megabytes(report.Bytes))
+		terminal.Line(w, "%d runs, %d objects; %d of them, %s, are new there",
+			len(report.Runs), report.Objects, report.Written, terminal.Megabytes(report.Bytes))
 	})
 }
 

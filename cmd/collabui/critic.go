@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -83,24 +84,24 @@ func addEpisode(ctx context.Context, b store.Bucket, check *credit.Check, run ru
 }
 
 func (r creditReport) text(w io.Writer) {
-	say(w, "critic: %s · %d steps\n", r.Critic, r.Steps)
+	terminal.Line(w, "critic: %s · %d steps\n", r.Critic, r.Steps)
 	printLabels(w, r.Check)
 	printCalibration(w, r.Check)
 }
 
 // printLabels prints how the labels compare with the judge's, in all and by action type, and with outcomes.
 func printLabels(w io.Writer, c *credit.Check) {
-	say(w, "%-18s %9s %9s %9s   %9s", "judge \\ critic", "1", "0", "∅", "agreement")
+	terminal.Line(w, "%-18s %9s %9s %9s   %9s", "judge \\ critic", "1", "0", "∅", "agreement")
 	for i, name := range []string{"1", "0", "∅ (unknown)"} {
-		say(w, "%-18s %9d %9d %9d", name, c.All[i][0], c.All[i][1], c.All[i][2])
+		terminal.Line(w, "%-18s %9d %9d %9d", name, c.All[i][0], c.All[i][1], c.All[i][2])
 	}
 
-	say(w, "\nby action type")
+	terminal.Line(w, "\nby action type")
 	for _, kind := range slices.Sorted(maps.Keys(c.ByAction)) {
 		printAgreement(w, kind, c.ByAction[kind])
 	}
 	printAgreement(w, "all", c.All)
-	say(w, "\nexecuted actions by the episode's outcome: succeeded %d labelled 1, %d labelled 0; failed %d and %d",
+	terminal.Line(w, "\nexecuted actions by the episode's outcome: succeeded %d labelled 1, %d labelled 0; failed %d and %d",
 		c.Outcomes[0][0], c.Outcomes[0][1], c.Outcomes[1][0], c.Outcomes[1][1])
 }
 
@@ -112,7 +113,7 @@ func printAgreement(w io.Writer, name string, c credit.Confusion) {
 		agreement = fmt.Sprintf("%.1f %%", 100*rate)
 	}
 	label := func(i int) int { return c[0][i] + c[1][i] + c[2][i] }
-	say(w, "%-18s %9d %9d %9d   %9s of %d", name, label(0), label(1), label(2), agreement, n)
+	terminal.Line(w, "%-18s %9d %9d %9d   %9s of %d", name, label(0), label(1), label(2), agreement, n)
 }
 
 // printCalibration prints what only a model critic has: scores, and answers that had to be repaired.
@@ -123,16 +124,16 @@ func printCalibration(w io.Writer, c *credit.Check) {
 			continue
 		}
 		if !graded {
-			say(w, "\ncalibration: score, cells, of which right according to the judge")
+			terminal.Line(w, "\ncalibration: score, cells, of which right according to the judge")
 		}
 		graded = true
-		say(w, "%.1f to %.1f  mean %.2f  %6d  %5.1f %%",
+		terminal.Line(w, "%.1f to %.1f  mean %.2f  %6d  %5.1f %%",
 			b.Low, b.Low+0.1, b.Score, b.Cells, 100*float64(b.Right)/float64(b.Cells))
 	}
 	if !graded {
 		return
 	}
-	say(w, "\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · "+
+	terminal.Line(w, "\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · "+
 		"answers that stayed unreadable %d, incomplete %d · largest spread within one action %.2f",
 		c.Again, c.Blinded, c.Repairs, c.Faults[credit.FaultShape], c.Faults[credit.FaultMissing], c.Spread)
 }

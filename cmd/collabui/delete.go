@@ -10,6 +10,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/collect"
@@ -31,15 +32,15 @@ func (a *app) runUndo(ctx context.Context, run string, missing bool) error {
 
 	return a.print(recovery, func(w io.Writer) {
 		line := func(t collect.Tally, from string) {
-			say(w, "%8d objects, %10s taken back from %s", t.Objects, megabytes(t.Bytes), from)
+			terminal.Line(w, "%8d objects, %10s taken back from %s", t.Objects, terminal.Megabytes(t.Bytes), from)
 		}
 		line(recovery.Trash, "the trash")
 		line(recovery.Versions, "the versions of the bucket")
 		for _, key := range recovery.Missing {
-			say(w, "MISSING %s", key)
+			terminal.Line(w, "MISSING %s", key)
 		}
 		if len(recovery.Missing) > 0 {
-			say(w, "%d objects are nowhere in this store: take them from a copy with %s", len(recovery.Missing),
+			terminal.Line(w, "%d objects are nowhere in this store: take them from a copy with %s", len(recovery.Missing),
 				a.typed("copy FROM store"))
 		}
 	})
@@ -150,7 +151,7 @@ func (a *app) runDelete(ctx context.Context, run, why string) error {
 	}
 
 	return a.print(map[string]string{"deleted": run}, func(w io.Writer) {
-		say(w, "%s is deleted; %s removes what it alone needs", run, a.typed("gc"))
+		terminal.Line(w, "%s is deleted; %s removes what it alone needs", run, a.typed("gc"))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
@@ -15,7 +16,7 @@ func difference(recorded, given spec.Spec) string {
 	var b strings.Builder
 	differ := differing(recorded, given)
 	for _, k := range slices.Sorted(maps.Keys(differ)) {
-		say(&b, "  %s: the run has %s, the file says %s", k, differ[k][0], differ[k][1])
+		terminal.Line(&b, "  %s: the run has %s, the file says %s", k, differ[k][0], differ[k][1])
 	}
 
 	return b.String()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
 
@@ -30,9 +31,9 @@ func (a *app) runDown() error {
 
 	return a.print(map[string]any{"stopped": stopped}, func(w io.Writer) {
 		if stopped {
-			say(w, "stopped")
+			terminal.Line(w, "stopped")
 		} else {
-			say(w, "nothing was running")
+			terminal.Line(w, "nothing was running")
 		}
 	})
 }

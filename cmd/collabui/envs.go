@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/workers/catalog"
@@ -53,7 +54,7 @@ func (a *app) listEnvironments() error {
 		}
 	}
 	if !a.json {
-		say(a.out, "\n%s says how to use one, %s whether it can be used here.",
+		terminal.Line(a.out, "\n%s says how to use one, %s whether it can be used here.",
 			a.typed("envs list NAME"), a.typed("envs check NAME"))
 	}
 
@@ -129,40 +130,40 @@ func (l *listed) addTemplates(suite envadapters.Suite) error {
 }
 
 func (l listed) text(w io.Writer) {
-	say(w, "%-13s %s", l.Name, l.About)
+	terminal.Line(w, "%-13s %s", l.Name, l.About)
 	if l.Level != envadapters.Ready {
-		say(w, "              not available: %s", l.Detail)
+		terminal.Line(w, "              not available: %s", l.Detail)
 		return
 	}
 	protocol := ""
 	if l.Protocol != "" {
 		protocol = ", protocol " + l.Protocol
 	}
-	say(w, "              %s, %s actions%s", l.Title, l.Family, protocol)
+	terminal.Line(w, "              %s, %s actions%s", l.Title, l.Family, protocol)
 
 	var splits []string
 	for _, split := range slices.Sorted(maps.Keys(l.Splits)) {
 		splits = append(splits, fmt.Sprintf("%s %d", split, len(l.Splits[split])))
 	}
-	say(w, "              templates: %s", strings.Join(splits, ", "))
+	terminal.Line(w, "              templates: %s", strings.Join(splits, ", "))
 }
 
 // printUse explains how to get an environment, and how a specification names it.
 func printUse(w io.Writer, e catalog.Environment) {
-	say(w, "\nTo get it: %s", e.Get)
+	terminal.Line(w, "\nTo get it: %s", e.Get)
 	if len(e.Takes) == 0 {
-		say(w, "\nIn a specification:\n  environment: %s", e.Name)
+		terminal.Line(w, "\nIn a specification:\n  environment: %s", e.Name)
 		return
 	}
-	say(w, "\nIn a specification (docs/specification.md explains the options):\n  environments:\n    %s:", e.Name)
+	terminal.Line(w, "\nIn a specification (docs/specification.md explains the options):\n  environments:\n    %s:", e.Name)
 	for _, option := range e.Takes {
 		required := ""
 		if slices.Contains(e.Must, option) {
 			required = "   # required"
 		}
-		say(w, "      %s: …%s", option, required)
+		terminal.Line(w, "      %s: …%s", option, required)
 	}
-	say(w, "  environment: %s          # to train on it", e.Name)
-	say(w, "  evaluation:")
-	say(w, "    out_of_distribution: [{environment: %s, split: SPLIT}]   # or to be evaluated on it at the end", e.Name)
+	terminal.Line(w, "  environment: %s          # to train on it", e.Name)
+	terminal.Line(w, "  evaluation:")
+	terminal.Line(w, "    out_of_distribution: [{environment: %s, split: SPLIT}]   # or to be evaluated on it at the end", e.Name)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/acceptance"
@@ -89,7 +90,7 @@ func (a *app) checkSuite(ctx context.Context, o checkOptions, name string) (ther
 
 	problems := acceptance.Suite(ctx, suite)
 	for _, p := range problems {
-		err := a.print(map[string]any{"name": name, "problem": p}, func(w io.Writer) { say(w, "  problem: %s", p) })
+		err := a.print(map[string]any{"name": name, "problem": p}, func(w io.Writer) { terminal.Line(w, "  problem: %s", p) })
 		if err != nil {
 			return true, false, err
 		}
@@ -106,9 +107,9 @@ func (a *app) printHealth(name string, suite envadapters.Suite, h envadapters.He
 	}
 
 	return a.print(shown, func(w io.Writer) {
-		say(w, "%s: %s — %s", name, h.State, h.Detail)
+		terminal.Line(w, "%s: %s — %s", name, h.State, h.Detail)
 		if h.Fix != "" {
-			say(w, "  to do: %s", h.Fix)
+			terminal.Line(w, "  to do: %s", h.Fix)
 		}
 	})
 }
@@ -237,7 +238,7 @@ func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOp
 		return false, err
 	}
 	if !a.json {
-		say(a.out, "%s: %d of %d tasks fulfil the contract, %d replay identically, "+
+		terminal.Line(a.out, "%s: %d of %d tasks fulfil the contract, %d replay identically, "+
 			"the expert solves %d of the %d it knows",
 			suite.Title(), sum.good, sum.all, sum.identical, sum.solved, sum.experts)
 	}
@@ -257,17 +258,17 @@ func (a *app) printBroken(suite envadapters.Suite, broken []error, unchecked int
 	}
 
 	return a.print(shown, func(w io.Writer) {
-		say(w, "  environments broke %d times, and what they played was played again: %.300s", len(broken), last)
+		terminal.Line(w, "  environments broke %d times, and what they played was played again: %.300s", len(broken), last)
 		if unchecked > 0 {
-			say(w, "  %d tasks could not be checked, because every environment broke that played them", unchecked)
+			terminal.Line(w, "  %d tasks could not be checked, because every environment broke that played them", unchecked)
 		}
 	})
 }
 
 func printTask(w io.Writer, r acceptance.Report) {
-	say(w, "  %-30s %-15s %4d elements  %3d steps  replay %-9s  expert %-6s  %.60s",
+	terminal.Line(w, "  %-30s %-15s %4d elements  %3d steps  replay %-9s  expert %-6s  %.60s",
 		r.Template, r.Split, r.Elements, r.Steps, r.Replay, r.Expert, strings.Join(strings.Fields(r.Goal), " "))
 	for _, p := range r.Problems {
-		say(w, "    problem: %.300s", p)
+		terminal.Line(w, "    problem: %.300s", p)
 	}
 }

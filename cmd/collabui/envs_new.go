@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/scaffold"
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/workers/catalog"
 )
@@ -49,14 +50,14 @@ func (a *app) runEnvsNew(o newOptions, name string) error {
 
 	return a.print(map[string]any{"name": name, "files": files}, func(w io.Writer) {
 		for _, f := range files {
-			say(w, "%s", f)
+			terminal.Line(w, "%s", f)
 		}
-		say(w, "\nIt passes its test, and you can train on it. In the checkout:")
-		say(w, "  go test ./envadapters/%s", name)
-		say(w, "  go build -o bin/collabui ./cmd/collabui   # until then, bin/collabui does not know it")
-		say(w, "  bin/collabui envs check %s", fault.ShellQuote(name))
-		say(w, "  make train SPEC=examples/%s.yaml", name)
-		say(w, "Then replace its switches by your environment: docs/add-an-environment.md")
+		terminal.Line(w, "\nIt passes its test, and you can train on it. In the checkout:")
+		terminal.Line(w, "  go test ./envadapters/%s", name)
+		terminal.Line(w, "  go build -o bin/collabui ./cmd/collabui   # until then, bin/collabui does not know it")
+		terminal.Line(w, "  bin/collabui envs check %s", fault.ShellQuote(name))
+		terminal.Line(w, "  make train SPEC=examples/%s.yaml", name)
+		terminal.Line(w, "Then replace its switches by your environment: docs/add-an-environment.md")
 	})
 }
 
@@ -78,13 +79,13 @@ func (a *app) newPython(o newOptions, name string) error {
 
 	return a.print(map[string]any{"name": name, "files": files, "next": next}, func(w io.Writer) {
 		for _, f := range files {
-			say(w, "%s", f)
+			terminal.Line(w, "%s", f)
 		}
-		say(w, "\nIt passes its test, and you can train on it (Python 3.10 or later):")
+		terminal.Line(w, "\nIt passes its test, and you can train on it (Python 3.10 or later):")
 		for _, line := range next {
-			say(w, "  %s", line)
+			terminal.Line(w, "  %s", line)
 		}
-		say(w, "Then replace its switches by your environment: docs/add-an-environment.md")
+		terminal.Line(w, "Then replace its switches by your environment: docs/add-an-environment.md")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/net/netutil"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/serving"
@@ -63,7 +64,7 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 	url := serving.URL(l, "ws") + "/ws"
 	shown := map[string]any{"name": suite.Name(), "title": suite.Title(), "address": url}
 	err = a.print(shown, func(w io.Writer) {
-		say(w, "%s at %s (%d concurrent sessions); check it with: %s",
+		terminal.Line(w, "%s at %s (%d concurrent sessions); check it with: %s",
 			suite.Title(), url, o.env.atOnce(), a.typed("envs check %s", url))
 	})
 	if err != nil {

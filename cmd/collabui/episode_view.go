@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
@@ -13,21 +14,21 @@ import (
 func (e storedEpisode) text(w io.Writer) {
 	var text strings.Builder
 	task := e.Episode.Slot.Task
-	say(&text, "%s, epoch %d, slot %d: %s (%s), %s", e.Run, e.Epoch, e.Episode.Slot.Number, task.Template, task.Split,
+	terminal.Line(&text, "%s, epoch %d, slot %d: %s (%s), %s", e.Run, e.Epoch, e.Episode.Slot.Number, task.Template, task.Split,
 		e.ending())
-	say(&text, "goal: %s", agents.Line(e.Episode.Goal, 400))
+	terminal.Line(&text, "goal: %s", agents.Line(e.Episode.Goal, 400))
 	critic := "not graded yet"
 	if e.Credits != nil {
 		critic = "labels by " + e.Credits.Critic
 	}
-	say(&text, "graph %s; system of epoch %d; attempt %d; %s", edges(e.Topology), e.Episode.System, e.Episode.Attempt,
+	terminal.Line(&text, "graph %s; system of epoch %d; attempt %d; %s", edges(e.Topology), e.Episode.System, e.Episode.Attempt,
 		critic)
 	for i, s := range e.Steps {
-		say(&text, "\nstep %d: %s", s.Number, screenOf(agents.Lines(s.Observation), 12))
+		terminal.Line(&text, "\nstep %d: %s", s.Number, screenOf(agents.Lines(s.Observation), 12))
 		e.matrix(&text, i)
-		say(&text, "  executed: %s", e.decided(i))
+		terminal.Line(&text, "  executed: %s", e.decided(i))
 	}
-	_, _ = io.WriteString(w, printable(text.String()))
+	_, _ = io.WriteString(w, terminal.Printable(text.String()))
 }
 
 // ending describes how the episode ended.
@@ -83,7 +84,7 @@ func (e storedEpisode) matrix(w io.Writer, step int) {
 		}
 		line += fmt.Sprintf("  %s%s %s%s", e.label(step, i), won, text, strings.Repeat(" ", wide-len([]rune(text))))
 		if c.Round == e.Rounds-1 {
-			say(w, "%s", strings.TrimRight(line, " "))
+			terminal.Line(w, "%s", strings.TrimRight(line, " "))
 		}
 	}
 }

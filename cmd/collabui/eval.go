@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -82,7 +83,7 @@ func (a *app) runEval(ctx context.Context, o evalOptions, run string) error {
 	critic := rules.CriticName(x.spec, catalog.All{})
 	if !a.json {
 		printResults(a.out, results)
-		say(a.out, "critic: %s", critic)
+		terminal.Line(a.out, "critic: %s", critic)
 
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/examples"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/design"
@@ -188,7 +189,7 @@ func (s *session) experimentOf(ctx context.Context, x design.Experiment, o playi
 		}
 		if o.detach {
 			return s.print(map[string]any{"experiment": x.Name, "version": v.Number}, func(w io.Writer) {
-				say(w, "experiment %s goes on; the same command shows it", x.Name)
+				terminal.Line(w, "experiment %s goes on; the same command shows it", x.Name)
 			})
 		}
 		if err := s.attend(ctx, w, s.showExperiment(ctx, id)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/store/experiments"
@@ -14,8 +15,8 @@ import (
 
 // printDeclared prints what an experiment declares.
 func printDeclared(w io.Writer, x design.Experiment) {
-	say(w, "%s: %s", x.Name, x.About)
-	say(w, "%d seeds; episodes per system and seed: %s", x.Seeds, episodesOf(x))
+	terminal.Line(w, "%s: %s", x.Name, x.About)
+	terminal.Line(w, "%d seeds; episodes per system and seed: %s", x.Seeds, episodesOf(x))
 	episodes := 0
 	for i, a := range x.Arms {
 		var set []string
@@ -29,14 +30,14 @@ func printDeclared(w io.Writer, x design.Experiment) {
 		case a.From != "":
 			line += " (trains " + a.From + " further)"
 		}
-		say(w, "  arm %-14s %s", a.Name, line)
+		terminal.Line(w, "  arm %-14s %s", a.Name, line)
 		one, two := x.Plays(a.Name)
 		for _, p := range append(one, two...) {
-			say(w, "      plays %s on %s", p.Kind, p.Split)
+			terminal.Line(w, "      plays %s on %s", p.Kind, p.Split)
 			episodes += x.Seeds * x.Episodes[p.Split]
 		}
 	}
-	say(w, "  in all %d runs and %d episodes of evaluation", x.Seeds*len(x.Arms), episodes)
+	terminal.Line(w, "  in all %d runs and %d episodes of evaluation", x.Seeds*len(x.Arms), episodes)
 	printPower(w, x)
 }
 
@@ -64,7 +65,7 @@ func printPower(w io.Writer, x design.Experiment) {
 			line += fmt.Sprintf(", power %.0f %% for %+g points with a spread of %g over %d seeds",
 				100*p, c.Expected, c.Spread, x.Seeds)
 		}
-		say(w, "%s", line)
+		terminal.Line(w, "%s", line)
 	}
 }
 
@@ -72,10 +73,10 @@ func printPower(w io.Writer, x design.Experiment) {
 func (s *session) printTable(v experiments.Version, r experiments.Result) error {
 	x := v.Experiment
 	err := s.print(r, func(w io.Writer) {
-		say(w, "\n%s", x.About)
-		say(w, "%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
+		terminal.Line(w, "\n%s", x.About)
+		terminal.Line(w, "%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
 			x.Seeds, episodesOf(x), v.Number, v.Digest, v.Who, v.At.UTC().Format("2006-01-02 15:04:05"))
-		say(w, "differences in points; [t] is Student's interval over seeds, [c] that over seeds and templates, "+
+		terminal.Line(w, "differences in points; [t] is Student's interval over seeds, [c] that over seeds and templates, "+
 			"both at 95 %%;\np of the t-test, by Holm's method adjusted for the number of contrasts that "+
 			"are not primary\n")
 		wide := 0
@@ -83,20 +84,20 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 			wide = max(wide, len([]rune(row.String())))
 		}
 		for _, row := range r.Rows {
-			say(w, "%s", tableRow(row, wide))
+			terminal.Line(w, "%s", tableRow(row, wide))
 		}
-		say(w, "")
+		terminal.Line(w, "")
 		for _, key := range slices.Sorted(maps.Keys(r.Figures)) {
 			f := r.Figures[key]
 			_, split, _ := strings.Cut(key, " on ")
-			say(w, "%s: %sfalse completes %.1f %%%s", key, passes(f.Pass), 100*f.FalseCompletes, chosen(split))
+			terminal.Line(w, "%s: %sfalse completes %.1f %%%s", key, passes(f.Pass), 100*f.FalseCompletes, chosen(split))
 		}
 		for _, arm := range slices.Sorted(maps.Keys(r.Updates)) {
-			say(w, "%s", updatesLine(arm, r.Updates[arm]))
+			terminal.Line(w, "%s", updatesLine(arm, r.Updates[arm]))
 		}
 		for _, key := range slices.Sorted(maps.Keys(r.Reading)) {
 			d := r.Reading[key]
-			say(w, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong", key,
+			terminal.Line(w, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong", key,
 				d.WrongRight, d.RightWrong, d.RightRight, d.WrongWrong)
 		}
 	})

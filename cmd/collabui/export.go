@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -76,7 +77,7 @@ func (a *app) runExport(ctx context.Context, o exportOptions, args []string) err
 			return err
 		}
 		return a.print(map[string]any{"out": o.out, "policy": o.policy, "files": n}, func(w io.Writer) {
-			say(w, "%d files in %s", n, o.out)
+			terminal.Line(w, "%d files in %s", n, o.out)
 		})
 	}
 	if o.line != "" {
@@ -128,14 +129,14 @@ type exported struct {
 
 func (x exported) text(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(x.Rows)) {
-		say(w, "%-16s %6d rows", name, x.Rows[name])
+		terminal.Line(w, "%-16s %6d rows", name, x.Rows[name])
 	}
-	say(w, "%d files in %s", x.Files, x.Out)
+	terminal.Line(w, "%d files in %s", x.Files, x.Out)
 	if x.System == nil {
-		say(w, "no system yet: stage 1 has not ended")
+		terminal.Line(w, "no system yet: stage 1 has not ended")
 		return
 	}
-	say(w, "system of epoch %d, %d agents, in %s; README.md says how to use it",
+	terminal.Line(w, "system of epoch %d, %d agents, in %s; README.md says how to use it",
 		x.System.Epoch, len(x.System.Agents), filepath.Join(x.Out, infer.SystemDir))
 }
 

@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
 
@@ -20,9 +21,9 @@ func (f finding) text(w io.Writer) {
 	if !f.OK {
 		mark = "FAIL"
 	}
-	say(w, "%s %-16s %s", mark, f.What, f.Detail)
+	terminal.Line(w, "%s %-16s %s", mark, f.What, f.Detail)
 	if f.Fix != "" {
-		say(w, "     to do: %s", f.Fix)
+		terminal.Line(w, "     to do: %s", f.Fix)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/fork"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -121,16 +122,16 @@ func newForked(name string, f *fork.Fork) forked {
 }
 
 func (x forked) text(w io.Writer) {
-	say(w, "%s is a fork of %s after epoch %d", x.Name, x.Run, x.Epoch)
+	terminal.Line(w, "%s is a fork of %s after epoch %d", x.Name, x.Run, x.Epoch)
 	for _, key := range x.Values.Keys() {
-		say(w, "  %s is %s", key, x.Values[key])
+		terminal.Line(w, "  %s is %s", key, x.Values[key])
 	}
-	say(w, "stays valid: stage 1 and %d whole epochs; %d objects are shared", x.Whole, x.Objects)
+	terminal.Line(w, "stays valid: stage 1 and %d whole epochs; %d objects are shared", x.Whole, x.Objects)
 	if x.Recomputed != "" {
-		say(w, "recomputed: epoch %d from its %s on, and what follows", x.Whole+1, x.Recomputed)
+		terminal.Line(w, "recomputed: epoch %d from its %s on, and what follows", x.Whole+1, x.Recomputed)
 	}
 	if !x.Tests {
-		say(w, "recomputed: all evaluations at the end")
+		terminal.Line(w, "recomputed: all evaluations at the end")
 	}
 }
 

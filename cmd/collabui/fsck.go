@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
@@ -79,24 +80,24 @@ func verifyObjects(ctx context.Context, b store.Bucket, names []string) (verify.
 }
 
 func printReport(w io.Writer, r verify.Report, names int) {
-	say(w, "%d objects, %d bytes, %d runs; %d unreferenced; %d problems",
+	terminal.Line(w, "%d objects, %d bytes, %d runs; %d unreferenced; %d problems",
 		r.Objects, r.Bytes, names, len(r.Unreferenced), len(r.Problems))
 	for _, p := range r.Problems {
-		say(w, "PROBLEM %s", p)
+		terminal.Line(w, "PROBLEM %s", p)
 	}
 	if len(r.Missing) > 0 {
-		say(w, "%d objects are missing: `collabui delete --undo --missing` looks for them in the trash and in the "+
+		terminal.Line(w, "%d objects are missing: `collabui delete --undo --missing` looks for them in the trash and in the "+
 			"versions of the bucket; `collabui copy FROM store` takes them from a copy", len(r.Missing))
 	}
 	isBlob := func(key string) bool { return strings.HasPrefix(key, store.BlobPrefix) }
 	if slices.ContainsFunc(r.Unreferenced, isBlob) {
-		say(w, "unreferenced blobs do no harm: attempts that were cut short left them; collabui gc removes them")
+		terminal.Line(w, "unreferenced blobs do no harm: attempts that were cut short left them; collabui gc removes them")
 	}
 	if slices.ContainsFunc(r.Unreferenced, func(key string) bool { return !isBlob(key) }) {
-		say(w, "unreferenced records do no harm: if their epoch is not committed yet, its run uses them when it "+
+		terminal.Line(w, "unreferenced records do no harm: if their epoch is not committed yet, its run uses them when it "+
 			"continues; others are of attempts that were cut short, and stay until the run is deleted")
 	}
 	for _, u := range r.Unreferenced {
-		say(w, "unreferenced %s", u)
+		terminal.Line(w, "unreferenced %s", u)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/collect"
 )
@@ -69,7 +70,7 @@ func (a *app) runGC(ctx context.Context, policy collect.Policy, days int, dry bo
 			would = "would be "
 		}
 		line := func(t collect.Tally, what string) {
-			say(w, "%8d objects, %10s %s", t.Objects, megabytes(t.Bytes), what)
+			terminal.Line(w, "%8d objects, %10s %s", t.Objects, terminal.Megabytes(t.Bytes), what)
 		}
 		line(collect.Tally{Objects: report.Objects, Bytes: report.Bytes}, "in the store before")
 		line(report.Removed, would+"put into the trash: of deleted runs, checkpoints, recorded calls")
@@ -77,17 +78,17 @@ func (a *app) runGC(ctx context.Context, policy collect.Policy, days int, dry bo
 		line(report.Freed, would+"removed from the trash for good")
 		line(report.Restored, would+"brought back from the trash")
 		if report.Uploads > 0 {
-			say(w, "%8d uploads that were cut short %saborted", report.Uploads, would)
+			terminal.Line(w, "%8d uploads that were cut short %saborted", report.Uploads, would)
 		}
 		if report.Unexplained > 0 {
-			say(w, "%d of these blobs were not named by anything that %sremoved: imports that were not used, or a "+
+			terminal.Line(w, "%d of these blobs were not named by anything that %sremoved: imports that were not used, or a "+
 				"store that does not show everything", report.Unexplained, would)
 		}
 		if len(report.Runs) > 0 {
-			say(w, "nothing is left of %s", strings.Join(report.Runs, ", "))
+			terminal.Line(w, "nothing is left of %s", strings.Join(report.Runs, ", "))
 		}
 		if len(report.Unfinished) > 0 {
-			say(w, "never finished, and removed unless a copy or a fork continues: %s",
+			terminal.Line(w, "never finished, and removed unless a copy or a fork continues: %s",
 				strings.Join(report.Unfinished, ", "))
 		}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -107,22 +108,22 @@ func (x imported) record(ctx context.Context, b store.Bucket, blob store.Ref) er
 func (x imported) text(w io.Writer) {
 	switch x.Kind {
 	case importedRows:
-		say(w, "%d rows, %d of them with a rejected answer; train on them with "+
+		terminal.Line(w, "%d rows, %d of them with a rejected answer; train on them with "+
 			"`finetune: {levels: […], data: {level3: %s}}`, or level1, level2", x.Rows, x.Pairs, x.Digest)
 		if n := len(x.Same); n > 0 {
-			say(w, "dropped: %d rows whose chosen and rejected answers are the same action, the first on line %d",
+			terminal.Line(w, "dropped: %d rows whose chosen and rejected answers are the same action, the first on line %d",
 				n, x.Same[0])
 		}
 		if x.Systems > 0 {
-			say(w, "not kept: the system messages of %d rows; the policy's own is sent", x.Systems)
+			terminal.Line(w, "not kept: the system messages of %d rows; the policy's own is sent", x.Systems)
 		}
 		if x.Images > 0 {
-			say(w, "not kept: the images of %d rows; only texts are trained on", x.Images)
+			terminal.Line(w, "not kept: the images of %d rows; only texts are trained on", x.Images)
 		}
 	case importedPolicy:
-		say(w, "a policy; begin stage 1 with it: `finetune: {base: %s}`", x.Digest)
+		terminal.Line(w, "a policy; begin stage 1 with it: `finetune: {base: %s}`", x.Digest)
 	default:
-		say(w, "a policy (%s); begin stage 1 with it: `finetune: {base: %s}`", x.Kind, x.Digest)
+		terminal.Line(w, "a policy (%s); begin stage 1 with it: `finetune: {base: %s}`", x.Kind, x.Digest)
 	}
 }
 

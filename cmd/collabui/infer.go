@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/infer"
 	"github.com/collabui/collabui/internal/policy/llm"
@@ -106,7 +107,7 @@ func (a *app) serveSystem(
 		"key": key != "",
 	}
 	err = a.print(shown, func(w io.Writer) {
-		say(w, "%s: %d agents decide at %s, model %q", sys.Name(), len(sys.Policies), url, sys.Model())
+		terminal.Line(w, "%s: %d agents decide at %s, model %q", sys.Name(), len(sys.Policies), url, sys.Model())
 	})
 	if err != nil {
 		return err
@@ -126,10 +127,10 @@ const followEvery = 2 * time.Second
 // switched reports that an endpoint serves another system, or why it cannot.
 func (a *app) switched(sys infer.System, err error) {
 	if err != nil {
-		say(a.err, "the system that the line accepts cannot be served yet; the one before answers: %v", err)
+		terminal.Line(a.err, "the system that the line accepts cannot be served yet; the one before answers: %v", err)
 		return
 	}
 	_ = a.print(map[string]any{"run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests()}, func(w io.Writer) {
-		say(w, "%s answers from now on", sys.Name())
+		terminal.Line(w, "%s answers from now on", sys.Name())
 	})
 }

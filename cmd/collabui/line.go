@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/lines"
@@ -84,10 +85,10 @@ type lineEntry struct {
 }
 
 func (e lineEntry) text(w io.Writer) {
-	say(w, "%-16s %3d %-9s %-24s %s %s: %s",
+	terminal.Line(w, "%-16s %3d %-9s %-24s %s %s: %s",
 		e.Line, e.Number, e.Verb, e.System, e.At.Format(time.DateTime), e.Who, e.Why)
 	for _, r := range e.Results {
-		say(w, "  %-15s %5.1f %% of %d", r.Split, 100*r.Rate, r.Episodes)
+		terminal.Line(w, "  %-15s %5.1f %% of %d", r.Split, 100*r.Rate, r.Episodes)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -67,16 +68,16 @@ func (l *live) text(w io.Writer) {
 		return
 	}
 	if l.Phase != "" {
-		say(w, "now: %s", l.line(false))
+		terminal.Line(w, "now: %s", l.line(false))
 	}
 	for _, x := range l.Stuck {
-		say(w, "%s", x)
+		terminal.Line(w, "%s", x)
 	}
 	for _, j := range l.Jobs {
-		say(w, "  %s", j.Now)
+		terminal.Line(w, "  %s", j.Now)
 	}
 	for _, x := range l.Again {
-		say(w, "tried again: %s in %s, try %d%s: %s", x.Activity, x.Of, x.Tries, others(x.Number-1), x.Why)
+		terminal.Line(w, "tried again: %s in %s, try %d%s: %s", x.Activity, x.Of, x.Tries, others(x.Number-1), x.Why)
 	}
 	l.Around.text(w)
 }
@@ -101,7 +102,7 @@ func (l *live) line(bar bool) string {
 	if done, all := l.counted(); all > 0 {
 		before := ","
 		if bar {
-			before = " " + blocks(done, all)
+			before = " " + terminal.Blocks(done, all)
 		}
 		out += fmt.Sprintf("%s %d of %d %s", before, done, all, cmp.Or(units[l.Phase], "episodes"))
 	}

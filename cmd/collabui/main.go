@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/telemetry"
 )
@@ -77,7 +78,7 @@ func run(args []string, out, errw io.Writer) int {
 	if a.json {
 		_ = json.NewEncoder(errw).Encode(map[string]any{"error": err.Error(), "exit_code": code})
 	} else {
-		say(errw, "collabui: %v", err)
+		terminal.Line(errw, "collabui: %v", err)
 	}
 
 	return code

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
@@ -28,7 +29,7 @@ show prints it, and the viewer shows it on the page that --link names. It change
 				return err
 			}
 
-			return a.print(n, func(w io.Writer) { say(w, "%s: the note is recorded", args[0]) })
+			return a.print(n, func(w io.Writer) { terminal.Line(w, "%s: the note is recorded", args[0]) })
 		},
 	}
 	c.Flags().StringVar(&link, "link", "", "`PAGE` of the viewer, what follows the host in its address")

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/payloads"
 )
 
@@ -76,11 +77,11 @@ func (p pending) runningText(w io.Writer) {
 		all = append(all, fmt.Sprintf("%d %s", p.Running[name], name))
 	}
 	if len(all) == 0 {
-		say(w, "nothing of it runs any more")
+		terminal.Line(w, "nothing of it runs any more")
 
 		return
 	}
-	say(w, "still running, to their end: %s", strings.Join(all, ", "))
+	terminal.Line(w, "still running, to their end: %s", strings.Join(all, ", "))
 }
 
 // together adds an activity to those that fail in the same way.

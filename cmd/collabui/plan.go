@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
@@ -135,13 +136,13 @@ func (s *session) took(ctx context.Context, of spec.Spec) ([]pilot.Line, error) 
 }
 
 func (p planned) text(w io.Writer, run string, episodes int) {
-	say(w, "%s, estimated from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n",
+	terminal.Line(w, "%s, estimated from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n",
 		run, p.Pilot, episodes, p.Spent.Calls, p.Spent.Money)
-	say(w, "%s", pilot.Text(p.Estimate))
+	terminal.Line(w, "%s", pilot.Text(p.Estimate))
 	if p.Took != nil {
-		say(w, "The run itself has ended. It took:\n\n%s", pilot.Text(p.Took))
+		terminal.Line(w, "The run itself has ended. It took:\n\n%s", pilot.Text(p.Took))
 	}
-	say(w, `
+	terminal.Line(w, `
 Expect the run to take between 1/%d of these figures and %[1]d times as much. Money is that of chat endpoints with
 prices in the specification. Time is that of the workers that played the pilot; give it as many --episodes as they have
 places. Places are tabs or emulators that are held, GPUs those of training; policy servers are needed during rollouts

@@ -12,6 +12,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -59,7 +60,7 @@ func (s *session) preflight(ctx context.Context, name string, id activities.Pref
 	text := ""
 	for _, o := range found {
 		if o.Warning {
-			say(s.err, "note: %s: %s", o.Where, o.Why)
+			terminal.Line(s.err, "note: %s: %s", o.Where, o.Why)
 			continue
 		}
 		text += fmt.Sprintf("\n  %s: %s", o.Where, o.Why)

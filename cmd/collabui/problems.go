@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 )
@@ -23,7 +24,7 @@ type troubles struct {
 }
 
 // look reports problems that are new since the last check, and problems that have ended.
-func (x *troubles) look(ctx context.Context, bar *bar, t client.Client, e config.Endpoints, s spec.Spec) {
+func (x *troubles) look(ctx context.Context, bar *terminal.Bar, t client.Client, e config.Endpoints, s spec.Spec) {
 	if time.Now().Before(x.next) {
 		return
 	}

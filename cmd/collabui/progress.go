@@ -8,20 +8,21 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/workflows"
 )
 
 // progress shows a run while it is under way: its status, the workflow that it waits for, and its milestones.
 type progress struct {
-	*bar
+	*terminal.Bar
 	app    *app
 	paused string          // the reason that was shown
 	seen   map[string]bool // events that were shown
 }
 
 func newProgress(a *app, run string) *progress {
-	return &progress{bar: newBar(a.out, a.json, run), app: a, seen: map[string]bool{}}
+	return &progress{Bar: terminal.NewBar(a.out, a.json, run), app: a, seen: map[string]bool{}}
 }
 
 // runStatus queries the status of a run, and shows it.
@@ -61,7 +62,7 @@ func (p *progress) workflow(ctx context.Context, t client.Client, where string, 
 // event shows an event of the live stream: with --json every event, otherwise milestones as lines.
 func (p *progress) event(raw json.RawMessage) {
 	if p.app.json {
-		say(p.app.out, "%s", raw)
+		terminal.Line(p.app.out, "%s", raw)
 		return
 	}
 	e, err := events.Decode(raw)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/experiments"
@@ -65,7 +66,7 @@ func (a *app) runReport(ctx context.Context, out string, args []string) error {
 	}
 
 	return a.print(map[string]any{"out": out, "documents": documents}, func(w io.Writer) {
-		say(w, "%s has %d documents: open %s/index.html in a browser", out, documents, out)
+		terminal.Line(w, "%s has %d documents: open %s/index.html in a browser", out, documents, out)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
@@ -33,7 +34,7 @@ func (a *app) withServices(ctx context.Context, o upOptions, attempt func(contex
 			return gone
 		}
 
-		say(a.err, "the services that ran for %s were killed: they are started again", a.data)
+		terminal.Line(a.err, "the services that ran for %s were killed: they are started again", a.data)
 		select {
 		case <-time.After(time.Until(restarted.Add(restartEvery))):
 		case <-ctx.Done():

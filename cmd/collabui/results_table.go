@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -35,9 +36,9 @@ func printResults(w io.Writer, results []runs.Result) {
 	for _, r := range results {
 		decoding[r.System] = r.Decoding
 	}
-	say(w, "")
+	terminal.Line(w, "")
 	for _, system := range slices.Sorted(maps.Keys(decoding)) {
-		say(w, "decoding %-10s %s", system, decoding[system])
+		terminal.Line(w, "decoding %-10s %s", system, decoding[system])
 	}
 }
 
@@ -53,17 +54,17 @@ func heading(r runs.Result) string {
 // printRates prints the success rates in one environment.
 func printRates(w io.Writer, results []runs.Result) {
 	if results[0].Environment != "" {
-		say(w, "\n%s", heading(results[0]))
+		terminal.Line(w, "\n%s", heading(results[0]))
 	}
-	say(w, "%-12s %-15s %9s %7s   %-22s  %14s", "system", "split", "right", "rate", "95 % interval (Wilson)",
+	terminal.Line(w, "%-12s %-15s %9s %7s   %-22s  %14s", "system", "split", "right", "rate", "95 % interval (Wilson)",
 		"tokens/success")
 	for _, r := range results {
 		interval := fmt.Sprintf("%.1f to %.1f", 100*r.Low, 100*r.High)
-		say(w, "%-12s %-15s %4d/%-4d %5.1f %%   %-22s  %14s%s",
+		terminal.Line(w, "%-12s %-15s %4d/%-4d %5.1f %%   %-22s  %14s%s",
 			r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, interval, perSuccess(r), missing(r)+cut(r))
 	}
 	if slices.ContainsFunc(results, func(r runs.Result) bool { return r.Split == domain.SplitVal }) {
-		say(w, "val chose the epoch of the trained system; test splits chose nothing")
+		terminal.Line(w, "val chose the epoch of the trained system; test splits chose nothing")
 	}
 }
 
@@ -108,8 +109,8 @@ func cut(r runs.Result) string {
 // printRecorded prints the step rates on recorded tasks. They are not success rates, and never share a column with
 // them.
 func printRecorded(w io.Writer, results []runs.Result) {
-	say(w, "\n%s: recorded tasks, protocol %s", heading(results[0]), results[0].Protocol)
-	say(w, "%-15s %-15s %-16s %7s %7s   %-24s %12s",
+	terminal.Line(w, "\n%s: recorded tasks, protocol %s", heading(results[0]), results[0].Protocol)
+	terminal.Line(w, "%-15s %-15s %-16s %7s %7s   %-24s %12s",
 		"system", "split", "metric", "micro", "macro", "95 % of micro (bootstrap)", "steps/tasks")
 
 	for _, r := range results {
@@ -119,10 +120,10 @@ func printRecorded(w io.Writer, results []runs.Result) {
 				system, split = "", ""
 			}
 			m := r.Metrics[name]
-			say(w, "%-15s %-15s %-16s %5.1f %% %5.1f %%   %5.1f to %-5.1f %19d/%d",
+			terminal.Line(w, "%-15s %-15s %-16s %5.1f %% %5.1f %%   %5.1f to %-5.1f %19d/%d",
 				system, split, name, 100*m.Micro, 100*m.Macro, 100*m.Low, 100*m.High, m.Steps, m.Tasks)
 		}
-		say(w, "%-15s %-15s %-16s %3d of %d tasks right in full, %s tokens for each of them",
+		terminal.Line(w, "%-15s %-15s %-16s %3d of %d tasks right in full, %s tokens for each of them",
 			"", "", "task_sr", r.Successes, r.Episodes, perSuccess(r))
 	}
 }

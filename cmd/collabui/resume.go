@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -183,7 +184,7 @@ func (a *app) leaveOut(ctx context.Context, b store.Bucket, o resumeOptions, run
 
 // decided prints what a person decided: the flag, and the place to which it applies.
 func (a *app) decided(flag, place, text string) error {
-	return a.print(map[string]any{"decided": flag, "place": place}, func(w io.Writer) { say(w, "%s", text) })
+	return a.print(map[string]any{"decided": flag, "place": place}, func(w io.Writer) { terminal.Line(w, "%s", text) })
 }
 
 // skipRow leaves out a row, EPOCH/AGENT/ROW.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -137,7 +138,7 @@ func (x *runRow) readUsage(ctx context.Context, b store.Keeper, sizes map[string
 func (x runRow) text(w io.Writer) {
 	more := ""
 	if x.Bytes > 0 {
-		more = fmt.Sprintf("  %10s", megabytes(x.Bytes))
+		more = fmt.Sprintf("  %10s", terminal.Megabytes(x.Bytes))
 	}
 	if x.Spent != nil {
 		more += fmt.Sprintf("  cost %.2f", x.Spent.Money)
@@ -145,6 +146,6 @@ func (x runRow) text(w io.Writer) {
 	for _, key := range slices.Sorted(maps.Keys(x.Labels)) {
 		more += "  " + key + "=" + x.Labels[key]
 	}
-	say(w, "%-24s %-10s %-12s %d/%d epochs  %s%s",
+	terminal.Line(w, "%-24s %-10s %-12s %d/%d epochs  %s%s",
 		x.Name, x.Status, x.Stage, x.Epoch, x.Epochs, x.Began.Format(time.DateTime), more)
 }

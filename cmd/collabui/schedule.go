@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -61,7 +62,7 @@ restore.`,
 				return err
 			}
 			if check {
-				return a.print(s, func(w io.Writer) { say(w, "%s: schedule %s can be created", args[0], s.Name) })
+				return a.print(s, func(w io.Writer) { terminal.Line(w, "%s: schedule %s can be created", args[0], s.Name) })
 			}
 			if err := a.ensureUp(c.Context(), up); err != nil {
 				return err
@@ -207,7 +208,7 @@ func (x scheduleInfo) line(w io.Writer) {
 	if len(x.Next) > 0 && !x.Paused {
 		next = "next " + x.Next[0].UTC().Format(time.DateTime)
 	}
-	say(w, "%-16s line %-16s %-8s %s", x.Name, x.Line, x.state(), next)
+	terminal.Line(w, "%-16s line %-16s %-8s %s", x.Name, x.Line, x.state(), next)
 }
 
 // lastOutcomes is the number of firings that show lists.
@@ -223,19 +224,19 @@ func (s *session) showSchedule(ctx context.Context, name string) error {
 	return s.print(x, func(w io.Writer) {
 		x.line(w)
 		if x.Note != "" {
-			say(w, "  note: %s", x.Note)
+			terminal.Line(w, "  note: %s", x.Note)
 		}
 		if x.Deleted {
-			say(w, "  Temporal does not have it: %s creates it again", s.typed("schedule create %s", name))
+			terminal.Line(w, "  Temporal does not have it: %s creates it again", s.typed("schedule create %s", name))
 		}
-		say(w, "  version %d; fired %d times, skipped %d, missed %d", x.Version, x.Fired, x.Skipped, x.Missed)
+		terminal.Line(w, "  version %d; fired %d times, skipped %d, missed %d", x.Version, x.Fired, x.Skipped, x.Missed)
 		for _, id := range x.Running {
-			say(w, "  runs: %s", id)
+			terminal.Line(w, "  runs: %s", id)
 		}
 		for _, o := range x.Outcomes[max(0, len(x.Outcomes)-lastOutcomes):] {
-			say(w, "  %s %-18s %-8s %s", o.ID, o.News, o.Verb, o.Why)
+			terminal.Line(w, "  %s %-18s %-8s %s", o.ID, o.News, o.Verb, o.Why)
 		}
-		say(w, "  what the line accepts: %s", lookInto)
+		terminal.Line(w, "  what the line accepts: %s", lookInto)
 	})
 }
 
@@ -276,5 +277,5 @@ func (a *app) runRuling(ctx context.Context, verb, name string, asked workflows.
 		return err
 	}
 
-	return a.print(status, func(w io.Writer) { say(w, "%s: %s of run %s is noted", name, verb, status.Run) })
+	return a.print(status, func(w io.Writer) { terminal.Line(w, "%s: %s of run %s is noted", name, verb, status.Run) })
 }

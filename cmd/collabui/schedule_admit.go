@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -37,7 +38,7 @@ func (s *session) trainedNext(ctx context.Context, x retrain.Schedule) (spec.Spe
 		return spec.Spec{}, err
 	}
 	if !accepts {
-		say(s.err, "note: line %s has no accepted system yet: the schedule fails until you accept one with %s", x.Line,
+		terminal.Line(s.err, "note: line %s has no accepted system yet: the schedule fails until you accept one with %s", x.Line,
 			s.typed("line promote %s RUN --why TEXT", x.Line))
 		of := spec.Default()
 		of.Name, of.Credit, of.Preference = x.Name, spec.CreditOutcome, spec.PreferenceRFT

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
@@ -77,10 +78,10 @@ func (s *surroundings) text(w io.Writer) {
 	if s == nil {
 		return
 	}
-	say(w, "workers: %d; environment servers: %s; policy servers: %s", s.Workers, counted(s.Environments),
+	terminal.Line(w, "workers: %d; environment servers: %s; policy servers: %s", s.Workers, counted(s.Environments),
 		counted(s.Policies))
 	for _, x := range s.broken() {
-		say(w, "  %s: %s, %s", x.Address, x.State, x.Detail)
+		terminal.Line(w, "  %s: %s, %s", x.Address, x.State, x.Detail)
 	}
 }
 

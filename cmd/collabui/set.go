@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -77,7 +78,7 @@ func (a *app) runSet(ctx context.Context, why, run string, pairs []string) error
 			if of.Immediate(key) {
 				when = "from now on"
 			}
-			say(w, "%s: %s is %s %s", run, key, change.Values[key], when)
+			terminal.Line(w, "%s: %s is %s %s", run, key, change.Values[key], when)
 		}
 	})
 }

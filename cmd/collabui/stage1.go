@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/store"
@@ -50,22 +51,22 @@ func (x stage1) text(w io.Writer) {
 	switch {
 	case len(x.Cards) > 0:
 	case len(x.of.Levels) > 0:
-		say(w, "no level of stage 1 has its data yet")
+		terminal.Line(w, "no level of stage 1 has its data yet")
 	case x.of.Base != "":
-		say(w, "stage 1 trains nothing: the run begins with the policy of finetune.base")
+		terminal.Line(w, "stage 1 trains nothing: the run begins with the policy of finetune.base")
 	default:
-		say(w, "stage 1 has no levels: it is SFT on expert demonstrations")
+		terminal.Line(w, "stage 1 has no levels: it is SFT on expert demonstrations")
 	}
 	for _, card := range x.Cards {
-		say(w, "%s", card.Text())
+		terminal.Line(w, "%s", card.Text())
 	}
 	if x.Base == nil {
 		return
 	}
 	for _, p := range x.Base.Curve {
-		say(w, "after %5d optimiser steps one agent on val %5.1f %%", p.At, 100*p.Rate)
+		terminal.Line(w, "after %5d optimiser steps one agent on val %5.1f %%", p.At, 100*p.Rate)
 	}
-	say(w, "base policy %s", x.Base.Policy.Digest)
+	terminal.Line(w, "base policy %s", x.Base.Policy.Digest)
 }
 
 // untilStage1 is the value of --until.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -95,7 +96,7 @@ func (s *session) finish(ctx context.Context, x spec.Spec) error {
 	var wrong troubles
 	err := s.attend(ctx, w, func(p *progress) {
 		p.runStatus(ctx, s.temporal)
-		wrong.look(ctx, p.bar, s.temporal, s.ends, x)
+		wrong.look(ctx, p.Bar, s.temporal, s.ends, x)
 	})
 	if err != nil {
 		return fmt.Errorf("run %s: %w", x.Name, err)
@@ -112,8 +113,8 @@ type detached struct {
 }
 
 func (x detached) text(w io.Writer, watch string) {
-	say(w, "run %s continues; watch it with %s", x.Run, watch)
+	terminal.Line(w, "run %s continues; watch it with %s", x.Run, watch)
 	if x.View != "" {
-		say(w, "see every episode: %s", x.View)
+		terminal.Line(w, "see every episode: %s", x.View)
 	}
 }

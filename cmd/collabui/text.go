@@ -8,19 +8,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
 func (st status) text(w io.Writer) {
-	say(w, "%s: %s, stage %s, %d of %d epochs committed", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
+	terminal.Line(w, "%s: %s, stage %s, %d of %d epochs committed", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
 	if st.Reason != "" {
-		say(w, "reason: %s", st.Reason)
+		terminal.Line(w, "reason: %s", st.Reason)
 	}
 	if st.Warning != "" {
-		say(w, "warning: %s", st.Warning)
+		terminal.Line(w, "warning: %s", st.Warning)
 	}
 	if st.View != "" {
-		say(w, "see every episode: %s", st.View)
+		terminal.Line(w, "see every episode: %s", st.View)
 	}
 	st.Live.text(w)
 	if st.Live != nil && st.Status == statePaused {
@@ -32,35 +33,35 @@ func (st status) text(w io.Writer) {
 	st.costText(w)
 	switch {
 	case st.Origin != nil:
-		say(w, "comes from: %s, of which it is a fork after epoch %d", st.Origin.Run, st.Origin.Epoch)
+		terminal.Line(w, "comes from: %s, of which it is a fork after epoch %d", st.Origin.Run, st.Origin.Epoch)
 	case st.spec.FineTune.Base != "":
-		say(w, "comes from: finetune.base %s, with which stage 1 began", st.spec.FineTune.Base)
+		terminal.Line(w, "comes from: finetune.base %s, with which stage 1 began", st.spec.FineTune.Base)
 	}
 	if st.Base != nil {
 		last := st.Base.Curve[len(st.Base.Curve)-1]
-		say(w, "base policy after %d optimiser steps, one agent on val %.1f %% (%s; in the band: %v)",
+		terminal.Line(w, "base policy after %d optimiser steps, one agent on val %.1f %% (%s; in the band: %v)",
 			last.At, 100*last.Rate, st.Base.StoppedBy, st.Base.InBand)
 		if st.Base.Unplayed > 0 {
-			say(w, "%d training tasks of stage 1 could not be played", st.Base.Unplayed)
+			terminal.Line(w, "%d training tasks of stage 1 could not be played", st.Base.Unplayed)
 		}
 	}
 
 	if len(st.Curve) > 0 {
-		say(w, "\nval by epoch (epoch 0 is the base system)")
+		terminal.Line(w, "\nval by epoch (epoch 0 is the base system)")
 		for _, p := range st.Curve {
-			say(w, "  %3d %5.1f %% %s", p.At, 100*p.Rate, strings.Repeat("█", int(40*p.Rate+0.5)))
+			terminal.Line(w, "  %3d %5.1f %% %s", p.At, 100*p.Rate, strings.Repeat("█", int(40*p.Rate+0.5)))
 		}
 	}
 	st.leftOutText(w)
 	st.changesText(w)
 	if len(st.Updates) > 0 {
-		say(w, "\nupdates of epoch %d, on prompts of each agent's own data", st.Epoch)
+		terminal.Line(w, "\nupdates of epoch %d, on prompts of each agent's own data", st.Epoch)
 		printUpdates(w, st.Updates)
 	}
 	if len(st.Results) > 0 {
-		say(w, "")
+		terminal.Line(w, "")
 		printResults(w, st.Results)
-		say(w, "critic: %s · trained system: epoch %d, %s · final digest %s", st.Critic, st.Best,
+		terminal.Line(w, "critic: %s · trained system: epoch %d, %s · final digest %s", st.Critic, st.Best,
 			runs.BestOnVal(st.Best, st.Curve), st.FinalDigest)
 	}
 }
@@ -74,7 +75,7 @@ func (st status) costText(w io.Writer) {
 	if st.Forecast > 0 && st.Epoch < st.Epochs {
 		more = fmt.Sprintf(", about %.2f after epoch %d", st.Forecast, st.Epochs)
 	}
-	say(w, "chat endpoints: %d recorded calls, %s, cost %.4f%s", st.Spent.Calls, tokensText(*st.Spent), st.Spent.Money,
+	terminal.Line(w, "chat endpoints: %d recorded calls, %s, cost %.4f%s", st.Spent.Calls, tokensText(*st.Spent), st.Spent.Money,
 		more)
 
 	type user struct{ role, model string }
@@ -92,28 +93,28 @@ func (st status) costText(w io.Writer) {
 			cmp.Compare(a.role, b.role), cmp.Compare(a.model, b.model))
 	})
 	for _, u := range names {
-		say(w, "  %s, %s: %d calls, %s, %.4f", u.role, u.model, users[u].Calls, tokensText(users[u]), users[u].Money)
+		terminal.Line(w, "  %s, %s: %d calls, %s, %.4f", u.role, u.model, users[u].Calls, tokensText(users[u]), users[u].Money)
 	}
 }
 
 // leftOutText prints the failed slots by epoch.
 func (st status) leftOutText(w io.Writer) {
 	if len(st.LeftOut) > 0 {
-		say(w, "\nleft out")
+		terminal.Line(w, "\nleft out")
 	}
 	for _, l := range st.LeftOut {
 		line := fmt.Sprintf("  epoch %d: %d failed slots", l.Epoch, l.Slots)
 		if l.Accepted != "" {
 			line += ", accepted by " + l.Accepted
 		}
-		say(w, "%s", line)
+		terminal.Line(w, "%s", line)
 	}
 }
 
 // changesText prints what people did to the run.
 func (st status) changesText(w io.Writer) {
 	if len(st.Changes) > 0 {
-		say(w, "\nchanges by people")
+		terminal.Line(w, "\nchanges by people")
 	}
 	for i, c := range st.Changes {
 		line := fmt.Sprintf("  %d. %s %s %s", i+1, c.At.Format(time.DateTime), c.Who, c.Verb)
@@ -129,7 +130,7 @@ func (st status) changesText(w io.Writer) {
 		if c.Link != "" {
 			line += " (" + c.Link + ")"
 		}
-		say(w, "%s", line)
+		terminal.Line(w, "%s", line)
 	}
 }
 

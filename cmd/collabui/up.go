@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/logging"
 	"github.com/collabui/collabui/internal/process/supervisor"
@@ -85,9 +86,9 @@ func (a *app) showServices() error {
 			if service.Problem != "" {
 				line += "   down: " + service.Problem
 			}
-			say(w, "%-9s %s", name, line)
+			terminal.Line(w, "%-9s %s", name, line)
 		}
-		say(w, "%-9s %s", "ui", st.UI)
-		say(w, "%-9s %s", "logs", filepath.Join(a.data, "logs"))
+		terminal.Line(w, "%-9s %s", "ui", st.UI)
+		terminal.Line(w, "%-9s %s", "logs", filepath.Join(a.data, "logs"))
 	})
 }

@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
 // printUpdates prints measurements of updates: one line per agent, with changes against the parent policy.
 func printUpdates(w io.Writer, updates []runs.Update) {
-	say(w, "%5s %7s %16s %17s %8s %10s %8s %7s %11s", "agent", "loss", "log π(chosen)", "log π(rejected)", "margin",
+	terminal.Line(w, "%5s %7s %16s %17s %8s %10s %8s %7s %11s", "agent", "loss", "log π(chosen)", "log π(rejected)", "margin",
 		"displaced", "entropy", "KL", "preference")
 	for _, u := range updates {
-		say(w, "%5d %7s %s%s", u.Agent, loss(u.Curve), figures(u.Probe), leftOut(u)+kept(u.Kept))
+		terminal.Line(w, "%5d %7s %s%s", u.Agent, loss(u.Curve), figures(u.Probe), leftOut(u)+kept(u.Kept))
 	}
-	say(w, "nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
-	say(w, "preference: its term's share of the update, the rest is the SFT term's")
+	terminal.Line(w, "nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
+	terminal.Line(w, "preference: its term's share of the update, the rest is the SFT term's")
 }
 
 // loss returns the last loss of a training curve.

@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 )
 
 func versionCmd(a *app) *cobra.Command {
@@ -27,10 +29,10 @@ func printBuild(w io.Writer, v version) {
 	case v.Modified:
 		commit += " with uncommitted changes"
 	}
-	say(w, "collabui %s", v.Version)
-	say(w, "  commit         %s", commit)
-	say(w, "  Go             %s", v.Go)
-	say(w, "  policy kernel  %s", v.Kernel)
-	say(w, "  Temporal SDK   %s", v.Temporal)
-	say(w, "  record format  %d", v.Records)
+	terminal.Line(w, "collabui %s", v.Version)
+	terminal.Line(w, "  commit         %s", commit)
+	terminal.Line(w, "  Go             %s", v.Go)
+	terminal.Line(w, "  policy kernel  %s", v.Kernel)
+	terminal.Line(w, "  Temporal SDK   %s", v.Temporal)
+	terminal.Line(w, "  record format  %d", v.Records)
 }

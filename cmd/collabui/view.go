@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/events"
@@ -67,7 +68,7 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	}
 	e := a.addresses()
 	if o.listen == "" && e.View != "" {
-		return a.print(map[string]any{"url": e.View}, func(w io.Writer) { say(w, "viewer at %s", e.View) })
+		return a.print(map[string]any{"url": e.View}, func(w io.Writer) { terminal.Line(w, "viewer at %s", e.View) })
 	}
 	l, err := serving.Listen(cmp.Or(o.listen, listenDefault), key, envViewKey, o.tls)
 	if err != nil {
@@ -87,7 +88,7 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 		},
 	}
 	at := serving.URL(l, "http") + "/"
-	err = a.print(map[string]any{"url": at, "key": key != ""}, func(w io.Writer) { say(w, "viewer at %s", at) })
+	err = a.print(map[string]any{"url": at, "key": key != ""}, func(w io.Writer) { terminal.Line(w, "viewer at %s", at) })
 	if err != nil {
 		return err
 	}

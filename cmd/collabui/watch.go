@@ -10,6 +10,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/process/events"
@@ -71,7 +72,7 @@ func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
 	for ctx.Err() == nil {
 		done, err := s.poll(ctx, p, stream)
 		if !done && err == nil {
-			wrong.look(ctx, p.bar, s.temporal, s.ends, of)
+			wrong.look(ctx, p.Bar, s.temporal, s.ends, of)
 			// A run that was started without --until continues. If the store does not respond, it is read again.
 			tuned, asked := runs.Run(run).Base().Exists(ctx, s.bucket)
 			done = in.FineTune && asked == nil && tuned
@@ -108,7 +109,7 @@ func (s *session) detached(run string) {
 	if s.json {
 		return
 	}
-	say(s.out, "detached; run %s continues. Come back with %s, stop it with %s, stop everything with %s.",
+	terminal.Line(s.out, "detached; run %s continues. Come back with %s, stop it with %s, stop everything with %s.",
 		run, s.typed("watch %s", run), s.typed("stop %s", run), s.typed("down"))
 }
 

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/process/events"
 )
 
-// bar shows how far a command is: as a bar in a terminal, as lines in a pipe, as events with --json.
-type bar struct {
+// Bar shows how far a command is: as a bar in a terminal, as lines in a pipe, as events with --json.
+type Bar struct {
 	Run string // the run that the events are about
 
 	out      io.Writer
@@ -20,14 +20,14 @@ type bar struct {
 	last     string // the last line in a pipe
 }
 
-// newBar returns a bar that shows how far a run is, or another name.
-func newBar(out io.Writer, asJSON bool, run string) *bar {
-	return &bar{Run: run, out: out, asJSON: asJSON, terminal: isTerminal(out) && !asJSON}
+// NewBar returns a bar that shows how far a run is, or another name.
+func NewBar(out io.Writer, asJSON bool, run string) *Bar {
+	return &Bar{Run: run, out: out, asJSON: asJSON, terminal: isTerminal(out) && !asJSON}
 }
 
 // Show replaces the bar of a terminal. A pipe gets a line if the text before the bar changed or the bar grew by four
 // blocks.
-func (b *bar) Show(format string, args ...any) {
+func (b *Bar) Show(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	switch {
 	case b.asJSON:
@@ -38,30 +38,30 @@ func (b *bar) Show(format string, args ...any) {
 	case b.terminal:
 		const noWrap = "\x1b[?7l" // a line wider than the terminal would leave rows behind
 		const wrap = "\x1b[?7h"
-		_, _ = fmt.Fprintf(b.out, "\r\x1b[K%s%s%s", noWrap, printable(text), wrap)
+		_, _ = fmt.Fprintf(b.out, "\r\x1b[K%s%s%s", noWrap, Printable(text), wrap)
 		b.line = text
 	default:
 		if key := coarse(text); key != b.last {
 			b.last = key
-			say(b.out, "%s", text)
+			Line(b.out, "%s", text)
 		}
 	}
 }
 
 // Objects returns a function that shows, once a second, how many of all objects are copied.
-func (b *bar) Objects() func(done, all int) {
+func (b *Bar) Objects() func(done, all int) {
 	shown := time.Now()
 
 	return func(done, all int) {
 		if time.Since(shown) > time.Second {
 			shown = time.Now()
-			b.Show("%s %d/%d objects", blocks(done, all), done, all)
+			b.Show("%s %d/%d objects", Blocks(done, all), done, all)
 		}
 	}
 }
 
 // Clear removes the bar.
-func (b *bar) Clear() {
+func (b *Bar) Clear() {
 	if b.terminal && b.line != "" {
 		_, _ = fmt.Fprint(b.out, "\r\x1b[K")
 		b.line = ""
@@ -69,24 +69,24 @@ func (b *bar) Clear() {
 }
 
 // Line prints a line that stays.
-func (b *bar) Line(format string, args ...any) {
+func (b *Bar) Line(format string, args ...any) {
 	if b.asJSON {
 		b.Emit(events.Message{Run: b.Run, Text: fmt.Sprintf(format, args...)})
 		return
 	}
 	b.Clear()
-	say(b.out, format, args...)
+	Line(b.out, format, args...)
 }
 
 // Emit prints an event of the command line itself.
-func (b *bar) Emit(e events.Event) {
+func (b *Bar) Emit(e events.Event) {
 	if raw, err := events.Encode(e); err == nil {
-		say(b.out, "%s", raw)
+		Line(b.out, "%s", raw)
 	}
 }
 
-// blocks returns a bar of 24 characters.
-func blocks(done, all int) string {
+// Blocks returns a bar of 24 characters.
+func Blocks(done, all int) string {
 	const width = 24
 	full := 0
 	if all > 0 {

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -20,7 +20,7 @@ func TestABarIsNeverLongerThanItsFrame(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := "[" + strings.Repeat("█", c.full) + strings.Repeat("·", 24-c.full) + "]"
-			if got := blocks(c.done, c.all); got != want {
+			if got := Blocks(c.done, c.all); got != want {
 				t.Errorf("blocks(%d, %d) = %s, want %s", c.done, c.all, got, want)
 			}
 		})
