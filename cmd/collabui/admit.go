@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -15,16 +16,16 @@ import (
 // admit records the specification of a new run, after the workers have checked that it can be run to its end. A run
 // with the same specification stays as it is, and a different specification under the same name is an error. A
 // specification that is not admitted leaves nothing behind.
-func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo string) error {
+func admit(ctx context.Context, s *app.Session, x spec.Spec, noProbe bool, todo string) error {
 	name := runs.Run(x.Name)
-	_, known, err := name.Spec().Sure(ctx, s.bucket)
+	_, known, err := name.Spec().Sure(ctx, s.Store)
 	if err != nil {
 		return err
 	}
 	if known {
-		return recordSpec(ctx, s.bucket, x, todo)
+		return recordSpec(ctx, s.Store, x, todo)
 	}
-	part, err := s.bucket.List(ctx, name.Prefix())
+	part, err := s.Store.List(ctx, name.Prefix())
 	if err != nil {
 		return err
 	}
@@ -33,14 +34,14 @@ func (s *session) admit(ctx context.Context, x spec.Spec, noProbe bool, todo str
 			"short. Finish it with the same command as before, or choose another name", x.Name)
 	}
 
-	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
+	if err := workers.CheckNamespace(ctx, s.Temporal, s.Endpoints.Namespace); err != nil {
 		return err
 	}
-	if err := s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, x); err != nil {
+	if err := preflight(ctx, s, x.Name, activities.PreflightID{NoProbe: noProbe}, x); err != nil {
 		return err
 	}
 
-	return recordSpec(ctx, s.bucket, x, todo)
+	return recordSpec(ctx, s.Store, x, todo)
 }
 
 // recordSpec records the specification of a run. If the name belongs to a different specification, it returns an error

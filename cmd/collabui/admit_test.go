@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -25,8 +26,8 @@ func TestARunIsNotRecordedBeforeItsChecks(t *testing.T) {
 	x := spec.Default()
 	x.Name = "new"
 	memory := &store.Memory{}
-	s := &session{app: &app{err: io.Discard}, bucket: unlisted{memory}}
-	if err := s.admit(t.Context(), x, true, ""); fault.KindOf(err) != fault.Transient {
+	s := &app.Session{App: &app.App{Err: io.Discard}, Store: unlisted{memory}}
+	if err := admit(t.Context(), s, x, true, ""); fault.KindOf(err) != fault.Transient {
 		t.Errorf("admit = %v, want the error of the store", err)
 	}
 	if recorded, err := runs.Run(x.Name).Spec().Exists(t.Context(), memory); err != nil || recorded {
@@ -42,8 +43,8 @@ func TestAForkThatWasCutShortIsNotTakenForANewRun(t *testing.T) {
 	}
 	x := spec.Default()
 	x.Name = "fork"
-	s := &session{app: &app{err: io.Discard}, bucket: b}
-	err := s.admit(t.Context(), x, true, "")
+	s := &app.Session{App: &app.App{Err: io.Discard}, Store: b}
+	err := admit(t.Context(), s, x, true, "")
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "cut short") {
 		t.Errorf("admit = %v, want an invalid fault about a fork that was cut short", err)
 	}
@@ -55,8 +56,8 @@ func TestTheCheckBeforeAStartListsNoObjects(t *testing.T) {
 	x := spec.Default()
 	x.Name = "a"
 	x.Epochs = 1
-	s := &session{app: &app{data: t.TempDir(), out: io.Discard}, bucket: b}
-	if err := s.admit(t.Context(), x, true, ""); err != nil {
+	s := &app.Session{App: &app.App{Data: t.TempDir(), Out: io.Discard}, Store: b}
+	if err := admit(t.Context(), s, x, true, ""); err != nil {
 		t.Errorf("admit = %v, want no error", err)
 	}
 	b.Want(t, "the check before a start")

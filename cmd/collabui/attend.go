@@ -4,31 +4,32 @@ import (
 	"context"
 	"time"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 )
 
 // attend waits for a workflow and calls look every second. If the context ends, it reports that and returns
 // errDetached.
-func (s *session) attend(ctx context.Context, w awaited, look func(*progress)) error {
-	p := newProgress(s.app, w.GetID())
+func attend(ctx context.Context, s *app.Session, w app.Awaited, look func(*progress)) error {
+	p := newProgress(s.App, w.GetID())
 	end := make(chan error, 1)
-	go func() { end <- wait(ctx, w) }()
+	go func() { end <- app.Wait(ctx, w) }()
 	for {
 		select {
 		case err := <-end:
 			p.Clear()
-			if gone := s.gone(ctx); err != nil && gone != nil {
+			if gone := s.LostServices(ctx); err != nil && gone != nil {
 				return gone
 			}
 			if err != nil && ctx.Err() != nil {
-				if !s.json {
-					terminal.Line(s.out, "detached; it continues, and the same command shows it again")
+				if !s.JSON {
+					terminal.Line(s.Out, "detached; it continues, and the same command shows it again")
 				}
 
-				return errDetached
+				return app.ErrDetached
 			}
 
-			return endedWith(err)
+			return app.EndError(err)
 		case <-time.After(time.Second):
 			look(p)
 		}

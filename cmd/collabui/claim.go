@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -12,25 +13,25 @@ import (
 
 // claim makes the namespace of this session the one that drives a run, reports it if another one drove the run before,
 // and returns the context in which the run is started.
-func (s *session) claim(ctx context.Context, run string) (context.Context, error) {
-	own, err := store.Identify(ctx, s.bucket)
+func claim(ctx context.Context, s *app.Session, run string) (context.Context, error) {
+	own, err := store.Identify(ctx, s.Store)
 	if err != nil {
 		return nil, err
 	}
-	claim, err := workers.ClaimOf(ctx, s.temporal, s.ends, userName())
+	claim, err := workers.ClaimOf(ctx, s.Temporal, s.Endpoints, app.UserName())
 	if err != nil {
 		return nil, err
 	}
 	claim.Store = own.ID
-	before, err := runs.Run(run).Take(ctx, s.bucket, claim)
+	before, err := runs.Run(run).Take(ctx, s.Store, claim)
 	if err != nil {
 		return nil, err
 	}
 	if before.Namespace != "" && !before.Same(claim) {
-		terminal.Line(s.err, "note: until now run %s was driven by the namespace %s of the Temporal at %s, since %s claimed it "+
+		terminal.Line(s.Err, "note: until now run %s was driven by the namespace %s of the Temporal at %s, since %s claimed it "+
 			"at %s. It continues here; if it is still open there, it pauses there within seconds and says why", run,
 			before.Name, before.Address, before.Who, before.At.Format(time.DateTime))
 	}
 
-	return s.here(ctx, run)
+	return s.StartContext(ctx, run)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
@@ -16,11 +17,11 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-func pauseCmd(a *app) *cobra.Command {
+func pauseCmd(a *app.App) *cobra.Command {
 	return controlCmd(a, workflows.UpdatePause, "Pause a run: what runs ends, and nothing new begins")
 }
 
-func stopCmd(a *app) *cobra.Command {
+func stopCmd(a *app.App) *cobra.Command {
 	c := controlCmd(a, workflows.UpdateStop, "Stop a run; train continues it later")
 	c.Long = `stop ends a run now, which loses nothing: what is half done is continued by train. With --after it waits
 for the episodes that are open, or for the current epoch, evaluation or stage 1.`
@@ -31,7 +32,7 @@ for the episodes that are open, or for the current epoch, evaluation or stage 1.
 }
 
 // controlCmd returns a command that sends an update of its name to the workflow of a run.
-func controlCmd(a *app, verb, short string) *cobra.Command {
+func controlCmd(a *app.App, verb, short string) *cobra.Command {
 	var why string
 	c := &cobra.Command{
 		Use:     verb + " RUN",
@@ -39,31 +40,31 @@ func controlCmd(a *app, verb, short string) *cobra.Command {
 		Example: "  collabui " + verb + " quickstart --why 'need the machine'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			asked := workflows.Command{Who: userName(), Why: why}
+			asked := workflows.Command{Who: app.UserName(), Why: why}
 			if f := c.Flags().Lookup("after"); f != nil {
 				asked.After = workflows.After(f.Value.String())
 			}
-			s, err := a.connect(c.Context())
+			s, err := a.Connect(c.Context())
 			if err != nil {
 				return err
 			}
 			defer s.Close()
 
-			return s.control(c.Context(), verb, args[0], asked)
+			return control(c.Context(), s, verb, args[0], asked)
 		},
 	}
-	addWhy(c, &why)
+	app.AddWhy(c, &why)
 
 	return c
 }
 
 // control sends an update to the workflow of a run, and prints what the run does then.
-func (s *session) control(ctx context.Context, verb, run string, asked workflows.Command) error {
+func control(ctx context.Context, s *app.Session, verb, run string, asked workflows.Command) error {
 	var status workflows.Status
-	err := s.update(ctx, verb, run, asked, &status)
+	err := s.Update(ctx, verb, run, asked, &status)
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
-		if ended, _ := runs.Run(run).End().Exists(ctx, s.bucket); ended {
+		if ended, _ := runs.Run(run).End().Exists(ctx, s.Store); ended {
 			return fault.New(fault.Invalid, "%s: run %q has ended; `collabui show %[2]s` shows its result", verb, run)
 		}
 
@@ -76,14 +77,14 @@ func (s *session) control(ctx context.Context, verb, run string, asked workflows
 
 	var waits pending
 	if status.Paused {
-		waits = readPending(ctx, s.temporal, run)
+		waits = readPending(ctx, s.Temporal, run)
 	}
 	out := struct {
 		workflows.Status
 		Running map[string]int `json:"running,omitempty"` // of a paused run: activities that continue to their end
 	}{status, waits.Running}
 
-	return s.print(out, func(w io.Writer) {
+	return s.Print(out, func(w io.Writer) {
 		where := "stage " + status.Stage
 		if status.Stage == workflows.StageEpoch {
 			where = fmt.Sprintf("in epoch %d of %d", status.Epoch, status.Epochs)

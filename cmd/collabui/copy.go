@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
@@ -27,7 +28,7 @@ const (
 // ownStore is the name of the own store as one end of a copy.
 const ownStore = "store"
 
-func copyCmd(a *app) *cobra.Command {
+func copyCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy FROM TO [RUN…]",
 		Short: "Copy runs, or everything, from one store to another",
@@ -44,26 +45,26 @@ schedule continues with schedule create SCHEDULE.`,
 			"  collabui copy store https://s3.example.com/archive quickstart other",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runCopy(c.Context(), args[0], args[1], args[2:])
+			return runCopy(c.Context(), a, args[0], args[1], args[2:])
 		},
 	}
 }
 
-func (a *app) runCopy(ctx context.Context, source, target string, runs []string) error {
+func runCopy(ctx context.Context, a *app.App, source, target string, runs []string) error {
 	if source == target {
 		return fault.New(fault.Invalid, "FROM and TO are both %s: expected two stores", config.Redacted(source))
 	}
-	from, err := a.openPlace(ctx, source, false)
+	from, err := openPlace(ctx, a, source, false)
 	if err != nil {
 		return err
 	}
-	to, err := a.openPlace(ctx, target, true)
+	to, err := openPlace(ctx, a, target, true)
 	if err != nil {
 		return err
 	}
 
 	var report transfer.Report
-	bar := a.newBar("")
+	bar := a.NewBar("")
 	if len(runs) > 0 {
 		report, err = transfer.Runs(ctx, from, to, runs, bar.Objects())
 	} else {
@@ -74,7 +75,7 @@ func (a *app) runCopy(ctx context.Context, source, target string, runs []string)
 		return err
 	}
 
-	return a.print(report, func(w io.Writer) {
+	return a.Print(report, func(w io.Writer) {
 		terminal.Line(w, "%d runs, %d objects; %d of them, %s, are new there",
 			len(report.Runs), report.Objects, report.Written, terminal.Megabytes(report.Bytes))
 	})
@@ -97,9 +98,9 @@ func openFolder(dir string, fill bool) (store.Bucket, error) {
 
 // openPlace opens one end of a copy: the own store, a folder, or a bucket on an S3 server. If fill is set, objects are
 // copied into it, so a folder need not exist.
-func (a *app) openPlace(ctx context.Context, place string, fill bool) (store.Bucket, error) {
+func openPlace(ctx context.Context, a *app.App, place string, fill bool) (store.Bucket, error) {
 	if place == ownStore {
-		b, _, err := a.bucket()
+		b, _, err := a.OpenStore()
 
 		return b, err
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -25,7 +26,7 @@ type creditReport struct {
 }
 
 // showCritic compares the critic of a run with the environment's judge and with outcomes.
-func (a *app) showCritic(ctx context.Context, b store.Bucket, run string) error {
+func showCritic(ctx context.Context, a *app.App, b store.Bucket, run string) error {
 	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func (a *app) showCritic(ctx context.Context, b store.Bucket, run string) error 
 		return err
 	}
 
-	return a.print(report, report.text)
+	return a.Print(report, report.text)
 }
 
 // checkCredit reads all graded episodes of a run, committed or not.

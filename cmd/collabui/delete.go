@@ -10,6 +10,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
@@ -20,8 +21,8 @@ import (
 )
 
 // runUndo takes back a deleted run, or what a run or the store lacks.
-func (a *app) runUndo(ctx context.Context, run string, missing bool) error {
-	b, _, err := a.bucket()
+func runUndo(ctx context.Context, a *app.App, run string, missing bool) error {
+	b, _, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func (a *app) runUndo(ctx context.Context, run string, missing bool) error {
 		return err
 	}
 
-	return a.print(recovery, func(w io.Writer) {
+	return a.Print(recovery, func(w io.Writer) {
 		line := func(t collect.Tally, from string) {
 			terminal.Line(w, "%8d objects, %10s taken back from %s", t.Objects, terminal.Megabytes(t.Bytes), from)
 		}
@@ -41,7 +42,7 @@ func (a *app) runUndo(ctx context.Context, run string, missing bool) error {
 		}
 		if len(recovery.Missing) > 0 {
 			terminal.Line(w, "%d objects are nowhere in this store: take them from a copy with %s", len(recovery.Missing),
-				a.typed("copy FROM store"))
+				a.Typed("copy FROM store"))
 		}
 	})
 }
@@ -50,7 +51,7 @@ func (a *app) runUndo(ctx context.Context, run string, missing bool) error {
 func takeBack(ctx context.Context, b store.Keeper, run runs.Run, missing bool) (collect.Recovery, error) {
 	if !missing {
 		return collect.Undelete(ctx, b, run, runs.Decision{
-			Who: userName(), Why: "it is being taken back", At: time.Now().UTC(),
+			Who: app.UserName(), Why: "it is being taken back", At: time.Now().UTC(),
 		})
 	}
 	if run != "" {
@@ -58,27 +59,27 @@ func takeBack(ctx context.Context, b store.Keeper, run runs.Run, missing bool) (
 			return collect.Recovery{}, err
 		}
 
-		return collect.Recover(ctx, b, userName(), run, nil)
+		return collect.Recover(ctx, b, app.UserName(), run, nil)
 	}
 	report, err := verify.Fsck(ctx, b)
 	if err != nil {
 		return collect.Recovery{}, err
 	}
 
-	return collect.Recover(ctx, b, userName(), "", report.Missing)
+	return collect.Recover(ctx, b, app.UserName(), "", report.Missing)
 }
 
 // drivenElsewhere returns the claim of another namespace that drives a run which has not ended, or an empty one.
-func (s *session) drivenElsewhere(ctx context.Context, run runs.Run) (runs.Claim, error) {
-	newest, n, err := run.Claimed(ctx, s.bucket, 0)
+func drivenElsewhere(ctx context.Context, s *app.Session, run runs.Run) (runs.Claim, error) {
+	newest, n, err := run.Claimed(ctx, s.Store, 0)
 	if err != nil || n == 0 {
 		return runs.Claim{}, err
 	}
-	ended, err := run.End().Exists(ctx, s.bucket)
+	ended, err := run.End().Exists(ctx, s.Store)
 	if err != nil || ended {
 		return runs.Claim{}, err
 	}
-	own, err := workers.ClaimOf(ctx, s.temporal, s.ends, userName())
+	own, err := workers.ClaimOf(ctx, s.Temporal, s.Endpoints, app.UserName())
 	if err != nil || newest.Namespace == own.Namespace {
 		return runs.Claim{}, err
 	}
@@ -86,7 +87,7 @@ func (s *session) drivenElsewhere(ctx context.Context, run runs.Run) (runs.Claim
 	return newest, nil
 }
 
-func deleteCmd(a *app) *cobra.Command {
+func deleteCmd(a *app.App) *cobra.Command {
 	var why string
 	var undo, missing bool
 	c := &cobra.Command{
@@ -109,10 +110,10 @@ repeated.`,
 			case run == "" && !missing:
 				return fault.New(fault.Invalid, "name a RUN, or use --undo --missing for the whole store")
 			case undo:
-				return a.runUndo(c.Context(), run, missing)
+				return runUndo(c.Context(), a, run, missing)
 			}
 
-			return a.runDelete(c.Context(), run, why)
+			return runDelete(c.Context(), a, run, why)
 		},
 	}
 	f := c.Flags()
@@ -127,14 +128,14 @@ repeated.`,
 	return c
 }
 
-func (a *app) runDelete(ctx context.Context, run, why string) error {
-	session, err := a.connect(ctx)
+func runDelete(ctx context.Context, a *app.App, run, why string) error {
+	session, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	d := runs.Decision{Who: userName(), Why: why, At: time.Now().UTC()}
-	other, err := session.drivenElsewhere(ctx, runs.Run(run))
+	d := runs.Decision{Who: app.UserName(), Why: why, At: time.Now().UTC()}
+	other, err := drivenElsewhere(ctx, session, runs.Run(run))
 	if err != nil {
 		return err
 	}
@@ -142,22 +143,22 @@ func (a *app) runDelete(ctx context.Context, run, why string) error {
 		return fault.New(fault.Invalid, "run %s may be open in the namespace %s of the Temporal at %s, for which %s "+
 			"claimed it at %s, and this command asks the Temporal at %s: delete the run there. If that Temporal is "+
 			"gone, take the run over with %s, stop it with %s, and delete it then", run, other.Name, other.Address,
-			other.Who, other.At.Format(time.DateTime), session.ends.Temporal, a.typed("train %s --detach", run),
-			a.typed("stop %s --why TEXT", run))
+			other.Who, other.At.Format(time.DateTime), session.Endpoints.Temporal, a.Typed("train %s --detach", run),
+			a.Typed("stop %s --why TEXT", run))
 	}
-	goesOn := func() (bool, error) { return session.goesOn(ctx, run) }
-	if err := collect.Delete(ctx, session.bucket, runs.Run(run), d, goesOn); err != nil {
+	goesOn := func() (bool, error) { return goesOn(ctx, session, run) }
+	if err := collect.Delete(ctx, session.Store, runs.Run(run), d, goesOn); err != nil {
 		return err
 	}
 
-	return a.print(map[string]string{"deleted": run}, func(w io.Writer) {
-		terminal.Line(w, "%s is deleted; %s removes what it alone needs", run, a.typed("gc"))
+	return a.Print(map[string]string{"deleted": run}, func(w io.Writer) {
+		terminal.Line(w, "%s is deleted; %s removes what it alone needs", run, a.Typed("gc"))
 	})
 }
 
 // goesOn reports whether the workflow of a run is open.
-func (s *session) goesOn(ctx context.Context, run string) (bool, error) {
-	d, err := s.temporal.DescribeWorkflowExecution(ctx, run, "")
+func goesOn(ctx context.Context, s *app.Session, run string) (bool, error) {
+	d, err := s.Temporal.DescribeWorkflowExecution(ctx, run, "")
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {
 		return false, nil

@@ -10,11 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-func doctorCmd(a *app) *cobra.Command {
+func doctorCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine and the services, and say what to do",
@@ -22,26 +23,26 @@ func doctorCmd(a *app) *cobra.Command {
 logs of the data folder.`,
 		Example: "  collabui doctor",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.runDoctor(c.Context()) },
+		RunE:    func(c *cobra.Command, _ []string) error { return runDoctor(c.Context(), a) },
 	}
 }
 
-func (a *app) runDoctor(ctx context.Context) error {
+func runDoctor(ctx context.Context, a *app.App) error {
 	bad := 0
-	services := a.services(ctx)
+	services := services(ctx, a)
 	if len(silent(services)) == 0 {
-		services = append(services, a.promises(ctx)...)
+		services = append(services, promises(ctx, a)...)
 	}
-	for _, f := range append(a.machine(), services...) {
+	for _, f := range append(machine(a), services...) {
 		if !f.OK {
 			bad++
 		}
-		if err := a.print(f, f.text); err != nil {
+		if err := a.Print(f, f.text); err != nil {
 			return err
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%w: %d findings", errFailed, bad)
+		return fmt.Errorf("%w: %d findings", app.ErrFailed, bad)
 	}
 
 	return nil
@@ -49,7 +50,7 @@ func (a *app) runDoctor(ctx context.Context) error {
 
 // machine checks this machine. On a cluster a missing browser or service program does not count as a failure: only
 // people know which host needs them.
-func (a *app) machine() []finding {
+func machine(a *app.App) []finding {
 	cpu := finding{What: "cpu", OK: true, Detail: fmt.Sprintf("%d cores, %s/%s, small-policy kernel %s",
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, tinylm.Kernel())}
 	chromium := finding{What: "chromium", OK: true}
@@ -60,13 +61,13 @@ func (a *app) machine() []finding {
 		path += ", " + who
 	}
 	if chromium.Detail = path; err != nil {
-		chromium.OK, chromium.Detail, chromium.Fix = a.cluster, "none", err.Error()
+		chromium.OK, chromium.Detail, chromium.Fix = a.Cluster, "none", err.Error()
 	}
-	if a.cluster {
+	if a.Cluster {
 		return []finding{cpu, chromium}
 	}
 
-	return append([]finding{cpu, chromium, servicesProgram()}, a.disk()...)
+	return append([]finding{cpu, chromium, servicesProgram()}, diskSpace(a)...)
 }
 
 // servicesProgram checks that the program of the local services is in the same folder as this one.

@@ -6,30 +6,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
 
-func downCmd(a *app) *cobra.Command {
+func downCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "down",
 		Short:   "Stop everything that runs for the data folder; runs continue at the next start",
 		Example: "  collabui down",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.runDown() },
+		RunE:    func(*cobra.Command, []string) error { return runDown(a) },
 	}
 }
 
-func (a *app) runDown() error {
-	if err := a.local(); err != nil {
+func runDown(a *app.App) error {
+	if err := a.RequireLocal(); err != nil {
 		return err
 	}
-	stopped, err := supervisor.Stop(a.data, 30*time.Second)
+	stopped, err := supervisor.Stop(a.Data, 30*time.Second)
 	if err != nil {
 		return err
 	}
 
-	return a.print(map[string]any{"stopped": stopped}, func(w io.Writer) {
+	return a.Print(map[string]any{"stopped": stopped}, func(w io.Writer) {
 		if stopped {
 			terminal.Line(w, "stopped")
 		} else {

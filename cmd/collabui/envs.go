@@ -9,26 +9,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-func envsCmd(a *app) *cobra.Command {
+func envsCmd(a *app.App) *cobra.Command {
 	c := &cobra.Command{Use: "envs", Short: "List, check, serve and add environments"}
 	subcommands := []*cobra.Command{
 		envsListCmd(a), envsCheckCmd(a), envsServeCmd(a), envsNewCmd(a),
 	}
 	for _, sub := range subcommands {
-		sub.Long = longer(sub)
+		sub.Long = app.LongHelp(sub)
 		c.AddCommand(sub)
 	}
 
 	return c
 }
 
-func envsListCmd(a *app) *cobra.Command {
+func envsListCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list [NAME]",
 		Short:   "List environments, their splits and templates, or what NAME needs and how a specification names it",
@@ -36,33 +37,33 @@ func envsListCmd(a *app) *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return a.explainEnvironment(args[0])
+				return explainEnvironment(a, args[0])
 			}
-			return a.listEnvironments()
+			return listEnvironments(a)
 		},
 	}
 }
 
-func (a *app) listEnvironments() error {
+func listEnvironments(a *app.App) error {
 	for _, e := range catalog.Environments() {
 		l, err := look(e)
 		if err != nil {
 			return err
 		}
-		if err := a.print(l, l.text); err != nil {
+		if err := a.Print(l, l.text); err != nil {
 			return err
 		}
 	}
-	if !a.json {
-		terminal.Line(a.out, "\n%s says how to use one, %s whether it can be used here.",
-			a.typed("envs list NAME"), a.typed("envs check NAME"))
+	if !a.JSON {
+		terminal.Line(a.Out, "\n%s says how to use one, %s whether it can be used here.",
+			a.Typed("envs list NAME"), a.Typed("envs check NAME"))
 	}
 
 	return nil
 }
 
-func (a *app) explainEnvironment(name string) error {
-	e, err := findAdapter(name)
+func explainEnvironment(a *app.App, name string) error {
+	e, err := app.FindAdapter(name)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (a *app) explainEnvironment(name string) error {
 		return err
 	}
 
-	return a.print(l, func(w io.Writer) {
+	return a.Print(l, func(w io.Writer) {
 		l.text(w)
 		printUse(w, e)
 	})
@@ -94,7 +95,7 @@ type listed struct {
 // look opens an environment and lists its templates. If it cannot be opened, the result describes what it lacks.
 func look(e catalog.Environment) (listed, error) {
 	l := listed{Name: e.Name, About: e.About, Recorded: e.Recorded, Level: envadapters.Dead, Fix: e.Get}
-	suite, err := (&envOptions{tabs: 1}).open(e.Name)
+	suite, err := (&app.EnvironmentOptions{Tabs: 1}).Open(e.Name)
 	if err != nil {
 		l.Detail = err.Error()
 		return l, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -19,12 +20,12 @@ import (
 
 // checkOptions are the flags of envs check.
 type checkOptions struct {
-	env   envOptions
+	env   app.EnvironmentOptions
 	tasks int // per split; 0 means all
 	seed  uint64
 }
 
-func envsCheckCmd(a *app) *cobra.Command {
+func envsCheckCmd(a *app.App) *cobra.Command {
 	var o checkOptions
 	c := &cobra.Command{
 		Use:   "check [NAME|ws://ADDRESS]",
@@ -33,18 +34,18 @@ func envsCheckCmd(a *app) *cobra.Command {
 			"  COLLABUI_MINIWOB=DIR collabui envs check miniwob\n" +
 			"  collabui envs check ws://127.0.0.1:8000/ws",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runEnvsCheck(c.Context(), o, args) },
+		RunE: func(c *cobra.Command, args []string) error { return runEnvsCheck(c.Context(), a, o, args) },
 	}
 	f := c.Flags()
-	o.env.addFlags(f)
+	o.env.AddFlags(f)
 	f.IntVar(&o.tasks, "tasks", 0, "templates to check per split, evenly drawn; 0 means all (without NAME: 1)")
 	f.Uint64Var(&o.seed, "seed", 7, "seed of the tasks")
 
 	return c
 }
 
-func (a *app) runEnvsCheck(ctx context.Context, o checkOptions, args []string) error {
-	if o.tasks < 0 || o.env.tabs < 0 {
+func runEnvsCheck(ctx context.Context, a *app.App, o checkOptions, args []string) error {
+	if o.tasks < 0 || o.env.Tabs < 0 {
 		return fault.New(fault.Invalid, "--tasks and --tabs must be at least 0")
 	}
 	names := catalog.EnvironmentNames()
@@ -56,7 +57,7 @@ func (a *app) runEnvsCheck(ctx context.Context, o checkOptions, args []string) e
 
 	passed := true
 	for _, name := range names {
-		there, ok, err := a.checkSuite(ctx, o, name)
+		there, ok, err := checkSuite(ctx, a, o, name)
 		if err != nil {
 			return err
 		}
@@ -64,19 +65,19 @@ func (a *app) runEnvsCheck(ctx context.Context, o checkOptions, args []string) e
 		passed = passed && (ok || absent)
 	}
 	if !passed {
-		return fmt.Errorf("%w: see above", errFailed)
+		return fmt.Errorf("%w: see above", app.ErrFailed)
 	}
 
 	return nil
 }
 
 // checkSuite checks one environment and reports whether it is available here, and whether it passed.
-func (a *app) checkSuite(ctx context.Context, o checkOptions, name string) (there, passed bool, err error) {
-	if _, err := o.env.resolve(name); err != nil {
+func checkSuite(ctx context.Context, a *app.App, o checkOptions, name string) (there, passed bool, err error) {
+	if _, err := o.env.Resolve(name); err != nil {
 		return false, false, err
 	}
 	health := envadapters.Health{State: envadapters.Dead}
-	suite, err := o.env.open(name)
+	suite, err := o.env.Open(name)
 	if err != nil {
 		e, _ := catalog.FindEnvironment(name)
 		health.Detail, health.Fix = err.Error(), e.Get
@@ -84,29 +85,29 @@ func (a *app) checkSuite(ctx context.Context, o checkOptions, name string) (ther
 		defer func() { _ = suite.Close() }()
 		health = suite.Check(ctx)
 	}
-	if err := a.printHealth(name, suite, health); err != nil || health.State == envadapters.Dead {
+	if err := printHealth(a, name, suite, health); err != nil || health.State == envadapters.Dead {
 		return false, false, err
 	}
 
 	problems := acceptance.Suite(ctx, suite)
 	for _, p := range problems {
-		err := a.print(map[string]any{"name": name, "problem": p}, func(w io.Writer) { terminal.Line(w, "  problem: %s", p) })
+		err := a.Print(map[string]any{"name": name, "problem": p}, func(w io.Writer) { terminal.Line(w, "  problem: %s", p) })
 		if err != nil {
 			return true, false, err
 		}
 	}
-	ok, err := a.checkTasks(ctx, suite, o)
+	ok, err := checkTasks(ctx, a, suite, o)
 
 	return true, ok && len(problems) == 0, err
 }
 
-func (a *app) printHealth(name string, suite envadapters.Suite, h envadapters.Health) error {
+func printHealth(a *app.App, name string, suite envadapters.Suite, h envadapters.Health) error {
 	shown := map[string]any{"name": name, "level": h.State, "detail": h.Detail, "fix": h.Fix}
 	if m, ok := suite.(envadapters.Metered); ok {
 		shown["figures"] = m.Figures()
 	}
 
-	return a.print(shown, func(w io.Writer) {
+	return a.Print(shown, func(w io.Writer) {
 		terminal.Line(w, "%s: %s — %s", name, h.State, h.Detail)
 		if h.Fix != "" {
 			terminal.Line(w, "  to do: %s", h.Fix)
@@ -194,7 +195,7 @@ func checkTask(ctx context.Context, suite envadapters.Suite, task domain.Task) (
 }
 
 // checkTasks plays tasks concurrently and prints their reports in order, each as soon as possible.
-func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOptions) (bool, error) {
+func checkTasks(ctx context.Context, a *app.App, suite envadapters.Suite, o checkOptions) (bool, error) {
 	tasks, err := tasksToCheck(suite, o.tasks, o.seed)
 	if err != nil {
 		return false, err
@@ -204,7 +205,7 @@ func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOp
 		checks[i] = make(chan taskCheck, 1)
 	}
 	var players errgroup.Group
-	players.SetLimit(o.env.atOnce() + 1) // including the goroutine that starts them
+	players.SetLimit(o.env.AtOnce() + 1) // including the goroutine that starts them
 	players.Go(func() error {
 		for i, task := range tasks {
 			players.Go(func() error {
@@ -230,15 +231,15 @@ func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOp
 			continue
 		}
 		sum.add(c.report)
-		if err := a.print(c.report, func(w io.Writer) { printTask(w, c.report) }); err != nil {
+		if err := a.Print(c.report, func(w io.Writer) { printTask(w, c.report) }); err != nil {
 			return false, err
 		}
 	}
-	if err := a.printBroken(suite, broken, unchecked); err != nil {
+	if err := printBroken(a, suite, broken, unchecked); err != nil {
 		return false, err
 	}
-	if !a.json {
-		terminal.Line(a.out, "%s: %d of %d tasks fulfil the contract, %d replay identically, "+
+	if !a.JSON {
+		terminal.Line(a.Out, "%s: %d of %d tasks fulfil the contract, %d replay identically, "+
 			"the expert solves %d of the %d it knows",
 			suite.Title(), sum.good, sum.all, sum.identical, sum.solved, sum.experts)
 	}
@@ -248,7 +249,7 @@ func (a *app) checkTasks(ctx context.Context, suite envadapters.Suite, o checkOp
 
 // printBroken prints how often environments broke, such as browsers that died, and how many tasks were never played to
 // their end.
-func (a *app) printBroken(suite envadapters.Suite, broken []error, unchecked int) error {
+func printBroken(a *app.App, suite envadapters.Suite, broken []error, unchecked int) error {
 	if len(broken) == 0 {
 		return nil
 	}
@@ -257,7 +258,7 @@ func (a *app) printBroken(suite envadapters.Suite, broken []error, unchecked int
 		"name": suite.Name(), "broken": len(broken), "last": last, "unchecked": unchecked,
 	}
 
-	return a.print(shown, func(w io.Writer) {
+	return a.Print(shown, func(w io.Writer) {
 		terminal.Line(w, "  environments broke %d times, and what they played was played again: %.300s", len(broken), last)
 		if unchecked > 0 {
 			terminal.Line(w, "  %d tasks could not be checked, because every environment broke that played them", unchecked)

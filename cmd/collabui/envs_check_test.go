@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/envadapters/scripted"
 )
 
@@ -29,8 +30,8 @@ func TestABrowserThatDiesIsNoFaultOfATask(t *testing.T) {
 			suite := &scripted.Suite{}
 			suite.Break(scripted.Fault{Template: "a", Step: 2, Kind: scripted.Void, Times: c.times})
 			var out bytes.Buffer
-			o := checkOptions{env: envOptions{tabs: 2}, seed: 7}
-			passed, err := (&app{out: &out}).checkTasks(t.Context(), suite, o)
+			o := checkOptions{env: app.EnvironmentOptions{Tabs: 2}, seed: 7}
+			passed, err := checkTasks(t.Context(), (&app.App{Out: &out}), suite, o)
 			if err != nil || passed != c.passed {
 				t.Errorf("passed: %v, %v; want %v\n%s", passed, err, c.passed, &out)
 			}

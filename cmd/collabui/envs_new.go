@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/scaffold"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
@@ -19,14 +20,14 @@ type newOptions struct {
 	python bool
 }
 
-func envsNewCmd(a *app) *cobra.Command {
+func envsNewCmd(a *app.App) *cobra.Command {
 	var o newOptions
 	c := &cobra.Command{
 		Use:     "new NAME",
 		Short:   "Create an environment of your own: an adapter in a checkout, or a folder with one in Python",
 		Example: "  collabui envs new panel && make train SPEC=examples/panel.yaml\n  collabui envs new panel --python",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.runEnvsNew(o, args[0]) },
+		RunE:    func(_ *cobra.Command, args []string) error { return runEnvsNew(a, o, args[0]) },
 	}
 	c.Flags().StringVar(&o.dir, "dir", ".", "the checkout, or where the folder in Python begins")
 	c.Flags().BoolVar(&o.python, "python", false, "write the environment in Python")
@@ -34,9 +35,9 @@ func envsNewCmd(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) runEnvsNew(o newOptions, name string) error {
+func runEnvsNew(a *app.App, o newOptions, name string) error {
 	if o.python {
-		return a.newPython(o, name)
+		return newPython(a, o, name)
 	}
 
 	root, err := scaffold.Root(o.dir)
@@ -48,7 +49,7 @@ func (a *app) runEnvsNew(o newOptions, name string) error {
 		return err
 	}
 
-	return a.print(map[string]any{"name": name, "files": files}, func(w io.Writer) {
+	return a.Print(map[string]any{"name": name, "files": files}, func(w io.Writer) {
 		for _, f := range files {
 			terminal.Line(w, "%s", f)
 		}
@@ -62,7 +63,7 @@ func (a *app) runEnvsNew(o newOptions, name string) error {
 }
 
 // newPython writes an environment in Python. Its commands name this program by its path, so they work anywhere.
-func (a *app) newPython(o newOptions, name string) error {
+func newPython(a *app.App, o newOptions, name string) error {
 	files, err := scaffold.NewPython(o.dir, name, catalog.EnvironmentNames())
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (a *app) newPython(o newOptions, name string) error {
 	}
 	next := pythonCommands(a, filepath.Join(o.dir, name), program, pkg)
 
-	return a.print(map[string]any{"name": name, "files": files, "next": next}, func(w io.Writer) {
+	return a.Print(map[string]any{"name": name, "files": files, "next": next}, func(w io.Writer) {
 		for _, f := range files {
 			terminal.Line(w, "%s", f)
 		}
@@ -91,15 +92,15 @@ func (a *app) newPython(o newOptions, name string) error {
 
 // pythonCommands returns the commands to type next for an environment in Python in a folder: program is this program,
 // and pkg is what pip installs.
-func pythonCommands(a *app, dir, program, pkg string) []string {
-	in := func(name string) string { return operand(filepath.Join(dir, name)) }
+func pythonCommands(a *app.App, dir, program, pkg string) []string {
+	in := func(name string) string { return app.Operand(filepath.Join(dir, name)) }
 
 	return []string{
 		"python3 -m venv " + in(".venv") + " && . " + in(".venv/bin/activate"),
 		"pip install " + pkg,
-		"python -m unittest discover " + operand(dir),
+		"python -m unittest discover " + app.Operand(dir),
 		"COLLABUI=" + fault.ShellQuote(program) + " python -m collabui_env check " + in("environment.py"),
 		"python -m collabui_env serve " + in("environment.py") + " &",
-		a.command("train %s", filepath.Join(dir, filepath.Base(dir)+".yaml")),
+		a.Command("train %s", filepath.Join(dir, filepath.Base(dir)+".yaml")),
 	}
 }

@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/test/kit/shell"
 )
 
 func TestCommandsForAnEnvironmentInPythonCanBePasted(t *testing.T) {
 	for _, dir := range []string{"/my work/it's/lights", "-x/lights", "$HOME/lights", "a\nb/lights"} {
-		for _, line := range pythonCommands(&app{data: defaultData}, dir, "/a b/collabui", "./python") {
+		for _, line := range pythonCommands(&app.App{Data: app.DefaultData}, dir, "/a b/collabui", "./python") {
 			line = strings.TrimSuffix(line, " &")
 			line, _, _ = strings.Cut(line, " && ")
 			if !strings.Contains(line, "lights") {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/net/netutil"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/envadapters/openenv"
 	"github.com/collabui/collabui/fault"
@@ -20,30 +21,30 @@ import (
 
 // serveOptions are the flags of envs serve.
 type serveOptions struct {
-	env  envOptions
+	env  app.EnvironmentOptions
 	addr string
 	tls  serving.TLS
 }
 
-func envsServeCmd(a *app) *cobra.Command {
+func envsServeCmd(a *app.App) *cobra.Command {
 	var o serveOptions
 	c := &cobra.Command{
 		Use:     "serve NAME",
 		Short:   "Serve an environment over the OpenEnv protocol (docs/openenv-profile.md)",
 		Example: "  collabui envs serve webtasks --addr 127.0.0.1:8000",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runEnvsServe(c.Context(), o, args[0]) },
+		RunE:    func(c *cobra.Command, args []string) error { return runEnvsServe(c.Context(), a, o, args[0]) },
 	}
-	o.env.addFlags(c.Flags())
-	tlsFlags(c.Flags(), &o.tls)
+	o.env.AddFlags(c.Flags())
+	app.AddTLSFlags(c.Flags(), &o.tls)
 	c.Flags().StringVar(&o.addr, "addr", "127.0.0.1:8000",
 		"listen on `HOST:PORT`; beyond this machine only with a key in "+openenv.EnvKey)
 
 	return c
 }
 
-func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) error {
-	suite, err := o.env.open(name)
+func runEnvsServe(ctx context.Context, a *app.App, o serveOptions, name string) error {
+	suite, err := o.env.Open(name)
 	if err != nil {
 		return err
 	}
@@ -63,9 +64,9 @@ func (a *app) runEnvsServe(ctx context.Context, o serveOptions, name string) err
 
 	url := serving.URL(l, "ws") + "/ws"
 	shown := map[string]any{"name": suite.Name(), "title": suite.Title(), "address": url}
-	err = a.print(shown, func(w io.Writer) {
+	err = a.Print(shown, func(w io.Writer) {
 		terminal.Line(w, "%s at %s (%d concurrent sessions); check it with: %s",
-			suite.Title(), url, o.env.atOnce(), a.typed("envs check %s", url))
+			suite.Title(), url, o.env.AtOnce(), a.Typed("envs check %s", url))
 	})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
@@ -18,8 +19,8 @@ type played = view.Episode
 type storedEpisode struct{ played }
 
 // showEpisode prints an episode.
-func (a *app) showEpisode(ctx context.Context, b store.Bucket, run, place string) error {
-	epoch, slot, err := placeOf("show RUN", place, 1)
+func showEpisode(ctx context.Context, a *app.App, b store.Bucket, run, place string) error {
+	epoch, slot, err := app.ParsePlace("show RUN", place, 1)
 	if err != nil {
 		return fault.New(fault.Invalid, "%q is no part of run %s: expected EPOCH/SLOT, such as 1/4, stage-1 or critic",
 			place, run)
@@ -30,7 +31,7 @@ func (a *app) showEpisode(ctx context.Context, b store.Bucket, run, place string
 	}
 	e := storedEpisode{read}
 
-	return a.print(e, e.text)
+	return a.Print(e, e.text)
 }
 
 // label returns the critic's label of a cell of a step as a mark, or a blank if there is no label.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -25,11 +26,11 @@ type evalOptions struct {
 	split       string
 	episodes    int
 	environment string
-	env         envOptions
+	env         app.EnvironmentOptions
 	counted     bool // --episodes was set
 }
 
-func evalCmd(a *app) *cobra.Command {
+func evalCmd(a *app.App) *cobra.Command {
 	var o evalOptions
 	c := &cobra.Command{
 		Use:   "eval RUN",
@@ -41,7 +42,7 @@ recorded tasks it evaluates the systems without policies, too.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.counted = c.Flags().Changed("episodes")
-			return a.runEval(c.Context(), o, args[0])
+			return runEval(c.Context(), a, o, args[0])
 		},
 	}
 	f := c.Flags()
@@ -51,12 +52,12 @@ recorded tasks it evaluates the systems without policies, too.`,
 	f.StringVar(&o.environment, "environment", "",
 		"another `NAME` than the run's: an adapter, or a name under environments of the run's specification "+
 			"or of --spec")
-	o.env.addFlags(f)
+	o.env.AddFlags(f)
 
 	return c
 }
 
-func (a *app) runEval(ctx context.Context, o evalOptions, run string) error {
+func runEval(ctx context.Context, a *app.App, o evalOptions, run string) error {
 	if o.episodes < 1 || o.episodes > 9999 {
 		return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", o.episodes)
 	}
@@ -67,7 +68,7 @@ func (a *app) runEval(ctx context.Context, o evalOptions, run string) error {
 		return fault.New(fault.Invalid, "--split must not be train: the systems were trained on it")
 	}
 
-	b, _, err := a.bucket()
+	b, _, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
@@ -75,15 +76,15 @@ func (a *app) runEval(ctx context.Context, o evalOptions, run string) error {
 	if err != nil {
 		return err
 	}
-	results, err := a.evaluate(ctx, x)
+	results, err := evaluate(ctx, a, x)
 	if err != nil {
 		return err
 	}
 
 	critic := rules.CriticName(x.spec, catalog.All{})
-	if !a.json {
-		printResults(a.out, results)
-		terminal.Line(a.out, "critic: %s", critic)
+	if !a.JSON {
+		printResults(a.Out, results)
+		terminal.Line(a.Out, "critic: %s", critic)
 
 		return nil
 	}
@@ -92,7 +93,7 @@ func (a *app) runEval(ctx context.Context, o evalOptions, run string) error {
 			runs.Result
 			Critic string `json:"critic"` // the critic that trained the system
 		}{r, critic}
-		if err := a.print(of, nil); err != nil {
+		if err := a.Print(of, nil); err != nil {
 			return err
 		}
 	}
@@ -176,7 +177,7 @@ func (o evalOptions) options(s spec.Spec, on *rules.Split) (envadapters.Options,
 	if name == "" {
 		name = s.Environment
 	}
-	options, err := o.env.options(name, s)
+	options, err := o.env.Options(name, s)
 	if err != nil {
 		return options, err
 	}
@@ -196,22 +197,22 @@ func (o evalOptions) options(s spec.Spec, on *rules.Split) (envadapters.Options,
 }
 
 // evaluate runs and shows an evaluation until it ends.
-func (a *app) evaluate(ctx context.Context, x evaluation) ([]runs.Result, error) {
-	s, err := a.connect(ctx)
+func evaluate(ctx context.Context, a *app.App, x evaluation) ([]runs.Result, error) {
+	s, err := a.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	title := "evaluation on " + x.where
-	here, err := s.here(ctx, "")
+	here, err := s.StartContext(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.temporal.ExecuteWorkflow(here, startOptions(x.id, title), workflows.Evaluation, x.items)
+	w, err := s.Temporal.ExecuteWorkflow(here, app.StartOptions(x.id, title), workflows.Evaluation, x.items)
 	if err != nil {
 		return nil, fault.New(fault.Transient, "start the evaluation: %w", err)
 	}
-	err = s.attend(ctx, w, func(p *progress) { p.workflow(ctx, s.temporal, title, workflows.Status{Child: w.GetID()}) })
+	err = attend(ctx, s, w, func(p *progress) { p.workflow(ctx, s.Temporal, title, workflows.Status{Child: w.GetID()}) })
 	if err != nil {
 		return nil, fmt.Errorf("evaluation: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/examples"
 	"github.com/collabui/collabui/fault"
@@ -31,7 +32,7 @@ type experimentOptions struct {
 	check   bool
 	seeds   int
 	playing playing
-	up      upOptions
+	up      app.ServiceOptions
 }
 
 // playing are the flags of commands that play an experiment.
@@ -46,7 +47,7 @@ func (o *playing) addFlags(f *pflag.FlagSet) {
 	addNoProbe(f, &o.noProbe)
 }
 
-func experimentCmd(a *app) *cobra.Command {
+func experimentCmd(a *app.App) *cobra.Command {
 	var o experimentOptions
 	c := &cobra.Command{
 		Use:   "experiment NAME|FILE",
@@ -67,7 +68,7 @@ NAME is one of the files in examples/experiments, which are built in:
 			"  collabui experiment critic-noise --seeds 3",
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: builtIn(),
-		RunE:      func(c *cobra.Command, args []string) error { return a.runExperiment(c.Context(), o, args[0]) },
+		RunE:      func(c *cobra.Command, args []string) error { return runExperiment(c.Context(), a, o, args[0]) },
 	}
 	f := c.Flags()
 	f.BoolVar(&o.check, "check", false, "only check the file, and print what would be played")
@@ -76,7 +77,7 @@ NAME is one of the files in examples/experiments, which are built in:
 		"return when the experiment has begun; the same command attaches to it again")
 	o.playing.addFlags(f)
 	c.MarkFlagsMutuallyExclusive("check", "detach", "csv")
-	o.up.addFlags(f)
+	o.up.AddFlags(f)
 
 	return c
 }
@@ -103,7 +104,7 @@ func loadExperiment(name string) (design.Experiment, error) {
 		return design.Parse(spec.Source{Name: name, Dir: "experiments"}, raw, examples.Files.ReadFile, catalog.All{})
 	}
 
-	raw, err := readFile(name)
+	raw, err := app.ReadFile(name)
 	if err != nil {
 		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w; built in are %s", err,
 			strings.Join(builtIn(), ", "))
@@ -113,7 +114,7 @@ func loadExperiment(name string) (design.Experiment, error) {
 		return design.Experiment{}, fault.New(fault.Invalid, "read the experiment: %w", err)
 	}
 
-	return design.Parse(spec.Source{Name: name, Dir: filepath.Dir(abs)}, raw, readFile, catalog.All{})
+	return design.Parse(spec.Source{Name: name, Dir: filepath.Dir(abs)}, raw, app.ReadFile, catalog.All{})
 }
 
 // load returns the experiment that the options specify.
@@ -132,91 +133,91 @@ func (o experimentOptions) load(name string) (design.Experiment, error) {
 	return x, nil
 }
 
-func (a *app) runExperiment(ctx context.Context, o experimentOptions, name string) error {
+func runExperiment(ctx context.Context, a *app.App, o experimentOptions, name string) error {
 	x, err := o.load(name)
 	if err != nil {
 		return err
 	}
 	if o.check {
-		return a.print(x, func(w io.Writer) { printDeclared(w, x) })
+		return a.Print(x, func(w io.Writer) { printDeclared(w, x) })
 	}
-	if err := a.ensureUp(ctx, o.up); err != nil {
+	if err := a.StartServices(ctx, o.up); err != nil {
 		return err
 	}
-	session, err := a.connect(ctx)
+	session, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 
-	return session.experimentOf(ctx, x, o.playing)
+	return experimentOf(ctx, session, x, o.playing)
 }
 
 // experimentOf declares an experiment that can be played to its end, plays it and prints its table.
-func (s *session) experimentOf(ctx context.Context, x design.Experiment, o playing) error {
-	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
+func experimentOf(ctx context.Context, s *app.Session, x design.Experiment, o playing) error {
+	if err := workers.CheckNamespace(ctx, s.Temporal, s.Endpoints.Namespace); err != nil {
 		return err
 	}
-	if err := s.admitExperiment(ctx, x, o.noProbe); err != nil {
+	if err := admitExperiment(ctx, s, x, o.noProbe); err != nil {
 		return err
 	}
-	v, err := experiments.Declare(ctx, s.bucket, x, userName(), time.Now().UTC())
+	v, err := experiments.Declare(ctx, s.Store, x, app.UserName(), time.Now().UTC())
 	if err != nil {
 		return err
 	}
 	result := experiments.Experiment(x.Name).Result(v.Number)
 	for try := 1; ; try++ {
-		r, tested, err := result.May(ctx, s.bucket)
+		r, tested, err := result.May(ctx, s.Store)
 		if err == nil && !tested && try > 2 { // at first, an earlier version may still be played
-			_, _, err = result.Must(ctx, s.bucket)
+			_, _, err = result.Must(ctx, s.Store)
 		}
 		if err != nil {
 			return err
 		}
 		if tested {
-			return s.publish(ctx, v, r, o.csv)
+			return publish(ctx, s, v, r, o.csv)
 		}
 
 		id := workflows.ExperimentWorkflowID(x.Name)
-		here, err := s.here(ctx, "")
+		here, err := s.StartContext(ctx, "")
 		if err != nil {
 			return err
 		}
-		w, err := s.temporal.ExecuteWorkflow(here, startOptions(id, "experiment "+x.Name), workflows.Experiment,
+		w, err := s.Temporal.ExecuteWorkflow(here, app.StartOptions(id, "experiment "+x.Name), workflows.Experiment,
 			workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number}})
 		if err != nil {
 			return fault.New(fault.Transient, "start experiment %s: %w", x.Name, err)
 		}
 		if o.detach {
-			return s.print(map[string]any{"experiment": x.Name, "version": v.Number}, func(w io.Writer) {
+			return s.Print(map[string]any{"experiment": x.Name, "version": v.Number}, func(w io.Writer) {
 				terminal.Line(w, "experiment %s goes on; the same command shows it", x.Name)
 			})
 		}
-		if err := s.attend(ctx, w, s.showExperiment(ctx, id)); err != nil {
+		if err := attend(ctx, s, w, showExperiment(ctx, s, id)); err != nil {
 			return fmt.Errorf("experiment %s: %w", x.Name, err)
 		}
 	}
 }
 
 // publish prints the table of an experiment that has ended, and writes its episodes if csv names a file.
-func (s *session) publish(ctx context.Context, v experiments.Version, r experiments.Result, csv string) error {
+func publish(ctx context.Context, s *app.Session, v experiments.Version, r experiments.Result, csv string) error {
 	if csv != "" {
-		if err := s.writeEpisodes(ctx, v.Experiment, csv); err != nil {
+		if err := writeEpisodes(ctx, s, v.Experiment, csv); err != nil {
 			return err
 		}
 	}
 
-	return s.printTable(v, r)
+	return printTable(s, v, r)
 }
 
 // showExperiment returns a function that shows the progress of an experiment, and the run of the arm that trains.
-func (s *session) showExperiment(ctx context.Context, id string) func(*progress) {
+func showExperiment(ctx context.Context, s *app.Session, id string) func(*progress) {
 	var before workflows.ExperimentStatus
 	var began time.Time // when the arm being played began; zero if unknown
 
 	return func(p *progress) {
 		var st workflows.ExperimentStatus
-		if !query(ctx, s.temporal, id, workflows.QueryStatus, &st) || st.All == 0 {
+		if !app.Query(ctx, s.Temporal, id, workflows.QueryStatus, &st) || st.All == 0 {
 			return
 		}
 		if st.Arm != before.Arm || st.Seed != before.Seed {
@@ -239,9 +240,9 @@ func (s *session) showExperiment(ctx context.Context, id string) func(*progress)
 			p.Show("testing the contrasts")
 		case st.Run != "":
 			p.Run = st.Run
-			p.runStatus(ctx, s.temporal)
+			p.runStatus(ctx, s.Temporal)
 		default:
-			p.workflow(ctx, s.temporal, st.Arm, workflows.Status{Child: st.Child})
+			p.workflow(ctx, s.Temporal, st.Arm, workflows.Status{Child: st.Child})
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/experiments"
@@ -12,8 +13,8 @@ import (
 )
 
 // admitExperiment checks all arms of an experiment that has not been declared yet, and the models that play in it.
-func (s *session) admitExperiment(ctx context.Context, x design.Experiment, noProbe bool) error {
-	known, err := experiments.Experiment(x.Name).Versions(ctx, s.bucket)
+func admitExperiment(ctx context.Context, s *app.Session, x design.Experiment, noProbe bool) error {
+	known, err := experiments.Experiment(x.Name).Versions(ctx, s.Store)
 	if err != nil || len(known) > 0 {
 		return err
 	}
@@ -41,5 +42,5 @@ func (s *session) admitExperiment(ctx context.Context, x design.Experiment, noPr
 		all = append(all, of)
 	}
 
-	return s.preflight(ctx, x.Name, id, all...)
+	return preflight(ctx, s, x.Name, id, all...)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"os"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/interop"
 	"github.com/collabui/collabui/internal/method/design"
@@ -14,7 +15,7 @@ import (
 
 // writeEpisodes writes every episode of every system of an experiment into a file with experiments.Columns. It replaces
 // an existing file once all episodes are read.
-func (s *session) writeEpisodes(ctx context.Context, x design.Experiment, path string) error {
+func writeEpisodes(ctx context.Context, s *app.Session, x design.Experiment, path string) error {
 	var lines bytes.Buffer
 	w := csv.NewWriter(&lines)
 	_ = w.Write(experiments.Columns)
@@ -22,7 +23,7 @@ func (s *session) writeEpisodes(ctx context.Context, x design.Experiment, path s
 		one, two := x.Plays(arm.Name)
 		for _, p := range append(one, two...) {
 			for seed := 1; seed <= x.Seeds; seed++ {
-				did, err := experiments.ReadPlayed(ctx, s.bucket, x, p, seed)
+				did, err := experiments.ReadPlayed(ctx, s.Store, x, p, seed)
 				if err != nil {
 					return err
 				}

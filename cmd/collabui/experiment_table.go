@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/design"
@@ -70,9 +71,9 @@ func printPower(w io.Writer, x design.Experiment) {
 }
 
 // printTable prints the result of an experiment. It returns an error if a claim does not hold.
-func (s *session) printTable(v experiments.Version, r experiments.Result) error {
+func printTable(s *app.Session, v experiments.Version, r experiments.Result) error {
 	x := v.Experiment
-	err := s.print(r, func(w io.Writer) {
+	err := s.Print(r, func(w io.Writer) {
 		terminal.Line(w, "\n%s", x.About)
 		terminal.Line(w, "%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
 			x.Seeds, episodesOf(x), v.Number, v.Digest, v.Who, v.At.UTC().Format("2006-01-02 15:04:05"))
@@ -106,7 +107,7 @@ func (s *session) printTable(v experiments.Version, r experiments.Result) error 
 	}
 	for _, row := range r.Rows {
 		if !row.Holds {
-			return fmt.Errorf("%w: %s", errFailed, row.Contrast)
+			return fmt.Errorf("%w: %s", app.ErrFailed, row.Contrast)
 		}
 	}
 

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/method/design"
 )
 
 func TestCheckSaysWhatAnExperimentPlays(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{out: &out}
-	err := a.runExperiment(t.Context(), experimentOptions{check: true}, "../../examples/experiments/ablations.yaml")
+	a := &app.App{Out: &out}
+	err := runExperiment(t.Context(), a, experimentOptions{check: true}, "../../examples/experiments/ablations.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -25,7 +26,7 @@ import (
 	"github.com/collabui/collabui/trainer/rows"
 )
 
-func exportCmd(a *app) *cobra.Command {
+func exportCmd(a *app.App) *cobra.Command {
 	var o exportOptions
 	c := &cobra.Command{
 		Use:   "export [RUN|--line LINE] --out DIR",
@@ -47,19 +48,19 @@ results as tables (csv or json).`,
 			"  collabui export quickstart --as inspect --epoch 3 --out logs\n" +
 			"  collabui export --policy DIGEST --out model",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runExport(c.Context(), o, args) },
+		RunE: func(c *cobra.Command, args []string) error { return runExport(c.Context(), a, o, args) },
 	}
 	o.addFlags(c.Flags())
 
 	return c
 }
 
-func (a *app) runExport(ctx context.Context, o exportOptions, args []string) error {
+func runExport(ctx context.Context, a *app.App, o exportOptions, args []string) error {
 	if err := o.check(args); err != nil {
 		return err
 	}
-	o.build = a.build
-	b, err := a.objects()
+	o.build = a.Build
+	b, err := a.OpenObjects()
 	if err != nil {
 		return err
 	}
@@ -69,14 +70,14 @@ func (a *app) runExport(ctx context.Context, o exportOptions, args []string) err
 			return err
 		}
 
-		return a.print(x, x.text)
+		return a.Print(x, x.text)
 	}
 	if o.policy != "" {
 		n, err := exportPolicy(ctx, b, o.policy, o.out)
 		if err != nil {
 			return err
 		}
-		return a.print(map[string]any{"out": o.out, "policy": o.policy, "files": n}, func(w io.Writer) {
+		return a.Print(map[string]any{"out": o.out, "policy": o.policy, "files": n}, func(w io.Writer) {
 			terminal.Line(w, "%d files in %s", n, o.out)
 		})
 	}
@@ -92,7 +93,7 @@ func (a *app) runExport(ctx context.Context, o exportOptions, args []string) err
 		return err
 	}
 
-	return a.print(x, x.text)
+	return a.Print(x, x.text)
 }
 
 // exportPolicy writes the files of a policy into a folder that does not exist or is empty, and returns their number.

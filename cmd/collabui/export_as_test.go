@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -223,7 +224,7 @@ func TestExportRefusesWhatAFormatCannotHave(t *testing.T) {
 		}
 	}
 	o := exportOptions{as: asATIF, epoch: "2", out: filepath.Join(t.TempDir(), "out")}
-	if _, err := exportAs(t.Context(), b, string(run), o); exitCode(err) != exitNotFound {
+	if _, err := exportAs(t.Context(), b, string(run), o); app.ExitCode(err) != app.ExitNotFound {
 		t.Errorf("export of epoch 2 = %v, want that it has not begun", err)
 	}
 	if _, err := os.Stat(o.out); err == nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -54,7 +55,7 @@ type dataCard struct {
 	Screenshots int
 	System      string
 
-	build version // of the program that exports
+	build app.Build // of the program that exports
 }
 
 // readme returns the README.md of an export, which describes its data sets and how to use its system.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/fault"
 )
 
@@ -17,8 +18,8 @@ type exportOptions struct {
 	epoch  string // a number, best or base
 	policy string // digest
 	line   string
-	as     string  // a format of other tools
-	build  version // of the program that exports
+	as     string    // a format of other tools
+	build  app.Build // of the program that exports
 }
 
 func (o *exportOptions) addFlags(f *pflag.FlagSet) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/fork"
@@ -19,7 +20,7 @@ import (
 
 // forkOptions are the flags of fork.
 type forkOptions struct {
-	up     upOptions
+	up     app.ServiceOptions
 	name   string
 	epoch  int
 	set    []string
@@ -29,7 +30,7 @@ type forkOptions struct {
 	detach bool
 }
 
-func forkCmd(a *app) *cobra.Command {
+func forkCmd(a *app.App) *cobra.Command {
 	var o forkOptions
 	c := &cobra.Command{
 		Use:   "fork RUN --epoch K --name NEW",
@@ -44,7 +45,7 @@ valid. The original is not changed, and may go on meanwhile.`,
 			"  collabui fork quickstart --epoch 4 --name longer --set epochs=8\n" +
 			"  collabui fork quickstart --epoch 1 --name mended --label 17/3/0/2=0 --why 'it closed the wrong tab'",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runFork(c.Context(), o, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return runFork(c.Context(), a, o, args[0]) },
 	}
 	o.addFlags(c.Flags())
 
@@ -60,10 +61,10 @@ func (o *forkOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.why, "why", "", "the reason, recorded with the new run")
 	f.BoolVar(&o.plan, "plan", false, "only print what stays valid and what is recomputed")
 	f.BoolVar(&o.detach, "detach", false, "start the new run and return")
-	o.up.addFlags(f)
+	o.up.AddFlags(f)
 }
 
-func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
+func runFork(ctx context.Context, a *app.App, o forkOptions, run string) error {
 	if o.epoch < 0 || o.name == "" {
 		return fault.New(fault.Invalid, "--epoch and --name are required: where to fork, and the name of the new run")
 	}
@@ -75,31 +76,31 @@ func (a *app) runFork(ctx context.Context, o forkOptions, run string) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.connectUp(ctx, o.up)
+	s, err := a.StartAndConnect(ctx, o.up)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	f, err := fork.Plan(ctx, s.bucket, fork.Request{
-		Run: runs.Run(run), Name: runs.Run(o.name), Epoch: o.epoch, Who: userName(), Why: o.why, At: time.Now().UTC(),
+	f, err := fork.Plan(ctx, s.Store, fork.Request{
+		Run: runs.Run(run), Name: runs.Run(o.name), Epoch: o.epoch, Who: app.UserName(), Why: o.why, At: time.Now().UTC(),
 		Typed: typed, Cells: cells,
 	}, here(), catalog.All{})
 	if err != nil {
 		return err
 	}
-	if err := a.print(newForked(o.name, f), newForked(o.name, f).text); err != nil || o.plan {
+	if err := a.Print(newForked(o.name, f), newForked(o.name, f).text); err != nil || o.plan {
 		return err
 	}
 
-	bar := a.newBar(o.name)
+	bar := a.NewBar(o.name)
 	count := bar.Objects()
-	err = f.Make(ctx, s.bucket, func(n int) { count(n, f.Objects) })
+	err = f.Make(ctx, s.Store, func(n int) { count(n, f.Objects) })
 	bar.Clear()
 	if err != nil {
 		return err
 	}
 
-	return s.goOn(ctx, workflows.RunInput{Name: o.name}, o.detach)
+	return goOn(ctx, s, workflows.RunInput{Name: o.name}, o.detach)
 }
 
 // forked is the output of fork.

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/store/verify"
 )
 
-func fsckCmd(a *app) *cobra.Command {
+func fsckCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fsck [RUN]",
 		Short: "Verify every object of the store, or of one run, and what every run promises",
@@ -29,15 +30,15 @@ With RUN it reads only the objects of that run and those that they reference. On
 that nothing references.`,
 		Example: "  collabui fsck --json\n  collabui fsck quickstart",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runFsck(c.Context(), args) },
+		RunE:    func(c *cobra.Command, args []string) error { return runFsck(c.Context(), a, args) },
 	}
 }
 
 // fsckGC makes the garbage collector run less often: little of what fsck reads stays in memory.
 const fsckGC = 400
 
-func (a *app) runFsck(ctx context.Context, names []string) error {
-	b, err := a.objects()
+func runFsck(ctx context.Context, a *app.App, names []string) error {
+	b, err := a.OpenObjects()
 	if err != nil {
 		return err
 	}
@@ -54,11 +55,11 @@ func (a *app) runFsck(ctx context.Context, names []string) error {
 		}
 	}
 
-	if err := a.print(report, func(w io.Writer) { printReport(w, report, len(names)) }); err != nil {
+	if err := a.Print(report, func(w io.Writer) { printReport(w, report, len(names)) }); err != nil {
 		return err
 	}
 	if n := len(report.Problems); n > 0 {
-		return fmt.Errorf("%w: %d problems", errFailed, n)
+		return fmt.Errorf("%w: %d problems", app.ErrFailed, n)
 	}
 
 	return nil

@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store/collect"
 )
 
-func gcCmd(a *app) *cobra.Command {
+func gcCmd(a *app.App) *cobra.Command {
 	var policy collect.Policy
 	var days int
 	var dry bool
@@ -33,7 +34,7 @@ gc removes nothing if a LIST of the store does not show what is there, or if mor
 training and retention explain: see --dry-run, and then --force.`,
 		Example: "  collabui gc --dry-run\n  collabui gc --keep-epochs 3 --keep-calls 30",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.runGC(c.Context(), policy, days, dry) },
+		RunE:    func(c *cobra.Command, _ []string) error { return runGC(c.Context(), a, policy, days, dry) },
 	}
 	f := c.Flags()
 	f.BoolVar(&dry, "dry-run", false, "only say what would be removed")
@@ -48,23 +49,23 @@ training and retention explain: see --dry-run, and then --force.`,
 }
 
 // runGC collects garbage, with recorded calls older than some days, or only reports what it would remove.
-func (a *app) runGC(ctx context.Context, policy collect.Policy, days int, dry bool) error {
+func runGC(ctx context.Context, a *app.App, policy collect.Policy, days int, dry bool) error {
 	if policy.Grace < time.Minute || policy.Epochs < 0 || days < 0 {
 		return fault.New(fault.Invalid, "expected a --grace of at least 1m, and --keep-epochs and --keep-calls from 0")
 	}
-	b, _, err := a.bucket()
+	b, _, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
-	policy.Who, policy.Calls = userName(), time.Duration(days)*24*time.Hour
-	bar := a.newBar("")
+	policy.Who, policy.Calls = app.UserName(), time.Duration(days)*24*time.Hour
+	bar := a.NewBar("")
 	report, err := collect.Collect(ctx, b, policy, dry, bar.Objects())
 	bar.Clear()
 	if err != nil {
 		return err
 	}
 
-	return a.print(report, func(w io.Writer) {
+	return a.Print(report, func(w io.Writer) {
 		would := ""
 		if dry {
 			would = "would be "

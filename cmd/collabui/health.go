@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/policy/limits"
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/process/config"
@@ -27,35 +28,35 @@ import (
 const probeLimit = 2500 * time.Millisecond
 
 // services checks the services of the data folder or of the cluster.
-func (a *app) services(ctx context.Context) []finding {
+func services(ctx context.Context, a *app.App) []finding {
 	var out []finding
-	if !a.cluster {
-		st, alive := supervisor.Read(a.data)
+	if !a.Cluster {
+		st, alive := supervisor.Read(a.Data)
 		if !alive {
 			return []finding{{What: "services", OK: true, Detail: fmt.Sprintf(
-				"none run for %s; %s or %s starts them", a.data, a.typed("up"), a.typed("train"))}}
+				"none run for %s; %s or %s starts them", a.Data, a.Typed("up"), a.Typed("train"))}}
 		}
 		out = append(out, finding{
 			What: "supervisor", OK: st.Ready,
 			Detail: fmt.Sprintf("pid %d since %s %s", st.PID, st.Started.Format(time.RFC3339), st.Problem),
 		})
 	}
-	e, err := a.endpoints()
-	if err == nil && a.cluster {
+	e, err := a.ResolveEndpoints()
+	if err == nil && a.Cluster {
 		err = e.Complete()
 	}
 	if err != nil {
 		return append(out, finding{What: "services", Detail: err.Error()})
 	}
 
-	return append(out, a.probe(ctx, e)...)
+	return append(out, probe(ctx, a, e)...)
 }
 
 // probe makes one request to every service and returns a finding for each, except for policy servers.
-func (a *app) probe(ctx context.Context, e config.Endpoints) []finding {
-	d := diagnosis{app: a}
-	if !a.cluster {
-		d.state, _ = supervisor.Read(a.data)
+func probe(ctx context.Context, a *app.App, e config.Endpoints) []finding {
+	d := diagnosis{App: a}
+	if !a.Cluster {
+		d.state, _ = supervisor.Read(a.Data)
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
@@ -80,7 +81,7 @@ func (a *app) probe(ctx context.Context, e config.Endpoints) []finding {
 
 // diagnosis is a check of the services.
 type diagnosis struct {
-	*app
+	*app.App
 	state supervisor.State // the supervisor's record of the services
 }
 
@@ -90,8 +91,8 @@ func (d diagnosis) finding(name supervisor.Name, addr string, err error) []findi
 	if err != nil {
 		f.Detail = strings.TrimPrefix(f.Detail+": "+oneLine(err), ": ")
 		// The logs of services that run elsewhere are not here.
-		log := supervisor.LogPath(d.data, name)
-		if _, none := os.Stat(log); none == nil && !d.cluster {
+		log := supervisor.LogPath(d.Data, name)
+		if _, none := os.Stat(log); none == nil && !d.Cluster {
 			f.Fix = "see " + log
 		}
 	}
@@ -195,7 +196,7 @@ func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []find
 // viewer checks the viewer of the data folder. A viewer elsewhere serves people only, and nothing here depends on it.
 func (d diagnosis) viewer(ctx context.Context, e config.Endpoints) []finding {
 	x, ok := d.state.Services[supervisor.Viewer]
-	if d.cluster || !ok || x.External {
+	if d.Cluster || !ok || x.External {
 		return nil
 	}
 
@@ -204,7 +205,7 @@ func (d diagnosis) viewer(ctx context.Context, e config.Endpoints) []finding {
 
 // worker checks the worker of the data folder or, on a cluster, queries Temporal for the workers of every task queue.
 func (d diagnosis) worker(ctx context.Context, e config.Endpoints) []finding {
-	if !d.cluster {
+	if !d.Cluster {
 		addr := d.state.Services[supervisor.Worker].Addr
 
 		return d.finding(supervisor.Worker, addr, supervisor.HTTPHealth("http://"+addr+"/health")(ctx))

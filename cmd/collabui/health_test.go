@@ -12,6 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
@@ -46,7 +47,7 @@ func TestTheDoctorFindsAStoreThatOverwrites(t *testing.T) {
 			} {
 				t.Setenv(name, value)
 			}
-			found := (&app{cluster: true}).promises(t.Context())
+			found := promises(t.Context(), (&app.App{Cluster: true}))
 			if len(found) != 1 || found[0].OK != c.ok || !strings.Contains(found[0].Detail, c.want) {
 				t.Errorf("promises = %+v, want one that contains %q and is all right: %v", found, c.want, c.ok)
 			}
@@ -82,7 +83,7 @@ func TestTheDoctorFindsARedisThatCannotShareLimits(t *testing.T) {
 				return true
 			})
 			e := config.Endpoints{Redis: "redis://" + mini.Addr()}
-			found := diagnosis{app: &app{cluster: true}}.redis(t.Context(), e)
+			found := diagnosis{App: &app.App{Cluster: true}}.redis(t.Context(), e)
 			if len(found) != 1 || found[0].OK != (c.want == "") || !strings.Contains(found[0].Detail, c.want) {
 				t.Errorf("redis = %+v, want one that contains %q", found, c.want)
 			}
@@ -94,8 +95,8 @@ func TestTheDoctorFindsARedisThatCannotShareLimits(t *testing.T) {
 }
 
 func TestTheDoctorNamesLogsOfLocalServicesOnly(t *testing.T) {
-	d := diagnosis{app: &app{data: t.TempDir()}}
-	log := supervisor.LogPath(d.data, supervisor.Redis)
+	d := diagnosis{App: &app.App{Data: t.TempDir()}}
+	log := supervisor.LogPath(d.Data, supervisor.Redis)
 	err := os.MkdirAll(filepath.Dir(log), 0o755)
 	if err == nil {
 		err = os.WriteFile(log, nil, 0o644)

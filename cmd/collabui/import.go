@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -22,7 +23,7 @@ import (
 	"github.com/collabui/collabui/trainer/hf"
 )
 
-func importCmd(a *app) *cobra.Command {
+func importCmd(a *app.App) *cobra.Command {
 	var baseModel string
 	c := &cobra.Command{
 		Use:   "import FILE",
@@ -39,7 +40,7 @@ with all parameters. Both belong to the model in --base-model.`,
 		Example: "  collabui import pairs.jsonl\n  collabui import policy.safetensors\n" +
 			"  collabui import my-adapter --base-model /models/Qwen2-7B-Instruct",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runImport(c.Context(), args[0], baseModel) },
+		RunE: func(c *cobra.Command, args []string) error { return runImport(c.Context(), a, args[0], baseModel) },
 	}
 	c.Flags().StringVar(&baseModel, "base-model", "", "base model that the folder belongs to")
 
@@ -65,19 +66,19 @@ type imported struct {
 	Images  int   `json:"images,omitempty"`  // rows with images, which are not kept
 }
 
-func (a *app) runImport(ctx context.Context, path, baseModel string) error {
-	out, err := a.importPath(ctx, path, baseModel)
+func runImport(ctx context.Context, a *app.App, path, baseModel string) error {
+	out, err := importPath(ctx, a, path, baseModel)
 	if err != nil {
 		return err
 	}
 
-	return a.print(out, out.text)
+	return a.Print(out, out.text)
 }
 
 // importPath stores a folder or a file. It checks a file before it opens the store.
-func (a *app) importPath(ctx context.Context, path, baseModel string) (imported, error) {
+func importPath(ctx context.Context, a *app.App, path, baseModel string) (imported, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		b, _, err := a.bucket()
+		b, _, err := a.OpenStore()
 		if err != nil {
 			return imported{}, err
 		}
@@ -87,7 +88,7 @@ func (a *app) importPath(ctx context.Context, path, baseModel string) (imported,
 	if err != nil {
 		return out, err
 	}
-	b, _, err := a.bucket()
+	b, _, err := a.OpenStore()
 	if err != nil {
 		return out, err
 	}
@@ -102,7 +103,7 @@ func (a *app) importPath(ctx context.Context, path, baseModel string) (imported,
 
 // record lists the import in the store, because gc would otherwise remove it before a run refers to it.
 func (x imported) record(ctx context.Context, b store.Bucket, blob store.Ref) error {
-	return runs.Import(ctx, b, runs.Imported{Blob: blob, File: x.File, Who: userName(), At: time.Now().UTC()})
+	return runs.Import(ctx, b, runs.Imported{Blob: blob, File: x.File, Who: app.UserName(), At: time.Now().UTC()})
 }
 
 func (x imported) text(w io.Writer) {

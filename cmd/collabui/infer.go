@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/policy/infer"
@@ -27,7 +28,7 @@ type inferOptions struct {
 	tls    serving.TLS
 }
 
-func inferCmd(a *app) *cobra.Command {
+func inferCmd(a *app.App) *cobra.Command {
 	var o inferOptions
 	c := &cobra.Command{
 		Use:   "infer RUN|--line LINE",
@@ -48,7 +49,7 @@ eval lets a system play in an environment; the viewer shows every step.`,
 			"  collabui infer quickstart --epoch base\n" +
 			"  collabui infer --line mobile",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runInfer(c.Context(), o, args) },
+		RunE: func(c *cobra.Command, args []string) error { return runInfer(c.Context(), a, o, args) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
@@ -56,16 +57,16 @@ eval lets a system play in an environment; the viewer shows every step.`,
 		"`EPOCH` of the system: a number, best or base "+
 			"(default: the best of a run that has ended, otherwise the newest)")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "serve on `HOST:PORT`; port 0 picks one")
-	tlsFlags(f, &o.tls)
+	app.AddTLSFlags(f, &o.tls)
 
 	return c
 }
 
-func (a *app) runInfer(ctx context.Context, o inferOptions, args []string) error {
+func runInfer(ctx context.Context, a *app.App, o inferOptions, args []string) error {
 	if (len(args) == 1) == (o.line != "") || o.line != "" && o.epoch != "" {
 		return fault.New(fault.Invalid, "expected a run, with --epoch if you like, or --line")
 	}
-	b, e, err := a.bucket()
+	b, e, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
@@ -86,12 +87,12 @@ func (a *app) runInfer(ctx context.Context, o inferOptions, args []string) error
 		return err
 	}
 
-	return a.serveSystem(ctx, b, sys, model, o)
+	return serveSystem(ctx, a, b, sys, model, o)
 }
 
 // serveSystem serves a system until ctx ends.
-func (a *app) serveSystem(
-	ctx context.Context, b store.Bucket, sys infer.System, model *llm.Pool, o inferOptions,
+func serveSystem(
+	ctx context.Context, a *app.App, b store.Bucket, sys infer.System, model *llm.Pool, o inferOptions,
 ) error {
 	key, err := config.Secret(infer.EnvKey)
 	if err != nil {
@@ -106,7 +107,7 @@ func (a *app) serveSystem(
 		"url": url, "model": sys.Model(), "run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests(),
 		"key": key != "",
 	}
-	err = a.print(shown, func(w io.Writer) {
+	err = a.Print(shown, func(w io.Writer) {
 		terminal.Line(w, "%s: %d agents decide at %s, model %q", sys.Name(), len(sys.Policies), url, sys.Model())
 	})
 	if err != nil {
@@ -115,7 +116,7 @@ func (a *app) serveSystem(
 
 	server := infer.NewServer(sys, model, config.Live(infer.EnvKey, key))
 	if sys.Line != "" {
-		go server.Follow(ctx, b, sys.Line, followEvery, model.Load, a.switched)
+		go server.Follow(ctx, b, sys.Line, followEvery, model.Load, func(sys infer.System, err error) { switched(a, sys, err) })
 	}
 
 	return serving.Serve(ctx, l, server, inferDrain)
@@ -125,12 +126,12 @@ func (a *app) serveSystem(
 const followEvery = 2 * time.Second
 
 // switched reports that an endpoint serves another system, or why it cannot.
-func (a *app) switched(sys infer.System, err error) {
+func switched(a *app.App, sys infer.System, err error) {
 	if err != nil {
-		terminal.Line(a.err, "the system that the line accepts cannot be served yet; the one before answers: %v", err)
+		terminal.Line(a.Err, "the system that the line accepts cannot be served yet; the one before answers: %v", err)
 		return
 	}
-	_ = a.print(map[string]any{"run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests()}, func(w io.Writer) {
+	_ = a.Print(map[string]any{"run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests()}, func(w io.Writer) {
 		terminal.Line(w, "%s answers from now on", sys.Name())
 	})
 }

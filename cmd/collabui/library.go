@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/view"
 	"github.com/collabui/collabui/workers/catalog"
@@ -10,21 +11,21 @@ import (
 
 // library returns the maker of pages for the store: for the files of this data folder, whether its services run or not,
 // or for the store at an address.
-func (a *app) library() (*view.Library, error) {
-	b, err := a.objects()
+func library(a *app.App) (*view.Library, error) {
+	b, err := a.OpenObjects()
 	if err != nil {
 		return nil, err
 	}
 
-	return a.libraryOf(b), nil
+	return libraryOf(a, b), nil
 }
 
 // libraryOf returns the maker of pages for a store.
-func (a *app) libraryOf(b store.Bucket) *view.Library {
+func libraryOf(a *app.App, b store.Bucket) *view.Library {
 	return &view.Library{
 		Bucket: b, Catalog: catalog.All{},
 		Status: func(ctx context.Context, run string) (any, error) {
-			e := a.addresses()
+			e := a.RunningEndpoints()
 			st, err := readStatus(ctx, b, e, run)
 			if err == nil && e.Temporal != "" {
 				st.readLive(ctx, e)

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/lines"
 )
 
-func lineCmd(a *app) *cobra.Command {
+func lineCmd(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "line",
 		Short: "Show and change which systems are accepted for use",
@@ -30,17 +31,17 @@ decide at once do not overrule each other: the second is told what the first did
 	return c
 }
 
-func lineShowCmd(a *app) *cobra.Command {
+func lineShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show [LINE]", Short: "Show the accepted systems of all lines, or all entries of one",
 		Args: cobra.MaximumNArgs(1), Example: "  collabui line show\n  collabui line show mobile --json",
-		RunE: func(c *cobra.Command, args []string) error { return a.runLineShow(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error { return runLineShow(c.Context(), a, args) },
 	}
 }
 
 // runLineShow prints, for every line, the entry that accepts the current system, or all entries of one line.
-func (a *app) runLineShow(ctx context.Context, of []string) error {
-	b, _, err := a.bucket()
+func runLineShow(ctx context.Context, a *app.App, of []string) error {
+	b, _, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (a *app) runLineShow(ctx context.Context, of []string) error {
 		}
 	}
 	for _, e := range shown {
-		if err := a.print(e, e.text); err != nil {
+		if err := a.Print(e, e.text); err != nil {
 			return err
 		}
 	}
@@ -92,7 +93,7 @@ func (e lineEntry) text(w io.Writer) {
 	}
 }
 
-func linePromoteCmd(a *app) *cobra.Command {
+func linePromoteCmd(a *app.App) *cobra.Command {
 	var why string
 	c := &cobra.Command{
 		Use:   "promote LINE RUN[@EPOCH]",
@@ -106,10 +107,10 @@ ended, otherwise the newest. 0 is the base policy.`,
 				return promotion(ctx, b, args[0], args[1])
 			}
 
-			return a.addEntry(c.Context(), args[0], why, accept)
+			return addEntry(c.Context(), a, args[0], why, accept)
 		},
 	}
-	addReason(c, &why)
+	app.AddRequiredWhy(c, &why)
 
 	return c
 }
@@ -132,7 +133,7 @@ func promotion(ctx context.Context, b store.Bucket, line, system string) (e line
 	return e, len(all), err
 }
 
-func lineRollbackCmd(a *app) *cobra.Command {
+func lineRollbackCmd(a *app.App) *cobra.Command {
 	var why string
 	var to int
 	c := &cobra.Command{
@@ -145,20 +146,20 @@ func lineRollbackCmd(a *app) *cobra.Command {
 				return lines.Line(args[0]).Back(ctx, b, to)
 			}
 
-			return a.addEntry(c.Context(), args[0], why, back)
+			return addEntry(c.Context(), a, args[0], why, back)
 		},
 	}
-	addReason(c, &why)
+	app.AddRequiredWhy(c, &why)
 	c.Flags().IntVar(&to, "to", 0, "`NUMBER` of the entry whose system is accepted again")
 
 	return c
 }
 
 // addEntry writes the next entry of a line. decide returns it together with the number of entries that it has seen.
-func (a *app) addEntry(
-	ctx context.Context, line, why string, decide func(context.Context, store.Bucket) (lines.Entry, int, error),
+func addEntry(
+	ctx context.Context, a *app.App, line, why string, decide func(context.Context, store.Bucket) (lines.Entry, int, error),
 ) error {
-	b, _, err := a.bucket()
+	b, _, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
@@ -166,12 +167,12 @@ func (a *app) addEntry(
 	if err != nil {
 		return err
 	}
-	e.Who, e.Why, e.At = userName(), why, time.Now().UTC()
+	e.Who, e.Why, e.At = app.UserName(), why, time.Now().UTC()
 	if e, err = lines.Line(line).Append(ctx, b, after, e); err != nil {
 		return err
 	}
 
-	return a.print(lineEntry{line, e}, lineEntry{line, e}.text)
+	return a.Print(lineEntry{line, e}, lineEntry{line, e}.text)
 }
 
 // systemArg reads RUN or RUN@EPOCH. Without an epoch it returns −1.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store/collect"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -15,7 +16,7 @@ import (
 func TestWhoLooksForRunsListsNoObjects(t *testing.T) {
 	t.Parallel()
 	memory := listing.ThreeRuns(t)
-	a := &app{data: t.TempDir(), out: io.Discard}
+	a := &app.App{Data: t.TempDir(), Out: io.Discard}
 	ctx := t.Context()
 	for _, c := range []struct {
 		reader string
@@ -30,7 +31,7 @@ func TestWhoLooksForRunsListsNoObjects(t *testing.T) {
 			return err
 		}},
 		{"the slots of an epoch in the viewer", func(b *listing.Counter) error {
-			rows, err := a.libraryOf(b).Document(ctx, "rows/a/1")
+			rows, err := libraryOf(a, b).Document(ctx, "rows/a/1")
 			if got := fmt.Sprintf("%T", rows); err == nil && got != "[]view.row" {
 				t.Errorf("the document is a %s, want the lines of an epoch", got)
 			}
@@ -38,7 +39,7 @@ func TestWhoLooksForRunsListsNoObjects(t *testing.T) {
 			return err
 		}},
 		{"runs", func(b *listing.Counter) error {
-			return a.listRuns(ctx, b, config.Endpoints{}, false)
+			return listRuns(ctx, a, b, config.Endpoints{}, false)
 		}},
 		{"delete", func(b *listing.Counter) error {
 			b.Memory = listing.ThreeRuns(t)
@@ -46,7 +47,7 @@ func TestWhoLooksForRunsListsNoObjects(t *testing.T) {
 			return collect.Delete(ctx, b, "a", runs.Decision{}, func() (bool, error) { return false, nil })
 		}},
 		{"the lineage of a run in the viewer", func(b *listing.Counter) error {
-			_, err := a.libraryOf(b).Document(ctx, "run/b")
+			_, err := libraryOf(a, b).Document(ctx, "run/b")
 
 			return err
 		}},

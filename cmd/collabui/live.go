@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/workflows"
 )
@@ -38,14 +39,14 @@ func (l *live) read(ctx context.Context, t client.Client, st workflows.Status) (
 // progressOf queries the child of a run, and that workflow's own child, for their progress, and the epoch that began
 // beside them for its own. of names what the phase belongs to. It returns false if no workflow answers.
 func progressOf(ctx context.Context, t client.Client, st workflows.Status) (p workflows.Progress, of string, ok bool) {
-	if st.Child == "" || !query(ctx, t, st.Child, workflows.QueryProgress, &p) {
+	if st.Child == "" || !app.Query(ctx, t, st.Child, workflows.QueryProgress, &p) {
 		return p, "", false
 	}
 	var inner, next workflows.Progress
-	if st.Next != "" && query(ctx, t, st.Next, workflows.QueryProgress, &next) {
+	if st.Next != "" && app.Query(ctx, t, st.Next, workflows.QueryProgress, &next) {
 		p.Next = &next
 	}
-	if p.Child != "" && query(ctx, t, p.Child, workflows.QueryProgress, &inner) {
+	if p.Child != "" && app.Query(ctx, t, p.Child, workflows.QueryProgress, &inner) {
 		inner.Next = p.Next
 		p, of = inner, p.Phase
 	}

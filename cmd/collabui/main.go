@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/telemetry"
@@ -22,7 +23,7 @@ import (
 var released string
 
 // commands returns all commands of the program.
-func commands(a *app) []*cobra.Command {
+func commands(a *app.App) []*cobra.Command {
 	return []*cobra.Command{
 		trainCmd(a), planCmd(a), runsCmd(a), watchCmd(a), showCmd(a), viewCmd(a), reportCmd(a),
 		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a), noteCmd(a),
@@ -40,18 +41,18 @@ func main() {
 
 // run runs one command line and returns its exit code.
 func run(args []string, out, errw io.Writer) int {
-	a := &app{out: out, err: errw, build: buildVersion(released)}
+	a := &app.App{Out: out, Err: errw, Build: app.ReadBuild(released)}
 	root := &cobra.Command{
 		Use:           "collabui",
 		Short:         "Train collaborating UI agents as durable workflows",
-		Long:          "collabui trains collaborating UI agents as Temporal workflows.\n\n" + exitHelp,
-		Version:       a.build.Version,
+		Long:          "collabui trains collaborating UI agents as Temporal workflows.\n\n" + app.ExitHelp,
+		Version:       a.Build.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	a.addFlags(root.PersistentFlags())
+	a.AddFlags(root.PersistentFlags())
 	for _, c := range commands(a) {
-		c.Long = longer(c)
+		c.Long = app.LongHelp(c)
 		root.AddCommand(c)
 	}
 	began := false
@@ -62,20 +63,20 @@ func run(args []string, out, errw io.Writer) int {
 
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	ctx, detach := a.attached(ctx)
+	ctx, detach := a.GuardedContext(ctx)
 	defer detach()
 	err := root.ExecuteContext(ctx)
-	if gone := a.gone(ctx); err != nil && gone != nil {
+	if gone := a.LostServices(ctx); err != nil && gone != nil {
 		err = gone
 	}
-	if err == nil || errors.Is(err, errDetached) {
-		return exitOK
+	if err == nil || errors.Is(err, app.ErrDetached) {
+		return app.ExitOK
 	}
 	if !began { // only the command line was read
 		err = fault.As(fault.Invalid, err)
 	}
-	code := exitCode(err)
-	if a.json {
+	code := app.ExitCode(err)
+	if a.JSON {
 		_ = json.NewEncoder(errw).Encode(map[string]any{"error": err.Error(), "exit_code": code})
 	} else {
 		terminal.Line(errw, "collabui: %v", err)

@@ -6,11 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-func noteCmd(a *app) *cobra.Command {
+func noteCmd(a *app.App) *cobra.Command {
 	var link string
 	c := &cobra.Command{
 		Use:   "note RUN TEXT",
@@ -20,16 +21,16 @@ show prints it, and the viewer shows it on the page that --link names. It change
 		Example: "  collabui note quickstart 'the critic takes Cancel for Save' --link '#/episode/quickstart/2/17'",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			b, _, err := a.bucket()
+			b, _, err := a.OpenStore()
 			if err != nil {
 				return err
 			}
-			n := runs.Change{Who: userName(), Why: args[1], At: time.Now().UTC(), Link: link}
+			n := runs.Change{Who: app.UserName(), Why: args[1], At: time.Now().UTC(), Link: link}
 			if err := runs.Run(args[0]).Note(c.Context(), b, n); err != nil {
 				return err
 			}
 
-			return a.print(n, func(w io.Writer) { terminal.Line(w, "%s: the note is recorded", args[0]) })
+			return a.Print(n, func(w io.Writer) { terminal.Line(w, "%s: the note is recorded", args[0]) })
 		},
 	}
 	c.Flags().StringVar(&link, "link", "", "`PAGE` of the viewer, what follows the host in its address")

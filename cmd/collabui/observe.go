@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/supervisor"
@@ -11,7 +12,7 @@ import (
 
 // observe reads the status of a run while it checks every service, because a service that hangs must not hide what the
 // others know.
-func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
+func observe(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints, run string) (status, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type answer struct {
@@ -27,27 +28,27 @@ func (a *app) observe(ctx context.Context, b store.Bucket, e config.Endpoints, r
 		read <- answer{st, err}
 	}()
 
-	problems := silent(a.probe(ctx, e))
+	problems := silent(probe(ctx, a, e))
 	if fails(problems, supervisor.S3) {
 		for _, f := range problems {
-			f.text(a.err)
+			f.text(a.Err)
 		}
 
 		return status{}, fault.New(fault.Transient, "the run cannot be read while the object store does not answer")
 	}
 	got := <-read
 	got.Problems, got.View = problems, runPage(e, run)
-	got.Reason = a.pasteable(got.Reason)
+	got.Reason = a.Pasteable(got.Reason)
 
 	return got.status, got.err
 }
 
 // show prints the status of a run.
-func (a *app) show(ctx context.Context, b store.Bucket, e config.Endpoints, run string) error {
-	st, err := a.observe(ctx, b, e, run)
+func show(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints, run string) error {
+	st, err := observe(ctx, a, b, e, run)
 	if err != nil {
 		return err
 	}
 
-	return a.print(st, st.text)
+	return a.Print(st, st.text)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -20,10 +21,10 @@ import (
 // planOptions are the flags of plan.
 type planOptions struct {
 	episodes int
-	up       upOptions
+	up       app.ServiceOptions
 }
 
-func planCmd(a *app) *cobra.Command {
+func planCmd(a *app.App) *cobra.Command {
 	var o planOptions
 	c := &cobra.Command{
 		Use:   "plan SPEC",
@@ -35,10 +36,10 @@ succeed, since the pilot's policy is barely trained. If the run has ended, what 
 The pilot of an unchanged specification runs once. The run itself is not started.`,
 		Example: "  collabui plan my.yaml --episodes 8",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runPlan(c.Context(), o, args[0]) },
+		RunE:    func(c *cobra.Command, args []string) error { return runPlan(c.Context(), a, o, args[0]) },
 	}
 	c.Flags().IntVar(&o.episodes, "episodes", 8, "episodes of the pilot, per stage")
-	o.up.addFlags(c.Flags())
+	o.up.AddFlags(c.Flags())
 
 	return c
 }
@@ -51,43 +52,43 @@ type planned struct {
 	Took     []pilot.Line `json:"took,omitempty"` // by the run itself, if it has ended
 }
 
-func (a *app) runPlan(ctx context.Context, o planOptions, file string) error {
-	s, err := loadSpec(file)
+func runPlan(ctx context.Context, a *app.App, o planOptions, file string) error {
+	s, err := app.LoadSpec(file)
 	if err != nil {
 		return err
 	}
 	if o.episodes < 2 || o.episodes > 100 {
 		return fault.New(fault.Invalid, "--episodes must be from 2 to 100, not %d", o.episodes)
 	}
-	if err := a.ensureUp(ctx, o.up); err != nil {
+	if err := a.StartServices(ctx, o.up); err != nil {
 		return err
 	}
-	session, err := a.connect(ctx)
+	session, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 
 	p := pilot.Spec(s, o.episodes)
-	if err := session.finish(ctx, p); err != nil {
+	if err := finish(ctx, session, p); err != nil {
 		return err
 	}
-	took, err := session.took(ctx, s)
+	took, err := took(ctx, session, s)
 	if err != nil {
 		return err
 	}
 	countEpisodes(&s)
-	measured, err := pilot.Measure(ctx, session.bucket, session.temporal, s, p)
+	measured, err := pilot.Measure(ctx, session.Store, session.Temporal, s, p)
 	if err != nil {
 		return err
 	}
-	spent, err := runs.Run(p.Name).Spent(ctx, session.bucket)
+	spent, err := runs.Run(p.Name).Spent(ctx, session.Store)
 	if err != nil {
 		return err
 	}
 	out := planned{Pilot: p.Name, Spent: spent, Estimate: measured.Estimate(), Took: took}
 
-	return a.print(out, func(w io.Writer) { out.text(w, s.Name, o.episodes) })
+	return a.Print(out, func(w io.Writer) { out.text(w, s.Name, o.episodes) })
 }
 
 // countEpisodes fills in the numbers of episodes that a specification leaves to its environments: the split test-apps
@@ -121,16 +122,16 @@ func templates(o envadapters.Options, split string) int {
 }
 
 // took returns what the run of a specification used, by kind of work, if it has ended.
-func (s *session) took(ctx context.Context, of spec.Spec) ([]pilot.Line, error) {
+func took(ctx context.Context, s *app.Session, of spec.Spec) ([]pilot.Line, error) {
 	run := runs.Run(of.Name)
-	if ended, err := run.End().Exists(ctx, s.bucket); err != nil || !ended {
+	if ended, err := run.End().Exists(ctx, s.Store); err != nil || !ended {
 		return nil, err
 	}
-	played, _, err := run.Spec().Must(ctx, s.bucket)
+	played, _, err := run.Spec().Must(ctx, s.Store)
 	if err != nil || runs.Digest(played) != runs.Digest(of) {
 		return nil, err
 	}
-	m, err := pilot.Measure(ctx, s.bucket, s.temporal, of, of)
+	m, err := pilot.Measure(ctx, s.Store, s.Temporal, of, of)
 
 	return m.Took(), err
 }

@@ -12,6 +12,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -39,18 +40,18 @@ func continued(x spec.Spec) spec.Spec {
 const preflightLimit = 5 * time.Minute
 
 // preflight lets the workers check specifications. It returns an invalid fault if one could not be run to its end.
-func (s *session) preflight(ctx context.Context, name string, id activities.PreflightID, all ...spec.Spec) error {
+func preflight(ctx context.Context, s *app.Session, name string, id activities.PreflightID, all ...spec.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
 	defer cancel()
-	found := append(s.absent(ctx), s.promised(ctx)...)
-	if err := s.ends.CheckRedisKind(ctx); err != nil {
+	found := append(absent(ctx, s), promised(ctx, s)...)
+	if err := s.Endpoints.CheckRedisKind(ctx); err != nil {
 		found = append(found, activities.Obstacle{Where: "redis", Why: err.Error()})
 	}
-	if err := disk.Room(s.data, minFree); err != nil && !s.cluster {
+	if err := disk.Room(s.Data, minFree); err != nil && !s.Cluster {
 		found = append(found, activities.Obstacle{Where: "disk", Why: err.Error()})
 	}
 	if !slices.ContainsFunc(found, func(o activities.Obstacle) bool { return !o.Warning }) {
-		more, err := s.examine(ctx, name, id, all)
+		more, err := examine(ctx, s, name, id, all)
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (s *session) preflight(ctx context.Context, name string, id activities.Pref
 	text := ""
 	for _, o := range found {
 		if o.Warning {
-			terminal.Line(s.err, "note: %s: %s", o.Where, o.Why)
+			terminal.Line(s.Err, "note: %s: %s", o.Where, o.Why)
 			continue
 		}
 		text += fmt.Sprintf("\n  %s: %s", o.Where, o.Why)
@@ -68,9 +69,9 @@ func (s *session) preflight(ctx context.Context, name string, id activities.Pref
 	if text == "" {
 		return nil
 	}
-	if !s.cluster && strings.Contains(text, "this worker ") { // the supervisor started it, and has its variables
+	if !s.Cluster && strings.Contains(text, "this worker ") { // the supervisor started it, and has its variables
 		text += fmt.Sprintf("\nthe worker here has the variables of the command that started it: set what is missing, "+
-			"stop it with %s, and start the same again", s.typed("down"))
+			"stop it with %s, and start the same again", s.Typed("down"))
 	}
 
 	return fault.New(fault.Invalid, "%s was not started, and nothing was recorded, because it could not end:%s",
@@ -79,10 +80,10 @@ func (s *session) preflight(ctx context.Context, name string, id activities.Pref
 
 // promised tries what the store must promise. Promises that cannot be tried do not prevent a start: the store may have
 // a bad moment, or people's keys may be narrow.
-func (s *session) promised(ctx context.Context) []activities.Obstacle {
+func promised(ctx context.Context, s *app.Session) []activities.Obstacle {
 	ctx, cancel := context.WithTimeout(ctx, trialLimit)
 	defer cancel()
-	broken, err := store.Promises(ctx, s.bucket)
+	broken, err := store.Promises(ctx, s.Store)
 	switch {
 	case broken != "":
 		return []activities.Obstacle{{Where: "store", Why: broken + ": see " + whatAStorePromises}}
@@ -94,30 +95,30 @@ func (s *session) promised(ctx context.Context) []activities.Obstacle {
 }
 
 // examine runs the workflow that checks specifications.
-func (s *session) examine(
-	ctx context.Context, name string, id activities.PreflightID, all []spec.Spec,
+func examine(
+	ctx context.Context, s *app.Session, name string, id activities.PreflightID, all []spec.Spec,
 ) (found []activities.Obstacle, err error) {
 	for _, x := range all {
 		raw, err := json.Marshal(activities.Candidate{At: time.Now(), Spec: x})
 		if err != nil {
 			return nil, fault.As(fault.Fatal, err)
 		}
-		ref, err := store.PutBlob(ctx, s.bucket, raw)
+		ref, err := store.PutBlob(ctx, s.Store, raw)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { // otherwise gc would remove it
 			brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			_ = s.bucket.Delete(brief, ref.Key)
+			_ = s.Store.Delete(brief, ref.Key)
 		}()
 		id.Specs = append(id.Specs, ref.SHA256)
 	}
-	if ctx, err = s.here(ctx, ""); err != nil {
+	if ctx, err = s.StartContext(ctx, ""); err != nil {
 		return nil, err
 	}
-	o := startOptions(fmt.Sprintf("preflight/%s/%.12s", name, runs.Digest(id)), "checks before "+name+" starts")
-	w, err := s.temporal.ExecuteWorkflow(ctx, o, workflows.Preflight, id)
+	o := app.StartOptions(fmt.Sprintf("preflight/%s/%.12s", name, runs.Digest(id)), "checks before "+name+" starts")
+	w, err := s.Temporal.ExecuteWorkflow(ctx, o, workflows.Preflight, id)
 	if err == nil {
 		err = w.Get(ctx, &found)
 	}
@@ -129,12 +130,12 @@ func (s *session) examine(
 }
 
 // absent returns the roles whose task queues no worker polls. It gives workers that have just started a moment.
-func (s *session) absent(ctx context.Context) []activities.Obstacle {
+func absent(ctx context.Context, s *app.Session) []activities.Obstacle {
 	var out []activities.Obstacle
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		out = nil
 		for _, role := range workers.Roles {
-			res, err := s.temporal.DescribeTaskQueue(ctx, role, enums.TASK_QUEUE_TYPE_ACTIVITY)
+			res, err := s.Temporal.DescribeTaskQueue(ctx, role, enums.TASK_QUEUE_TYPE_ACTIVITY)
 			if err == nil && len(res.Pollers) == 0 {
 				out = append(out, activities.Obstacle{Where: "workers", Why: "no worker of the role " + role +
 					" has asked for work in the last minutes: start `collabui worker --roles " + role +

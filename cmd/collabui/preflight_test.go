@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -32,7 +33,7 @@ func TestNothingIsStartedOnAStoreThatOverwrites(t *testing.T) {
 		"a bad moment":  {&overwriting{fails: errors.New("a bad moment")}, "a bad moment", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := (&session{bucket: c.bucket}).promised(t.Context())
+			found := promised(t.Context(), (&app.Session{Store: c.bucket}))
 			if (len(found) == 0) != (c.want == "") {
 				t.Fatalf("promised = %+v, want %q", found, c.want)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/events"
 	"github.com/collabui/collabui/workflows"
@@ -16,23 +17,23 @@ import (
 // progress shows a run while it is under way: its status, the workflow that it waits for, and its milestones.
 type progress struct {
 	*terminal.Bar
-	app    *app
+	app    *app.App
 	paused string          // the reason that was shown
 	seen   map[string]bool // events that were shown
 }
 
-func newProgress(a *app, run string) *progress {
-	return &progress{Bar: terminal.NewBar(a.out, a.json, run), app: a, seen: map[string]bool{}}
+func newProgress(a *app.App, run string) *progress {
+	return &progress{Bar: terminal.NewBar(a.Out, a.JSON, run), app: a, seen: map[string]bool{}}
 }
 
 // runStatus queries the status of a run, and shows it.
 func (p *progress) runStatus(ctx context.Context, t client.Client) {
 	var status workflows.Status
-	if !query(ctx, t, p.Run, workflows.QueryStatus, &status) {
+	if !app.Query(ctx, t, p.Run, workflows.QueryStatus, &status) {
 		return
 	}
 	if status.Paused && p.paused != status.Reason {
-		p.Line("paused: %s\n  continue with %s", p.app.pasteable(status.Reason), p.app.typed("resume %s", p.Run))
+		p.Line("paused: %s\n  continue with %s", p.app.Pasteable(status.Reason), p.app.Typed("resume %s", p.Run))
 	}
 	p.paused = status.Reason
 	where := status.Stage
@@ -61,8 +62,8 @@ func (p *progress) workflow(ctx context.Context, t client.Client, where string, 
 
 // event shows an event of the live stream: with --json every event, otherwise milestones as lines.
 func (p *progress) event(raw json.RawMessage) {
-	if p.app.json {
-		terminal.Line(p.app.out, "%s", raw)
+	if p.app.JSON {
+		terminal.Line(p.app.Out, "%s", raw)
 		return
 	}
 	e, err := events.Decode(raw)

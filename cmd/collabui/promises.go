@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/process/supervisor"
 	"github.com/collabui/collabui/internal/store"
 )
@@ -14,11 +15,11 @@ import (
 const trialLimit = 20 * time.Second
 
 // promises tries what the store must promise. It skips a store that cannot be reached.
-func (a *app) promises(ctx context.Context) []finding {
-	if _, alive := supervisor.Read(a.data); !alive && !a.cluster {
+func promises(ctx context.Context, a *app.App) []finding {
+	if _, alive := supervisor.Read(a.Data); !alive && !a.Cluster {
 		return nil
 	}
-	b, _, err := a.bucket()
+	b, _, err := a.OpenStore()
 	if err != nil {
 		return nil
 	}
@@ -32,7 +33,7 @@ func (a *app) promises(ctx context.Context) []finding {
 	case errors.Is(err, store.ErrNotTried):
 		f.Detail = strings.Join(strings.Fields("not tried: "+err.Error()), " ")
 	case err != nil:
-		f.OK, f.Fix = false, "run "+a.typed("doctor")+" again"
+		f.OK, f.Fix = false, "run "+a.Typed("doctor")+" again"
 		f.Detail = strings.Join(strings.Fields("not known: "+err.Error()), " ")
 	default:
 		f.Detail = "If-None-Match, read after write, whole lists, copies, uploads in parts, deletion, clocks"

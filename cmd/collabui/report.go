@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
@@ -17,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/view"
 )
 
-func reportCmd(a *app) *cobra.Command {
+func reportCmd(a *app.App) *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:   "report [RUN|EXPERIMENT|LINE]... --out DIR",
@@ -31,18 +32,18 @@ It reads the objects of a data folder whether its services run or not.`,
 		Example: "  collabui report quickstart --out report\n" +
 			"  collabui report ablations ablations-full-s1 --out ablations",
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runReport(c.Context(), out, args) },
+		RunE: func(c *cobra.Command, args []string) error { return runReport(c.Context(), a, out, args) },
 	}
 	c.Flags().StringVar(&out, "out", "", "`FOLDER` to write; it must not exist")
 
 	return c
 }
 
-func (a *app) runReport(ctx context.Context, out string, args []string) error {
+func runReport(ctx context.Context, a *app.App, out string, args []string) error {
 	if out == "" {
 		return fault.New(fault.Invalid, "--out is required: the folder to write, such as --out report")
 	}
-	l, err := a.library()
+	l, err := library(a)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (a *app) runReport(ctx context.Context, out string, args []string) error {
 	if err != nil {
 		return err
 	}
-	bar := a.newBar("report")
+	bar := a.NewBar("report")
 	documents := 0
 	shown := time.Now()
 	err = l.Report(ctx, out, c, func(done string) {
@@ -65,7 +66,7 @@ func (a *app) runReport(ctx context.Context, out string, args []string) error {
 		return err
 	}
 
-	return a.print(map[string]any{"out": out, "documents": documents}, func(w io.Writer) {
+	return a.Print(map[string]any{"out": out, "documents": documents}, func(w io.Writer) {
 		terminal.Line(w, "%s has %d documents: open %s/index.html in a browser", out, documents, out)
 	})
 }

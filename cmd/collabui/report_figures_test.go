@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -80,8 +81,8 @@ func TestPagesShowTheFiguresOfShow(t *testing.T) {
 	t.Parallel()
 	r := troubled(t)
 	run := runs.Run(r.Spec.Name)
-	a := &app{data: t.TempDir()}
-	l := a.libraryOf(r.Bucket)
+	a := &app.App{Data: t.TempDir()}
+	l := libraryOf(a, r.Bucket)
 	document := func(path string, out any) {
 		t.Helper()
 		body, err := l.Document(t.Context(), path)
@@ -105,7 +106,7 @@ func TestPagesShowTheFiguresOfShow(t *testing.T) {
 	}
 	document("run/"+string(run), &page)
 
-	st, err := readStatus(t.Context(), r.Bucket, a.addresses(), string(run))
+	st, err := readStatus(t.Context(), r.Bucket, a.RunningEndpoints(), string(run))
 	if err != nil {
 		t.Fatal(err)
 	}

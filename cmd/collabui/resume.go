@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
@@ -28,7 +29,7 @@ type resumeOptions struct {
 	row    []string
 }
 
-func resumeCmd(a *app) *cobra.Command {
+func resumeCmd(a *app.App) *cobra.Command {
 	var o resumeOptions
 	c := &cobra.Command{
 		Use:   "resume RUN",
@@ -40,9 +41,9 @@ else failed is tried again. Decisions are kept in the store with who made them a
 		Example: "  collabui resume quickstart --retry-failed\n" +
 			"  collabui resume quickstart --skip 1/4 --why 'the page is gone'",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runResume(c.Context(), o, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return runResume(c.Context(), a, o, args[0]) },
 	}
-	addWhy(c, &o.why)
+	app.AddWhy(c, &o.why)
 	f := c.Flags()
 	f.BoolVar(&o.retry, "retry-failed", false, "play the failed slots of the epoch again")
 	f.BoolVar(&o.accept, "accept-failed", false, "go on without the failed slots of the epoch; needs --why")
@@ -56,27 +57,27 @@ else failed is tried again. Decisions are kept in the store with who made them a
 	return c
 }
 
-func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error {
+func runResume(ctx context.Context, a *app.App, o resumeOptions, run string) error {
 	skips := len(o.skip)+len(o.update)+len(o.row) > 0
 	if (o.accept || skips) && strings.TrimSpace(o.why) == "" {
 		return fault.New(fault.Invalid, "say with --why for what reason slots, updates or rows are left out")
 	}
-	s, err := a.connect(ctx)
+	s, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	if o.retry || o.accept { // the run's further course would depend on when it finds the decision
-		if err := s.mustBePaused(ctx, run); err != nil {
+		if err := mustBePaused(ctx, s, run); err != nil {
 			return err
 		}
 	}
 	if o.retry || o.accept || skips {
-		if err := a.decide(ctx, s.bucket, o, runs.Run(run)); err != nil {
+		if err := decide(ctx, a, s.Store, o, runs.Run(run)); err != nil {
 			return err
 		}
 	}
-	err = s.control(ctx, workflows.UpdateResume, run, workflows.Command{Who: userName(), Why: o.why})
+	err = control(ctx, s, workflows.UpdateResume, run, workflows.Command{Who: app.UserName(), Why: o.why})
 	if skips && err != nil && strings.Contains(err.Error(), workflows.NotPaused) {
 		return nil // the activity that is tried again finds the decision
 	}
@@ -85,12 +86,12 @@ func (a *app) runResume(ctx context.Context, o resumeOptions, run string) error 
 }
 
 // mustBePaused returns an error unless a run is paused.
-func (s *session) mustBePaused(ctx context.Context, run string) error {
+func mustBePaused(ctx context.Context, s *app.Session, run string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var st workflows.Status
-	if !query(ctx, s.temporal, run, workflows.QueryStatus, &st) {
-		return fault.New(fault.Transient, "run %s does not answer: see %s", run, s.typed("doctor"))
+	if !app.Query(ctx, s.Temporal, run, workflows.QueryStatus, &st) {
+		return fault.New(fault.Transient, "run %s does not answer: see %s", run, s.Typed("doctor"))
 	}
 	if !st.Paused {
 		return fault.New(fault.Invalid, "resume %s: %s", run, workflows.NotPaused)
@@ -100,13 +101,13 @@ func (s *session) mustBePaused(ctx context.Context, run string) error {
 }
 
 // decide records what a person decides about slots.
-func (a *app) decide(ctx context.Context, b store.Bucket, o resumeOptions, run runs.Run) error {
+func decide(ctx context.Context, a *app.App, b store.Bucket, o resumeOptions, run runs.Run) error {
 	if _, err := run.Find(ctx, b); err != nil {
 		return err
 	}
-	d := runs.Decision{Who: userName(), Why: o.why, At: time.Now().UTC()}
+	d := runs.Decision{Who: app.UserName(), Why: o.why, At: time.Now().UTC()}
 
-	if err := a.leaveOut(ctx, b, o, run, d); err != nil {
+	if err := leaveOut(ctx, a, b, o, run, d); err != nil {
 		return err
 	}
 	committed, err := run.Committed(ctx, b)
@@ -120,7 +121,7 @@ func (a *app) decide(ctx context.Context, b store.Bucket, o resumeOptions, run r
 			text = fmt.Sprintf("no slot of epoch %d has failed: what failed before it is tried again", committed+1)
 		}
 		if err == nil {
-			err = a.decided("retry_failed", fmt.Sprint(committed+1), text)
+			err = decided(a, "retry_failed", fmt.Sprint(committed+1), text)
 		}
 		if err != nil {
 			return err
@@ -145,14 +146,14 @@ func (a *app) decide(ctx context.Context, b store.Bucket, o resumeOptions, run r
 }
 
 // leaveOut records which slots, updates and rows are left out.
-func (a *app) leaveOut(ctx context.Context, b store.Bucket, o resumeOptions, run runs.Run, d runs.Decision) error {
+func leaveOut(ctx context.Context, a *app.App, b store.Bucket, o resumeOptions, run runs.Run, d runs.Decision) error {
 	for _, x := range []struct {
 		flag, what string
 		places     []string
 		skip       func(place string) error
 	}{
 		{"skip", "the slot", o.skip, func(place string) error {
-			epoch, slot, err := placeOf("--skip", place, 1)
+			epoch, slot, err := app.ParsePlace("--skip", place, 1)
 			if err != nil {
 				return err
 			}
@@ -160,7 +161,7 @@ func (a *app) leaveOut(ctx context.Context, b store.Bucket, o resumeOptions, run
 			return run.Skip(ctx, b, epoch, slot, d)
 		}},
 		{"skip_update", "the update", o.update, func(place string) error {
-			epoch, agent, err := placeOf("--skip-update", place, 0)
+			epoch, agent, err := app.ParsePlace("--skip-update", place, 0)
 			if err != nil {
 				return err
 			}
@@ -173,7 +174,7 @@ func (a *app) leaveOut(ctx context.Context, b store.Bucket, o resumeOptions, run
 			if err := x.skip(place); err != nil {
 				return err
 			}
-			if err := a.decided(x.flag, place, fmt.Sprintf("%s %s is left out", x.what, place)); err != nil {
+			if err := decided(a, x.flag, place, fmt.Sprintf("%s %s is left out", x.what, place)); err != nil {
 				return err
 			}
 		}
@@ -183,14 +184,14 @@ func (a *app) leaveOut(ctx context.Context, b store.Bucket, o resumeOptions, run
 }
 
 // decided prints what a person decided: the flag, and the place to which it applies.
-func (a *app) decided(flag, place, text string) error {
-	return a.print(map[string]any{"decided": flag, "place": place}, func(w io.Writer) { terminal.Line(w, "%s", text) })
+func decided(a *app.App, flag, place, text string) error {
+	return a.Print(map[string]any{"decided": flag, "place": place}, func(w io.Writer) { terminal.Line(w, "%s", text) })
 }
 
 // skipRow leaves out a row, EPOCH/AGENT/ROW.
 func skipRow(ctx context.Context, b store.Bucket, run runs.Run, s string, d runs.Decision) error {
 	place, last := path.Split(s)
-	epoch, agent, err := placeOf("--skip-row", strings.TrimSuffix(place, "/"), 0)
+	epoch, agent, err := app.ParsePlace("--skip-row", strings.TrimSuffix(place, "/"), 0)
 	row, bad := strconv.Atoi(last)
 	if err != nil || bad != nil || row < 1 {
 		return fault.New(fault.Invalid, "--skip-row %s: expected EPOCH/AGENT/ROW, such as 1/0/17", s)

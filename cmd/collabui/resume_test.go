@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"testing"
+
+	"github.com/collabui/collabui/cmd/collabui/app"
 )
 
 func TestDecisionsAreJSONWhereThatIsAsked(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{out: &out, json: true}
-	if err := a.decided("skip", "1/4", "slot 4 of epoch 1 is left out"); err != nil {
+	a := &app.App{Out: &out, JSON: true}
+	if err := decided(a, "skip", "1/4", "slot 4 of epoch 1 is left out"); err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"decided":"skip","place":"1/4"}` + "\n"; out.String() != want {

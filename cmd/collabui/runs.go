@@ -12,13 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-func runsCmd(a *app) *cobra.Command {
+func runsCmd(a *app.App) *cobra.Command {
 	var usage bool
 	c := &cobra.Command{
 		Use:   "runs",
@@ -30,12 +31,12 @@ specification.`,
 		Example: "  collabui runs --usage\n  collabui runs | grep team=web",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			b, e, err := a.bucket()
+			b, e, err := a.OpenStore()
 			if err != nil {
 				return err
 			}
 
-			return a.listRuns(c.Context(), b, e, usage)
+			return listRuns(c.Context(), a, b, e, usage)
 		},
 	}
 	c.Flags().BoolVar(&usage, "usage", false, "add size and cost, which takes longer the more objects the runs have")
@@ -52,7 +53,7 @@ type runRow struct {
 }
 
 // listRuns prints the runs.
-func (a *app) listRuns(ctx context.Context, b store.Keeper, e config.Endpoints, usage bool) error {
+func listRuns(ctx context.Context, a *app.App, b store.Keeper, e config.Endpoints, usage bool) error {
 	names, err := runs.Names(ctx, b)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func (a *app) listRuns(ctx context.Context, b store.Keeper, e config.Endpoints, 
 			return nil
 		}
 
-		return a.print(x, x.text)
+		return a.Print(x, x.text)
 	})
 }
 

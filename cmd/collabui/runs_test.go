@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
@@ -69,8 +70,8 @@ func TestRunsWaitsForTemporalOnce(t *testing.T) {
 	}
 	address, accepted := silentServer(t)
 	var out bytes.Buffer
-	a := &app{out: &out, err: &out}
-	if err := a.listRuns(t.Context(), b, config.Endpoints{Temporal: address}, true); err != nil {
+	a := &app.App{Out: &out, Err: &out}
+	if err := listRuns(t.Context(), a, b, config.Endpoints{Temporal: address}, true); err != nil {
 		t.Fatal(err)
 	}
 

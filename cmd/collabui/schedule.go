@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/retrain"
@@ -22,7 +23,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-func scheduleCmd(a *app) *cobra.Command {
+func scheduleCmd(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schedule",
 		Short: "Train the accepted system of a line again when its environment has something new",
@@ -43,9 +44,9 @@ temporal: the schedule has the same name there.`,
 	return c
 }
 
-func scheduleCreateCmd(a *app) *cobra.Command {
+func scheduleCreateCmd(a *app.App) *cobra.Command {
 	var check, noProbe bool
-	var up upOptions
+	var up app.ServiceOptions
 	c := &cobra.Command{
 		Use:   "create FILE|SCHEDULE",
 		Short: "Create a schedule from a file, or change it",
@@ -62,37 +63,37 @@ restore.`,
 				return err
 			}
 			if check {
-				return a.print(s, func(w io.Writer) { terminal.Line(w, "%s: schedule %s can be created", args[0], s.Name) })
+				return a.Print(s, func(w io.Writer) { terminal.Line(w, "%s: schedule %s can be created", args[0], s.Name) })
 			}
-			if err := a.ensureUp(c.Context(), up); err != nil {
+			if err := a.StartServices(c.Context(), up); err != nil {
 				return err
 			}
-			session, err := a.connect(c.Context())
+			session, err := a.Connect(c.Context())
 			if err != nil {
 				return err
 			}
 			defer session.Close()
 			if stored {
-				v, err := schedules.Schedule(args[0]).Newest(c.Context(), session.bucket)
+				v, err := schedules.Schedule(args[0]).Newest(c.Context(), session.Store)
 				if err != nil {
 					return fmt.Errorf("there is no file %s; %w", args[0], err)
 				}
 				s = v.Schedule
 			}
 
-			return session.createSchedule(c.Context(), s, noProbe)
+			return createSchedule(c.Context(), session, s, noProbe)
 		},
 	}
 	c.Flags().BoolVar(&check, "check", false, "only check the file")
 	addNoProbe(c.Flags(), &noProbe)
-	up.addFlags(c.Flags())
+	up.AddFlags(c.Flags())
 
 	return c
 }
 
 // loadSchedule reads the file of a schedule.
 func loadSchedule(path string) (retrain.Schedule, error) {
-	raw, err := readFile(path)
+	raw, err := app.ReadFile(path)
 	if err != nil {
 		return retrain.Schedule{}, fault.New(fault.Invalid, "read the schedule: %w", err)
 	}
@@ -105,51 +106,51 @@ func loadSchedule(path string) (retrain.Schedule, error) {
 }
 
 // createSchedule records a version of a schedule, and registers it with Temporal.
-func (s *session) createSchedule(ctx context.Context, x retrain.Schedule, noProbe bool) error {
-	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
+func createSchedule(ctx context.Context, s *app.Session, x retrain.Schedule, noProbe bool) error {
+	if err := workers.CheckNamespace(ctx, s.Temporal, s.Endpoints.Namespace); err != nil {
 		return err
 	}
-	if err := s.admitSchedule(ctx, x, noProbe); err != nil {
+	if err := admitSchedule(ctx, s, x, noProbe); err != nil {
 		return err
 	}
-	v, err := schedules.Append(ctx, s.bucket, schedules.Version{Schedule: x, Who: userName(), At: time.Now().UTC()})
+	v, err := schedules.Append(ctx, s.Store, schedules.Version{Schedule: x, Who: app.UserName(), At: time.Now().UTC()})
 	if err != nil {
 		return err
 	}
-	here, err := s.here(ctx, "")
+	here, err := s.StartContext(ctx, "")
 	if err != nil {
 		return err
 	}
-	if err := workers.PutSchedule(here, s.temporal, v); err != nil {
+	if err := workers.PutSchedule(here, s.Temporal, v); err != nil {
 		return err
 	}
 
-	return s.showSchedule(ctx, x.Name)
+	return showSchedule(ctx, s, x.Name)
 }
 
-func scheduleShowCmd(a *app) *cobra.Command {
+func scheduleShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show [SCHEDULE]", Short: "Show all schedules, or one with how its last firings ended",
 		Args: cobra.MaximumNArgs(1), Example: "  collabui schedule show\n  collabui schedule show nightly --json",
 		RunE: func(c *cobra.Command, args []string) error {
-			session, err := a.connect(c.Context())
+			session, err := a.Connect(c.Context())
 			if err != nil {
 				return err
 			}
 			defer session.Close()
 			if len(args) > 0 {
-				return session.showSchedule(c.Context(), args[0])
+				return showSchedule(c.Context(), session, args[0])
 			}
-			names, err := schedules.Names(c.Context(), session.bucket)
+			names, err := schedules.Names(c.Context(), session.Store)
 			if err != nil {
 				return err
 			}
 			for _, name := range names {
-				x, err := session.schedule(c.Context(), name)
+				x, err := schedule(c.Context(), session, name)
 				if err != nil {
 					return err
 				}
-				if err := a.print(x, x.line); err != nil {
+				if err := a.Print(x, x.line); err != nil {
 					return err
 				}
 			}
@@ -170,17 +171,17 @@ type scheduleInfo struct {
 }
 
 // schedule reads what the store and Temporal know about a schedule.
-func (s *session) schedule(ctx context.Context, name string) (scheduleInfo, error) {
+func schedule(ctx context.Context, s *app.Session, name string) (scheduleInfo, error) {
 	x := scheduleInfo{Name: name}
-	v, err := schedules.Schedule(name).Newest(ctx, s.bucket)
+	v, err := schedules.Schedule(name).Newest(ctx, s.Store)
 	if err != nil {
 		return x, err
 	}
 	x.Line, x.Version = v.Schedule.Line, v.Number
-	if x.Outcomes, err = schedules.Schedule(name).Outcomes(ctx, s.bucket); err != nil {
+	if x.Outcomes, err = schedules.Schedule(name).Outcomes(ctx, s.Store); err != nil {
 		return x, err
 	}
-	x.ScheduleState, err = workers.DescribeSchedule(ctx, s.temporal, name)
+	x.ScheduleState, err = workers.DescribeSchedule(ctx, s.Temporal, name)
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		x.Deleted, err = true, nil
@@ -214,20 +215,20 @@ func (x scheduleInfo) line(w io.Writer) {
 // lastOutcomes is the number of firings that show lists.
 const lastOutcomes = 10
 
-func (s *session) showSchedule(ctx context.Context, name string) error {
-	x, err := s.schedule(ctx, name)
+func showSchedule(ctx context.Context, s *app.Session, name string) error {
+	x, err := schedule(ctx, s, name)
 	if err != nil {
 		return err
 	}
-	lookInto := s.typed("line show %s", x.Line)
+	lookInto := s.Typed("line show %s", x.Line)
 
-	return s.print(x, func(w io.Writer) {
+	return s.Print(x, func(w io.Writer) {
 		x.line(w)
 		if x.Note != "" {
 			terminal.Line(w, "  note: %s", x.Note)
 		}
 		if x.Deleted {
-			terminal.Line(w, "  Temporal does not have it: %s creates it again", s.typed("schedule create %s", name))
+			terminal.Line(w, "  Temporal does not have it: %s creates it again", s.Typed("schedule create %s", name))
 		}
 		terminal.Line(w, "  version %d; fired %d times, skipped %d, missed %d", x.Version, x.Fired, x.Skipped, x.Missed)
 		for _, id := range x.Running {
@@ -241,34 +242,34 @@ func (s *session) showSchedule(ctx context.Context, name string) error {
 }
 
 // rulingCmd returns a command with which a person decides about a re-trained system.
-func rulingCmd(a *app, verb, short string) *cobra.Command {
+func rulingCmd(a *app.App, verb, short string) *cobra.Command {
 	var why string
 	c := &cobra.Command{
 		Use: verb + " SCHEDULE", Short: short, Args: cobra.ExactArgs(1),
 		Example: "  collabui schedule " + verb + " nightly --why 'looked at 20 episodes'",
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runRuling(c.Context(), verb, args[0], workflows.Command{Who: userName(), Why: why})
+			return runRuling(c.Context(), a, verb, args[0], workflows.Command{Who: app.UserName(), Why: why})
 		},
 	}
-	addReason(c, &why)
+	app.AddRequiredWhy(c, &why)
 
 	return c
 }
 
-func (a *app) runRuling(ctx context.Context, verb, name string, asked workflows.Command) error {
-	session, err := a.connect(ctx)
+func runRuling(ctx context.Context, a *app.App, verb, name string, asked workflows.Command) error {
+	session, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	x, err := session.schedule(ctx, name)
+	x, err := schedule(ctx, session, name)
 	if err != nil {
 		return err
 	}
 	var status workflows.FiringStatus
 	var ended *serviceerror.NotFound
 	if len(x.Running) > 0 {
-		err = session.update(ctx, verb, x.Running[0], asked, &status)
+		err = session.Update(ctx, verb, x.Running[0], asked, &status)
 	}
 	if len(x.Running) == 0 || errors.As(err, &ended) {
 		return fault.New(fault.Invalid, "%s: no firing of schedule %s runs, so nothing waits for approval", verb, name)
@@ -277,5 +278,5 @@ func (a *app) runRuling(ctx context.Context, verb, name string, asked workflows.
 		return err
 	}
 
-	return a.print(status, func(w io.Writer) { terminal.Line(w, "%s: %s of run %s is noted", name, verb, status.Run) })
+	return a.Print(status, func(w io.Writer) { terminal.Line(w, "%s: %s of run %s is noted", name, verb, status.Run) })
 }

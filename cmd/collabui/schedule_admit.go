@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/retrain"
@@ -15,8 +16,8 @@ import (
 )
 
 // admitSchedule checks what a schedule would train next: the accepted system of its line, on its environment.
-func (s *session) admitSchedule(ctx context.Context, x retrain.Schedule, noProbe bool) error {
-	of, err := s.trainedNext(ctx, x)
+func admitSchedule(ctx context.Context, s *app.Session, x retrain.Schedule, noProbe bool) error {
+	of, err := trainedNext(ctx, s, x)
 	if err != nil {
 		return err
 	}
@@ -27,19 +28,19 @@ func (s *session) admitSchedule(ctx context.Context, x retrain.Schedule, noProbe
 	maps.Copy(of.Environments, x.Environments)
 	of.Environment, of.Environments[x.Environment] = x.Environment, x.Where()
 
-	return s.preflight(ctx, x.Name, activities.PreflightID{NoProbe: noProbe}, continued(of))
+	return preflight(ctx, s, x.Name, activities.PreflightID{NoProbe: noProbe}, continued(of))
 }
 
 // trainedNext returns the specification with which a schedule trains the accepted system of its line further. If there
 // is no such system yet, it returns a specification with the fewest requirements of the environment.
-func (s *session) trainedNext(ctx context.Context, x retrain.Schedule) (spec.Spec, error) {
-	accepted, _, accepts, err := lines.Line(x.Line).Standing(ctx, s.bucket)
+func trainedNext(ctx context.Context, s *app.Session, x retrain.Schedule) (spec.Spec, error) {
+	accepted, _, accepts, err := lines.Line(x.Line).Standing(ctx, s.Store)
 	if err != nil {
 		return spec.Spec{}, err
 	}
 	if !accepts {
-		terminal.Line(s.err, "note: line %s has no accepted system yet: the schedule fails until you accept one with %s", x.Line,
-			s.typed("line promote %s RUN --why TEXT", x.Line))
+		terminal.Line(s.Err, "note: line %s has no accepted system yet: the schedule fails until you accept one with %s", x.Line,
+			s.Typed("line promote %s RUN --why TEXT", x.Line))
 		of := spec.Default()
 		of.Name, of.Credit, of.Preference = x.Name, spec.CreditOutcome, spec.PreferenceRFT
 		of.Evaluation.TestSeeds, of.Evaluation.TestTemplates, of.Evaluation.TestApps = 0, 0, 0
@@ -47,7 +48,7 @@ func (s *session) trainedNext(ctx context.Context, x retrain.Schedule) (spec.Spe
 		return of, nil
 	}
 
-	of, err := runs.Run(accepted.System.Run).At(ctx, s.bucket, accepted.System.Epoch)
+	of, err := runs.Run(accepted.System.Run).At(ctx, s.Store, accepted.System.Epoch)
 	if err != nil {
 		return of, err
 	}

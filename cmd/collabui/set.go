@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -18,7 +19,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-func setCmd(a *app) *cobra.Command {
+func setCmd(a *app.App) *cobra.Command {
 	var why string
 	c := &cobra.Command{
 		Use:   "set RUN KEY=VALUE…",
@@ -30,25 +31,25 @@ why, and is part of the run from there on.`,
 		Example: "  collabui set quickstart budget.money=40 --why 'one more epoch'\n" +
 			"  collabui set quickstart train.beta=0.5 'decoding.temperatures=[0.3]'",
 		Args: cobra.MinimumNArgs(2),
-		RunE: func(c *cobra.Command, args []string) error { return a.runSet(c.Context(), why, args[0], args[1:]) },
+		RunE: func(c *cobra.Command, args []string) error { return runSet(c.Context(), a, why, args[0], args[1:]) },
 	}
-	addWhy(c, &why)
+	app.AddWhy(c, &why)
 
 	return c
 }
 
 // runSet changes values of a run. Its workflow applies the change; if no workflow runs, the next one finds it.
-func (a *app) runSet(ctx context.Context, why, run string, pairs []string) error {
+func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) error {
 	typed, err := assignments(pairs)
 	if err != nil {
 		return err
 	}
-	s, err := a.connect(ctx)
+	s, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	of, err := runs.Run(run).Current(ctx, s.bucket)
+	of, err := runs.Run(run).Current(ctx, s.Store)
 	if err != nil {
 		return err
 	}
@@ -57,22 +58,22 @@ func (a *app) runSet(ctx context.Context, why, run string, pairs []string) error
 		return err
 	}
 	asked := workflows.SetCommand{
-		Command: workflows.Command{Who: userName(), Why: why}, Values: map[string]string{},
+		Command: workflows.Command{Who: app.UserName(), Why: why}, Values: map[string]string{},
 	}
 	for key, v := range values {
 		asked.Values[key] = string(v)
 	}
 	var change runs.Change
-	err = s.update(ctx, workflows.UpdateSet, run, asked, &change)
+	err = s.Update(ctx, workflows.UpdateSet, run, asked, &change)
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
-		change, err = setStored(ctx, s.bucket, run, asked)
+		change, err = setStored(ctx, s.Store, run, asked)
 	}
 	if err != nil {
 		return err
 	}
 
-	return a.print(change, func(w io.Writer) {
+	return a.Print(change, func(w io.Writer) {
 		for _, key := range change.Values.Keys() {
 			when := "from the next epoch that begins"
 			if of.Immediate(key) {

@@ -4,9 +4,11 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/cmd/collabui/app"
 )
 
-func showCmd(a *app) *cobra.Command {
+func showCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show RUN [EPOCH/SLOT|stage-1|critic]",
 		Short: "Show a run: its status and results, an episode, stage 1, or how good its critic is",
@@ -27,26 +29,26 @@ knows the solution. It compares the labels of executed actions with how the epis
 			"  collabui show quickstart critic --json",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runShow(c.Context(), args[0], append(args, "")[1])
+			return runShow(c.Context(), a, args[0], append(args, "")[1])
 		},
 	}
 }
 
 // runShow prints a run, or the named part of it.
-func (a *app) runShow(ctx context.Context, run, part string) error {
-	b, e, err := a.bucket()
+func runShow(ctx context.Context, a *app.App, run, part string) error {
+	b, e, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
 	switch {
 	case part == "":
 	case part == untilStage1:
-		return a.showStage1(ctx, b, run)
+		return showStage1(ctx, a, b, run)
 	case part == "critic":
-		return a.showCritic(ctx, b, run)
+		return showCritic(ctx, a, b, run)
 	default:
-		return a.showEpisode(ctx, b, run, part)
+		return showEpisode(ctx, a, b, run, part)
 	}
 
-	return a.show(ctx, b, e, run)
+	return show(ctx, a, b, e, run)
 }

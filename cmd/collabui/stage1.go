@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
@@ -21,7 +22,7 @@ type stage1 struct {
 }
 
 // showStage1 prints what stage 1 of a run has made so far.
-func (a *app) showStage1(ctx context.Context, b store.Bucket, name string) error {
+func showStage1(ctx context.Context, a *app.App, b store.Bucket, name string) error {
 	run := runs.Run(name)
 	s, err := run.Find(ctx, b)
 	if err != nil {
@@ -43,7 +44,7 @@ func (a *app) showStage1(ctx context.Context, b store.Bucket, name string) error
 		x.Base = &base
 	}
 
-	return a.print(x, x.text)
+	return a.Print(x, x.text)
 }
 
 // text prints the data cards, or the reason why they are missing, and the base policy.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -17,49 +18,49 @@ import (
 
 // goOn starts the workflow of a recorded run, or attaches to it, and shows the run until it ends. If the run has ended,
 // goOn only shows it.
-func (s *session) goOn(ctx context.Context, in workflows.RunInput, detach bool) error {
+func goOn(ctx context.Context, s *app.Session, in workflows.RunInput, detach bool) error {
 	run := runs.Run(in.Name)
 	if in.FineTune {
-		tuned, err := run.Base().Exists(ctx, s.bucket)
+		tuned, err := run.Base().Exists(ctx, s.Store)
 		if err != nil {
 			return err
 		}
 		if tuned {
-			return s.showStage1(ctx, s.bucket, in.Name)
+			return showStage1(ctx, s.App, s.Store, in.Name)
 		}
 	}
-	ended, err := run.End().Exists(ctx, s.bucket)
+	ended, err := run.End().Exists(ctx, s.Store)
 	if err != nil {
 		return err
 	}
 	if ended {
-		return s.show(ctx, s.bucket, s.ends, in.Name)
+		return show(ctx, s.App, s.Store, s.Endpoints, in.Name)
 	}
-	if err := s.start(ctx, in); err != nil {
+	if err := start(ctx, s, in); err != nil {
 		return err
 	}
 	if detach {
-		x := detached{Run: in.Name, Started: true, View: runPage(s.ends, in.Name)}
+		x := detached{Run: in.Name, Started: true, View: runPage(s.Endpoints, in.Name)}
 
-		return s.print(x, func(w io.Writer) { x.text(w, s.typed("watch %s", in.Name)) })
+		return s.Print(x, func(w io.Writer) { x.text(w, s.Typed("watch %s", in.Name)) })
 	}
 
-	return s.watch(ctx, in)
+	return watch(ctx, s, in)
 }
 
 // start starts the workflow of a run. It succeeds if the workflow is already running.
-func (s *session) start(ctx context.Context, in workflows.RunInput) error {
-	if err := workers.CheckNamespace(ctx, s.temporal, s.ends.Namespace); err != nil {
+func start(ctx context.Context, s *app.Session, in workflows.RunInput) error {
+	if err := workers.CheckNamespace(ctx, s.Temporal, s.Endpoints.Namespace); err != nil {
 		return err
 	}
-	if err := s.awaitStop(ctx, in.Name); err != nil {
+	if err := awaitStop(ctx, s, in.Name); err != nil {
 		return err
 	}
-	ctx, err := s.claim(ctx, in.Name)
+	ctx, err := claim(ctx, s, in.Name)
 	if err != nil {
 		return err
 	}
-	_, err = s.temporal.ExecuteWorkflow(ctx, startOptions(in.Name, "training run "+in.Name), workflows.Run, in)
+	_, err = s.Temporal.ExecuteWorkflow(ctx, app.StartOptions(in.Name, "training run "+in.Name), workflows.Run, in)
 	if err != nil {
 		return fault.New(fault.Transient, "start run %s: %w", in.Name, err)
 	}
@@ -68,35 +69,35 @@ func (s *session) start(ctx context.Context, in workflows.RunInput) error {
 }
 
 // awaitStop waits until a run that someone stopped has ended. A start before that would join the ending workflow.
-func (s *session) awaitStop(ctx context.Context, run string) error {
+func awaitStop(ctx context.Context, s *app.Session, run string) error {
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var st workflows.Status
-	if !query(asked, s.temporal, run, workflows.QueryStatus, &st) || !st.Stopping {
+	if !app.Query(asked, s.Temporal, run, workflows.QueryStatus, &st) || !st.Stopping {
 		return nil
 	}
-	_ = s.temporal.GetWorkflow(ctx, run, "").Get(ctx, nil) // its error only reports the stop
+	_ = s.Temporal.GetWorkflow(ctx, run, "").Get(ctx, nil) // its error only reports the stop
 
 	return context.Cause(ctx)
 }
 
 // finish admits a specification, starts its run and shows it until it ends. If the run has ended already, finish
 // returns immediately.
-func (s *session) finish(ctx context.Context, x spec.Spec) error {
+func finish(ctx context.Context, s *app.Session, x spec.Spec) error {
 	if err := x.Validate(catalog.All{}); err != nil {
 		return err
 	}
-	if err := s.admit(ctx, x, false, "use another data folder"); err != nil {
+	if err := admit(ctx, s, x, false, "use another data folder"); err != nil {
 		return err
 	}
-	if err := s.start(ctx, workflows.RunInput{Name: x.Name}); err != nil {
+	if err := start(ctx, s, workflows.RunInput{Name: x.Name}); err != nil {
 		return err
 	}
-	w := s.temporal.GetWorkflow(ctx, x.Name, "")
+	w := s.Temporal.GetWorkflow(ctx, x.Name, "")
 	var wrong troubles
-	err := s.attend(ctx, w, func(p *progress) {
-		p.runStatus(ctx, s.temporal)
-		wrong.look(ctx, p.Bar, s.temporal, s.ends, x)
+	err := attend(ctx, s, w, func(p *progress) {
+		p.runStatus(ctx, s.Temporal)
+		wrong.look(ctx, p.Bar, s.Temporal, s.Endpoints, x)
 	})
 	if err != nil {
 		return fmt.Errorf("run %s: %w", x.Name, err)

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -45,7 +46,7 @@ func (st *status) readLive(ctx context.Context, e config.Endpoints) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	t, err := dial(ctx, e)
+	t, err := app.Dial(ctx, e)
 	if err != nil {
 		return
 	}
@@ -94,7 +95,7 @@ func (x *liveReader) dial(ctx context.Context) client.Client {
 	defer x.mu.Unlock()
 	if !x.dialled {
 		x.dialled = true
-		if t, err := dial(ctx, x.ends); err == nil {
+		if t, err := app.Dial(ctx, x.ends); err == nil {
 			x.temporal = t
 		}
 	}
@@ -138,7 +139,7 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 	}
 
 	var live workflows.Status
-	if query(ctx, t, st.Name, workflows.QueryStatus, &live) {
+	if app.Query(ctx, t, st.Name, workflows.QueryStatus, &live) {
 		st.Stage, st.Reason = live.Stage, live.Reason
 		st.Status, st.told = stateOf(live), live
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -20,7 +21,7 @@ import (
 // trainOptions are the flags of train.
 type trainOptions struct {
 	run    runOptions
-	up     upOptions
+	up     app.ServiceOptions
 	check  bool
 	detach bool
 	until  string
@@ -28,7 +29,7 @@ type trainOptions struct {
 	noProbe bool
 }
 
-func trainCmd(a *app) *cobra.Command {
+func trainCmd(a *app.App) *cobra.Command {
 	var o trainOptions
 	c := &cobra.Command{
 		Use:   "train SPEC|RUN",
@@ -42,7 +43,7 @@ continues from there.`,
 		Example: "  collabui train examples/quickstart.yaml\n  collabui train my.yaml --check\n" +
 			"  collabui train examples/curriculum.yaml --until stage-1\n  collabui train my-fork",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.runTrain(c.Context(), o, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return runTrain(c.Context(), a, o, args[0]) },
 	}
 	o.addFlags(c.Flags())
 
@@ -56,10 +57,10 @@ func (o *trainOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.detach, "detach", false, "start the run and return")
 	addNoProbe(f, &o.noProbe)
 	o.run.addFlags(f)
-	o.up.addFlags(f)
+	o.up.AddFlags(f)
 }
 
-func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
+func runTrain(ctx context.Context, a *app.App, o trainOptions, file string) error {
 	if o.until != "" && o.until != untilStage1 {
 		return fault.New(fault.Invalid, "--until must be %s, not %q", untilStage1, o.until)
 	}
@@ -81,21 +82,21 @@ func (a *app) runTrain(ctx context.Context, o trainOptions, file string) error {
 			return err
 		}
 
-		return a.print(of, func(w io.Writer) { _, _ = w.Write(text) })
+		return a.Print(of, func(w io.Writer) { _, _ = w.Write(text) })
 	}
 
-	return a.withServices(ctx, o.up, func(ctx context.Context, s *session) error {
+	return a.WithServices(ctx, o.up, func(ctx context.Context, s *app.Session) error {
 		in := workflows.RunInput{Name: of.Name, FineTune: o.until != ""}
 		if stored {
 			in.Name = file
-			if _, err := runs.Run(file).Find(ctx, s.bucket); err != nil {
+			if _, err := runs.Run(file).Find(ctx, s.Store); err != nil {
 				return fmt.Errorf("%q is neither a file with a specification nor a run: %w", file, err)
 			}
-		} else if err := s.admit(ctx, of, o.noProbe, anotherName(file)); err != nil {
+		} else if err := admit(ctx, s, of, o.noProbe, anotherName(file)); err != nil {
 			return err
 		}
 
-		return s.goOn(ctx, in, o.detach)
+		return goOn(ctx, s, in, o.detach)
 	})
 }
 
@@ -112,7 +113,7 @@ func (o *runOptions) addFlags(f *pflag.FlagSet) {
 
 // load reads a specification and applies the options.
 func (o *runOptions) load(file string) (spec.Spec, error) {
-	s, err := loadSpec(file)
+	s, err := app.LoadSpec(file)
 	if err != nil {
 		return s, err
 	}

@@ -7,14 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/logging"
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
 
-func upCmd(a *app) *cobra.Command {
-	var o upOptions
+func upCmd(a *app.App) *cobra.Command {
+	var o app.ServiceOptions
 	var foreground bool
 	c := &cobra.Command{
 		Use:   "up",
@@ -26,49 +27,49 @@ there, and none is started.`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if foreground {
-				return a.runForeground(c.Context(), o)
+				return runForeground(c.Context(), a, o)
 			}
-			return a.runUp(c.Context(), o)
+			return runUp(c.Context(), a, o)
 		},
 	}
-	o.addFlags(c.Flags())
+	o.AddFlags(c.Flags())
 	c.Flags().BoolVar(&foreground, "foreground", false, "stay attached until ctrl-C")
 
 	return c
 }
 
-func (a *app) runUp(ctx context.Context, o upOptions) error {
-	if err := a.local(); err != nil {
+func runUp(ctx context.Context, a *app.App, o app.ServiceOptions) error {
+	if err := a.RequireLocal(); err != nil {
 		return err
 	}
-	if err := a.ensureUp(ctx, o); err != nil {
+	if err := a.StartServices(ctx, o); err != nil {
 		return err
 	}
 
-	return a.showServices()
+	return showServices(a)
 }
 
 // runForeground runs the supervisor of the data folder.
-func (a *app) runForeground(ctx context.Context, o upOptions) error {
-	if err := a.local(); err != nil {
+func runForeground(ctx context.Context, a *app.App, o app.ServiceOptions) error {
+	if err := a.RequireLocal(); err != nil {
 		return err
 	}
 	e, err := config.FromEnv()
 	if err != nil {
 		return err
 	}
-	log, err := logging.New(a.err, logging.FromEnv())
+	log, err := logging.New(a.Err, logging.FromEnv())
 	if err != nil {
 		return err
 	}
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s, err := supervisor.Start(ctx, supervisor.Options{Data: a.data, External: e, Tabs: o.tabs, Log: log})
+	s, err := supervisor.Start(ctx, supervisor.Options{Data: a.Data, External: e, Tabs: o.Tabs, Log: log})
 	if err != nil {
 		return err
 	}
-	if err := a.showServices(); err != nil {
+	if err := showServices(a); err != nil {
 		return err
 	}
 	s.Wait(ctx)
@@ -76,10 +77,10 @@ func (a *app) runForeground(ctx context.Context, o upOptions) error {
 	return nil
 }
 
-func (a *app) showServices() error {
-	st, _ := supervisor.Read(a.data)
+func showServices(a *app.App) error {
+	st, _ := supervisor.Read(a.Data)
 
-	return a.print(st, func(w io.Writer) {
+	return a.Print(st, func(w io.Writer) {
 		for _, name := range supervisor.Addressed {
 			service := st.Services[name]
 			line := service.Addr
@@ -89,6 +90,6 @@ func (a *app) showServices() error {
 			terminal.Line(w, "%-9s %s", name, line)
 		}
 		terminal.Line(w, "%-9s %s", "ui", st.UI)
-		terminal.Line(w, "%-9s %s", "logs", filepath.Join(a.data, "logs"))
+		terminal.Line(w, "%-9s %s", "logs", filepath.Join(a.Data, "logs"))
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 )
@@ -32,5 +33,5 @@ func here() spec.Source {
 		dir = "."
 	}
 
-	return spec.Source{Dir: dir, Read: readFile}
+	return spec.Source{Dir: dir, Read: app.ReadFile}
 }

@@ -5,23 +5,24 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 )
 
-func versionCmd(a *app) *cobra.Command {
+func versionCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of the program and of what its results depend on",
 		Example: "  collabui version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return a.print(a.build, func(w io.Writer) { printBuild(w, a.build) })
+			return a.Print(a.Build, func(w io.Writer) { printBuild(w, a.Build) })
 		},
 	}
 }
 
 // printBuild prints what the program was built from.
-func printBuild(w io.Writer, v version) {
+func printBuild(w io.Writer, v app.Build) {
 	commit := v.Commit
 	switch {
 	case commit == "":

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
@@ -25,7 +26,7 @@ const envViewKey = "COLLABUI_VIEW_KEY"
 
 // viewOptions are the flags of view.
 type viewOptions struct {
-	child  childOptions
+	child  app.ChildOptions
 	listen string
 	tls    serving.TLS
 }
@@ -33,7 +34,7 @@ type viewOptions struct {
 // listenDefault is the default address of the viewer.
 const listenDefault = "127.0.0.1:8085"
 
-func viewCmd(a *app) *cobra.Command {
+func viewCmd(a *app.App) *cobra.Command {
 	var o viewOptions
 	c := &cobra.Command{
 		Use:   "view",
@@ -48,17 +49,17 @@ On the loopback it needs no key. To be reached from other machines it needs one 
 ` + envViewKey + `_FILE), which a browser asks for as a password, with any name; put a proxy with TLS in front of it.`,
 		Example: "  collabui view\n  collabui view --listen 127.0.0.1:8090",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return a.runView(c.Context(), o) },
+		RunE:    func(c *cobra.Command, _ []string) error { return runView(c.Context(), a, o) },
 	}
 	c.Flags().StringVar(&o.listen, "listen", "", "`ADDRESS` to listen on (default "+listenDefault+")")
-	tlsFlags(c.Flags(), &o.tls)
-	o.child.addFlags(c.Flags())
+	app.AddTLSFlags(c.Flags(), &o.tls)
+	o.child.AddFlags(c.Flags())
 
 	return c
 }
 
-func (a *app) runView(ctx context.Context, o viewOptions) error {
-	lib, err := a.library()
+func runView(ctx context.Context, a *app.App, o viewOptions) error {
+	lib, err := library(a)
 	if err != nil {
 		return err
 	}
@@ -66,9 +67,9 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 	if err != nil {
 		return err
 	}
-	e := a.addresses()
+	e := a.RunningEndpoints()
 	if o.listen == "" && e.View != "" {
-		return a.print(map[string]any{"url": e.View}, func(w io.Writer) { terminal.Line(w, "viewer at %s", e.View) })
+		return a.Print(map[string]any{"url": e.View}, func(w io.Writer) { terminal.Line(w, "viewer at %s", e.View) })
 	}
 	l, err := serving.Listen(cmp.Or(o.listen, listenDefault), key, envViewKey, o.tls)
 	if err != nil {
@@ -88,12 +89,12 @@ func (a *app) runView(ctx context.Context, o viewOptions) error {
 		},
 	}
 	at := serving.URL(l, "http") + "/"
-	err = a.print(map[string]any{"url": at, "key": key != ""}, func(w io.Writer) { terminal.Line(w, "viewer at %s", at) })
+	err = a.Print(map[string]any{"url": at, "key": key != ""}, func(w io.Writer) { terminal.Line(w, "viewer at %s", at) })
 	if err != nil {
 		return err
 	}
 
-	ctx = o.child.lifetime(ctx)
+	ctx = o.child.Lifetime(ctx)
 	mux := http.NewServeMux()
 	mux.Handle("/", serving.Locked(s.Handler(ctx), config.Live(envViewKey, key)))
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})

@@ -10,6 +10,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -18,18 +19,18 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-func watchCmd(a *app) *cobra.Command {
+func watchCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "watch RUN",
 		Short:   "Show a run until it ends; ctrl-C detaches",
 		Example: "  collabui watch quickstart --json",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.runWatch(c.Context(), args[0]) },
+		RunE:    func(c *cobra.Command, args []string) error { return runWatch(c.Context(), a, args[0]) },
 	}
 }
 
-func (a *app) runWatch(ctx context.Context, run string) error {
-	b, e, err := a.bucket()
+func runWatch(ctx context.Context, a *app.App, run string) error {
+	b, e, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
@@ -37,44 +38,44 @@ func (a *app) runWatch(ctx context.Context, run string) error {
 		return err
 	}
 	if ended, err := runs.Run(run).End().Exists(ctx, b); err == nil && ended {
-		return a.show(ctx, b, e, run)
+		return show(ctx, a, b, e, run)
 	}
-	s, err := a.connect(ctx)
+	s, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 
-	return s.watch(ctx, workflows.RunInput{Name: run})
+	return watch(ctx, s, workflows.RunInput{Name: run})
 }
 
 // watch shows changes until the run ends (or its stage 1, if no more was requested) or ctx is done.
-func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
+func watch(ctx context.Context, s *app.Session, in workflows.RunInput) error {
 	run := in.Name
-	p := newProgress(s.app, run)
-	of, err := runs.Run(run).Current(ctx, s.bucket)
+	p := newProgress(s.App, run)
+	of, err := runs.Run(run).Current(ctx, s.Store)
 	if err != nil {
 		return err
 	}
-	client, err := s.ends.OpenRedis()
+	client, err := s.Endpoints.OpenRedis()
 	if err != nil {
 		return err
 	}
 	stream := &eventReader{stream: events.Over(client), after: "0"}
-	if page := runPage(s.ends, run); !s.json && page != "" {
+	if page := runPage(s.Endpoints, run); !s.JSON && page != "" {
 		p.Line("run %s · see every episode: %s", run, page)
 	}
-	if !s.json && s.ends.UI != "" {
-		p.Line("run %s · Temporal UI: %s/workflows/%[1]s", run, temporalPages(s.ends))
+	if !s.JSON && s.Endpoints.UI != "" {
+		p.Line("run %s · Temporal UI: %s/workflows/%[1]s", run, temporalPages(s.Endpoints))
 	}
 
 	var wrong troubles
 	for ctx.Err() == nil {
-		done, err := s.poll(ctx, p, stream)
+		done, err := poll(ctx, s, p, stream)
 		if !done && err == nil {
-			wrong.look(ctx, p.Bar, s.temporal, s.ends, of)
+			wrong.look(ctx, p.Bar, s.Temporal, s.Endpoints, of)
 			// A run that was started without --until continues. If the store does not respond, it is read again.
-			tuned, asked := runs.Run(run).Base().Exists(ctx, s.bucket)
+			tuned, asked := runs.Run(run).Base().Exists(ctx, s.Store)
 			done = in.FineTune && asked == nil && tuned
 		}
 		if ctx.Err() != nil {
@@ -86,10 +87,10 @@ func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
 				return err
 			}
 			if in.FineTune {
-				return s.showStage1(ctx, s.bucket, run)
+				return showStage1(ctx, s.App, s.Store, run)
 			}
 
-			return s.show(ctx, s.bucket, s.ends, run)
+			return show(ctx, s.App, s.Store, s.Endpoints, run)
 		}
 		select {
 		case <-ctx.Done():
@@ -97,20 +98,20 @@ func (s *session) watch(ctx context.Context, in workflows.RunInput) error {
 		}
 	}
 	p.Clear()
-	if err := s.gone(ctx); err != nil {
+	if err := s.LostServices(ctx); err != nil {
 		return err
 	}
-	s.detached(run)
+	printDetached(s, run)
 
 	return nil
 }
 
-func (s *session) detached(run string) {
-	if s.json {
+func printDetached(s *app.Session, run string) {
+	if s.JSON {
 		return
 	}
-	terminal.Line(s.out, "detached; run %s continues. Come back with %s, stop it with %s, stop everything with %s.",
-		run, s.typed("watch %s", run), s.typed("stop %s", run), s.typed("down"))
+	terminal.Line(s.Out, "detached; run %s continues. Come back with %s, stop it with %s, stop everything with %s.",
+		run, s.Typed("watch %s", run), s.Typed("stop %s", run), s.Typed("down"))
 }
 
 // eventReader reads the live events of a run, each once.
@@ -128,14 +129,14 @@ func (r *eventReader) read(ctx context.Context, run string) []json.RawMessage {
 }
 
 // poll looks for changes once. It shows the errors of services and waits: the run continues without its viewer.
-func (s *session) poll(all context.Context, p *progress, stream *eventReader) (done bool, err error) {
+func poll(all context.Context, s *app.Session, p *progress, stream *eventReader) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(all, 5*time.Second)
 	defer cancel()
 	for _, raw := range stream.read(ctx, p.Run) {
 		p.event(raw)
 	}
 
-	d, err := s.temporal.DescribeWorkflowExecution(ctx, p.Run, "")
+	d, err := s.Temporal.DescribeWorkflowExecution(ctx, p.Run, "")
 	if all.Err() != nil { // the user pressed ctrl-C
 		return false, nil
 	}
@@ -143,7 +144,7 @@ func (s *session) poll(all context.Context, p *progress, stream *eventReader) (d
 	if errors.As(err, &missing) {
 		return true, fault.New(fault.Transient,
 			"Temporal does not know run %s: its data was deleted, or the run never started; "+
-				"%s with its specification continues from the store", p.Run, s.typed("train"))
+				"%s with its specification continues from the store", p.Run, s.Typed("train"))
 	}
 	if err != nil {
 		p.Show("waiting for Temporal (%v)", shorten(err))
@@ -154,10 +155,10 @@ func (s *session) poll(all context.Context, p *progress, stream *eventReader) (d
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		return true, nil
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
-		p.runStatus(ctx, s.temporal)
+		p.runStatus(ctx, s.Temporal)
 		return false, nil
 	default:
-		return true, endedWith(s.temporal.GetWorkflow(ctx, p.Run, "").Get(ctx, nil))
+		return true, app.EndError(s.Temporal.GetWorkflow(ctx, p.Run, "").Get(ctx, nil))
 	}
 }
 

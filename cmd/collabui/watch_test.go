@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -30,15 +31,15 @@ func TestNothingIsShownAfterCtrlC(t *testing.T) {
 	}
 	defer temporal.Close()
 	var out bytes.Buffer
-	s := &session{app: &app{out: &out, err: &out}, temporal: temporal}
+	s := &app.Session{App: &app.App{Out: &out, Err: &out}, Temporal: temporal}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	done, err := s.poll(ctx, newProgress(s.app, "x"), &eventReader{})
+	done, err := poll(ctx, s, newProgress(s.App, "x"), &eventReader{})
 	if done || err != nil || out.Len() > 0 {
 		t.Errorf("poll = %v, %v and printed %q, want nothing", done, err, out.String())
 	}
-	newProgress(s.app, "x").workflow(ctx, temporal, "epoch 1/2", workflows.Status{Child: "x"})
+	newProgress(s.App, "x").workflow(ctx, temporal, "epoch 1/2", workflows.Status{Child: "x"})
 	if out.Len() > 0 {
 		t.Errorf("progress printed %q, want nothing", out.String())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
@@ -31,12 +32,12 @@ const (
 // workerOptions are the flags of worker.
 type workerOptions struct {
 	workers.Options
-	child childOptions
+	child app.ChildOptions
 	gpus  string
 	given func(flag string) bool // reports whether the user set a flag
 }
 
-func workerCmd(a *app) *cobra.Command {
+func workerCmd(a *app.App) *cobra.Command {
 	var o workerOptions
 	c := &cobra.Command{
 		Use:   "worker",
@@ -69,7 +70,7 @@ list allows. Link-local addresses and the metadata services of clouds are never 
 			"--base-model /models/Qwen2-7B-Instruct\n" +
 			"  collabui worker --roles policy-server --listen 127.0.0.1:8000",
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.runWorker(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error { return runWorker(c.Context(), a, o) },
 	}
 	o.addFlags(c.Flags())
 
@@ -95,13 +96,13 @@ func (o *workerOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Build, "build", os.Getenv(workers.EnvBuild),
 		"`NAME` of this worker's build: runs then move to another build only between epochs ("+workers.EnvBuild+")")
 	f.StringVar(&o.Health, "health", "", "answer GET /health, /ready and /metrics at `HOST:PORT`")
-	o.child.addFlags(f)
+	o.child.AddFlags(f)
 }
 
 func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Serve.Listen, "listen", "127.0.0.1:9000",
 		"serve, policy-server, codec: `HOST:PORT` to listen at")
-	tlsFlags(f, &o.Serve.TLS)
+	app.AddTLSFlags(f, &o.Serve.TLS)
 	f.StringVar(&o.Serve.Server, "server", "http://127.0.0.1:8000",
 		"serve: `URL` of the server next to the gateway, without /v1")
 	f.StringVar(&o.Serve.Engine, "engine", "vllm", "serve: vllm or sglang")
@@ -114,14 +115,14 @@ func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Serve.Keep, "keep", 8, "serve: adapters to keep loaded; at most the server's --max-cpu-loras")
 }
 
-func (a *app) runWorker(ctx context.Context, o workerOptions) error {
+func runWorker(ctx context.Context, a *app.App, o workerOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
 	if err := os.Setenv(hosts.Env, cmp.Or(os.Getenv(hosts.Env), hosts.Beyond)); err != nil {
 		return fault.As(fault.Fatal, err)
 	}
-	log, err := logging.New(a.err, logging.FromEnv())
+	log, err := logging.New(a.Err, logging.FromEnv())
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (a *app) runWorker(ctx context.Context, o workerOptions) error {
 		})
 	}
 	o.Training.LlamaFactory, o.Training.Python = os.Getenv(envLlamaFactory), os.Getenv(envPython)
-	if o.Endpoints, err = a.workerEndpoints(o.Roles); err != nil {
+	if o.Endpoints, err = workerEndpoints(a, o.Roles); err != nil {
 		return err
 	}
 	key, err := config.Secret(envServerKey)
@@ -143,7 +144,7 @@ func (a *app) runWorker(ctx context.Context, o workerOptions) error {
 	o.Serve.Key = config.First(config.Live(envServerKey, key))
 	o.Training.SharesKey = o.Endpoints.PolicyBearer()
 
-	return workers.Run(o.child.lifetime(ctx), o.Options)
+	return workers.Run(o.child.Lifetime(ctx), o.Options)
 }
 
 // check rejects impossible numbers. 0 means that a number is derived from the machine; a user cannot set it.
@@ -154,8 +155,8 @@ func (o *workerOptions) check() error {
 	}{
 		{"tabs", o.Tabs}, {"browsers", o.Browsers}, {"calls", o.Calls}, {"updates", o.Updates},
 	} {
-		if x.n < 0 || x.n > maxTabs || x.n == 0 && o.given(x.flag) {
-			return fault.New(fault.Invalid, "--%s must be from 1 to %d, not %d", x.flag, maxTabs, x.n)
+		if x.n < 0 || x.n > app.MaxTabs || x.n == 0 && o.given(x.flag) {
+			return fault.New(fault.Invalid, "--%s must be from 1 to %d, not %d", x.flag, app.MaxTabs, x.n)
 		}
 	}
 
@@ -164,7 +165,7 @@ func (o *workerOptions) check() error {
 
 // workerEndpoints returns the environment's endpoints if they are complete, as a supervisor passes them, and otherwise
 // the data folder's. A policy server needs only the store, and the codec server not even that.
-func (a *app) workerEndpoints(roles []string) (config.Endpoints, error) {
+func workerEndpoints(a *app.App, roles []string) (config.Endpoints, error) {
 	e, err := config.FromEnv()
 	if err != nil || e.Complete() == nil {
 		return e, err
@@ -173,7 +174,7 @@ func (a *app) workerEndpoints(roles []string) (config.Endpoints, error) {
 	if alone && e.Store.Endpoint != "" {
 		return e, nil
 	}
-	if local, err := supervisor.Endpoints(a.data); err == nil && !a.cluster {
+	if local, err := supervisor.Endpoints(a.Data); err == nil && !a.Cluster {
 		return local, nil
 	}
 	if alone && roles[0] == workers.RoleCodec {

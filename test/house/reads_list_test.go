@@ -13,12 +13,12 @@ var reads = map[string]string{
 	"internal/interop May":    "a document, which is exported again",
 	"internal/interop Exists": "a document, which is exported again",
 
-	"cmd/collabui.session.admit Sure":  "whether the name is free for a new run",
-	"cmd/collabui.app.decide Sure":     "which epoch a person lets go on",
+	"cmd/collabui.admit Sure":          "whether the name is free for a new run",
+	"cmd/collabui.decide Sure":         "which epoch a person lets go on",
 	"cmd/collabui.demonstrations Sure": "how many demonstrations are exported",
 
-	"cmd/collabui.app.listRuns ErrNotFound":                "a run that was deleted meanwhile is not listed",
-	"cmd/collabui.exitCode ErrNotFound":                    "what a person named does not exist: exit code 4",
+	"cmd/collabui.listRuns ErrNotFound":                    "a run that was deleted meanwhile is not listed",
+	"cmd/collabui/app.ExitCode ErrNotFound":                "what a person named does not exist: exit code 4",
 	"internal/process/telemetry.Metrics.Store ErrNotFound": "an answer of the store, not a failure",
 	"activities.patient ErrNotFound":                       "a fault, tried again, that asks a person in the end",
 	"internal/policy/gateway.Gateway.artifact MayBlob":     "answered with 404, upon which clients ask again",

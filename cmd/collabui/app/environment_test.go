@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"os"
@@ -22,31 +22,31 @@ func TestOptionsOfAnEnvironmentHaveOneSource(t *testing.T) {
 	own.Environments = map[string]envadapters.Options{"mine": {Suite: "miniwob", Data: "OWN"}}
 
 	for name, c := range map[string]struct {
-		o    envOptions
+		o    EnvironmentOptions
 		want envadapters.Options
 	}{
 		"miniwob":      {want: envadapters.Options{Suite: "miniwob", Data: "DIR"}},
 		"androidworld": {want: envadapters.Options{Suite: "androidworld", Servers: []string{"ws://a", "ws://b"}}},
 		"ws://a": {
-			o:    envOptions{tabs: 3},
+			o:    EnvironmentOptions{Tabs: 3},
 			want: envadapters.Options{Suite: "openenv", Servers: []string{"ws://a"}, Places: 3},
 		},
 		"phone": {
-			o:    envOptions{spec: file},
+			o:    EnvironmentOptions{spec: file},
 			want: envadapters.Options{Suite: "miniwob", Data: "/pages", Semantics: "mobile"},
 		},
 		"mine": {want: envadapters.Options{Suite: "miniwob", Data: "OWN"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := c.o.options(name, own)
+			got, err := c.o.Options(name, own)
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("options(%s) = %+v, %v; want %+v", name, got, err, c.want)
 			}
 		})
 	}
 
-	_, err := (&envOptions{}).options("frobnicate", own)
-	wantInvalid(t, err, "there are webtasks, androidworld")
-	_, err = (&envOptions{spec: file}).options("miniwob", own)
-	wantInvalid(t, err, "there is no miniwob under environments")
+	_, err := (&EnvironmentOptions{}).Options("frobnicate", own)
+	wantRefused(t, err, "there are webtasks, androidworld")
+	_, err = (&EnvironmentOptions{spec: file}).Options("miniwob", own)
+	wantRefused(t, err, "there is no miniwob under environments")
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"cmp"
@@ -14,44 +14,44 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// envOptions are the flags of commands that open an environment outside a run.
-type envOptions struct {
+// EnvironmentOptions are the flags of commands that open an environment outside a run.
+type EnvironmentOptions struct {
 	spec string
-	tabs int
+	Tabs int
 }
 
-func (o *envOptions) addFlags(f *pflag.FlagSet) {
+func (o *EnvironmentOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.spec, "spec", "", "take the options of the environment from this specification `FILE` "+
 		"(`collabui envs list NAME` lists them; without it, $COLLABUI_NAME is data or servers)")
-	f.IntVar(&o.tabs, "tabs", 0, "concurrent episodes (default 2 in one browser, 1 of a server)")
+	f.IntVar(&o.Tabs, "tabs", 0, "concurrent episodes (default 2 in one browser, 1 of a server)")
 }
 
-// atOnce returns the number of concurrent episodes.
-func (o *envOptions) atOnce() int { return cmp.Or(o.tabs, 2) }
+// AtOnce returns the number of concurrent episodes.
+func (o *EnvironmentOptions) AtOnce() int { return cmp.Or(o.Tabs, 2) }
 
-// open opens an environment by its name or address.
-func (o *envOptions) open(name string) (envadapters.Suite, error) {
-	options, err := o.resolve(name)
+// Open opens an environment by its name or address.
+func (o *EnvironmentOptions) Open(name string) (envadapters.Suite, error) {
+	options, err := o.Resolve(name)
 	if err != nil {
 		return nil, err
 	}
 
-	return catalog.OpenEnvironment(options, catalog.Places{Browsers: 1, Tabs: o.atOnce()})
+	return catalog.OpenEnvironment(options, catalog.Places{Browsers: 1, Tabs: o.AtOnce()})
 }
 
-// options returns the options of an environment that a run's specification names, or of any other environment.
-func (o *envOptions) options(name string, s spec.Spec) (envadapters.Options, error) {
+// Options returns the options of an environment that a run's specification names, or of any other environment.
+func (o *EnvironmentOptions) Options(name string, s spec.Spec) (envadapters.Options, error) {
 	if _, ok := s.Environments[name]; ok || name == s.Environment {
 		return s.Where(name), nil
 	}
 
-	return o.resolve(name)
+	return o.Resolve(name)
 }
 
-// resolve returns the options for the name of an adapter, for a name under environments in --spec, or for an address.
-func (o *envOptions) resolve(name string) (envadapters.Options, error) {
+// Resolve returns the options for the name of an adapter, for a name under environments in --spec, or for an address.
+func (o *EnvironmentOptions) Resolve(name string) (envadapters.Options, error) {
 	if o.spec != "" {
-		s, err := loadSpec(o.spec)
+		s, err := LoadSpec(o.spec)
 		if err != nil {
 			return envadapters.Options{}, err
 		}
@@ -63,11 +63,11 @@ func (o *envOptions) resolve(name string) (envadapters.Options, error) {
 		return s.Where(name), nil
 	}
 	if isAddress(name) {
-		return envadapters.Options{Suite: addressed, Servers: []string{name}, Places: o.tabs}, nil
+		return envadapters.Options{Suite: addressed, Servers: []string{name}, Places: o.Tabs}, nil
 	}
 
 	options := envadapters.Options{Suite: name}
-	adapter, err := findAdapter(name)
+	adapter, err := FindAdapter(name)
 	applyEnvironment(adapter, &options)
 
 	return options, err
@@ -80,8 +80,8 @@ func isAddress(name string) bool {
 	return strings.HasPrefix(name, "ws://") || strings.HasPrefix(name, "wss://")
 }
 
-// findAdapter returns the adapter of a name, or an invalid fault that lists all adapters.
-func findAdapter(name string) (catalog.Environment, error) {
+// FindAdapter returns the adapter of a name, or an invalid fault that lists all adapters.
+func FindAdapter(name string) (catalog.Environment, error) {
 	e, ok := catalog.FindEnvironment(name)
 	if !ok {
 		return e, fault.New(fault.Invalid, "no environment %q; there are %s",

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// awaited is a workflow, or anything else that ends.
-type awaited interface {
+// Awaited is a workflow, or anything else that ends.
+type Awaited interface {
 	GetID() string
 	Get(ctx context.Context, out any) error
 }
 
-// endedWith describes how a workflow ended that did not complete: stopped by a person, failed, or for unknown reasons.
-func endedWith(err error) error {
+// EndError describes how a workflow ended that did not complete: stopped by a person, failed, or for unknown reasons.
+func EndError(err error) error {
 	var app *temporal.ApplicationError
 	var ended *temporal.WorkflowExecutionError
 	switch {
@@ -38,8 +38,8 @@ func endedWith(err error) error {
 // maxSilence is the number of times, a second apart, that wait tries to reach Temporal before it gives up.
 const maxSilence = 60
 
-// wait waits until a workflow has ended. If Temporal does not respond, as after a laptop's sleep, it tries again.
-func wait(ctx context.Context, w awaited) (err error) {
+// Wait waits until a workflow has ended. If Temporal does not respond, as after a laptop's sleep, it tries again.
+func Wait(ctx context.Context, w Awaited) (err error) {
 	for range maxSilence {
 		err = w.Get(ctx, nil)
 		var done *temporal.WorkflowExecutionError

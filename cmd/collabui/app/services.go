@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -15,31 +15,31 @@ import (
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
 
-// maxTabs bounds the concurrent episodes of a worker on this machine.
-const maxTabs = 64
+// MaxTabs bounds the concurrent episodes of a worker on this machine.
+const MaxTabs = 64
 
-// ensureUp starts a supervisor in the background if none runs, and waits until it is ready. On a cluster it starts
+// StartServices starts a supervisor in the background if none runs, and waits until it is ready. On a cluster it starts
 // nothing.
-func (a *app) ensureUp(ctx context.Context, o upOptions) error {
+func (a *App) StartServices(ctx context.Context, o ServiceOptions) error {
 	e, err := config.FromEnv()
 	if err != nil {
 		return err
 	}
-	if a.cluster {
+	if a.Cluster {
 		return e.Complete()
 	}
-	if o.tabs < 1 || o.tabs > maxTabs {
-		return fault.New(fault.Invalid, "--tabs must be from 1 to %d, not %d", maxTabs, o.tabs)
+	if o.Tabs < 1 || o.Tabs > MaxTabs {
+		return fault.New(fault.Invalid, "--tabs must be from 1 to %d, not %d", MaxTabs, o.Tabs)
 	}
 
-	st, alive := supervisor.Read(a.data)
+	st, alive := supervisor.Read(a.Data)
 	switch {
 	case alive && st.Ready:
-		return a.agrees(st, e, o.tabs)
+		return a.agrees(st, e, o.Tabs)
 	case alive:
 		return a.awaitUp(ctx, nil)
 	}
-	ended, err := a.startSupervisor(e, o.tabs)
+	ended, err := a.startSupervisor(e, o.Tabs)
 	if err != nil {
 		return err
 	}
@@ -49,12 +49,12 @@ func (a *app) ensureUp(ctx context.Context, o upOptions) error {
 
 // startSupervisor starts `up --foreground` in a new session, so that it survives this terminal. The channel is closed
 // when the supervisor ends.
-func (a *app) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, error) {
+func (a *App) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}
-	if err := supervisor.MakeFolder(a.data); err != nil {
+	if err := supervisor.MakeFolder(a.Data); err != nil {
 		return nil, err
 	}
 	log, err := os.OpenFile(a.supervisorLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -63,7 +63,7 @@ func (a *app) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, er
 	}
 	defer func() { _ = log.Close() }()
 
-	cmd := exec.Command(self, "up", "--foreground", "--data", a.data, "--tabs", fmt.Sprint(tabs))
+	cmd := exec.Command(self, "up", "--foreground", "--data", a.Data, "--tabs", fmt.Sprint(tabs))
 	cmd.Env = append(os.Environ(), e.Environ()...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -79,10 +79,10 @@ func (a *app) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, er
 	return ended, nil
 }
 
-func (a *app) supervisorLog() string { return supervisor.LogPath(a.data, "supervisor") }
+func (a *App) supervisorLog() string { return supervisor.LogPath(a.Data, "supervisor") }
 
 // agrees returns an error if addresses or numbers differ from the running supervisor's, because they would be ignored.
-func (a *app) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
+func (a *App) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
 	asked := map[supervisor.Name]string{
 		supervisor.Temporal: e.Temporal,
 		supervisor.S3:       e.StoreURL(),
@@ -94,27 +94,27 @@ func (a *app) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
 		addr, given := st.Services[name].Addr, config.Redacted(asked[name])
 		if given != "" && addr != given {
 			return fault.New(fault.Invalid, "%s runs at %s for %s, not at %s: stop it first with %s",
-				name, addr, a.data, given, a.typed("down"))
+				name, addr, a.Data, given, a.Typed("down"))
 		}
 	}
 	if st.Tabs != tabs && tabs != defaultTabs {
 		return fault.New(fault.Invalid, "the worker for %s runs with --tabs %d, not %d: stop it first with %s",
-			a.data, st.Tabs, tabs, a.typed("down"))
+			a.Data, st.Tabs, tabs, a.Typed("down"))
 	}
 
 	return nil
 }
 
 // awaitUp waits until the supervisor of the data folder is ready, or the started one has ended.
-func (a *app) awaitUp(ctx context.Context, ended <-chan struct{}) error {
+func (a *App) awaitUp(ctx context.Context, ended <-chan struct{}) error {
 	const limit = 2 * time.Minute
 	for end := time.Now().Add(limit); time.Now().Before(end); {
-		if st, alive := supervisor.Read(a.data); alive && st.Ready {
+		if st, alive := supervisor.Read(a.Data); alive && st.Ready {
 			return nil
 		}
 		select {
 		case <-ended:
-			st, alive := supervisor.Read(a.data)
+			st, alive := supervisor.Read(a.Data)
 			if alive { // another client's supervisor was faster
 				ended = nil
 				continue
@@ -137,12 +137,12 @@ func (a *app) awaitUp(ctx context.Context, ended <-chan struct{}) error {
 // defaultTabs is the number of concurrent episodes on a small machine.
 const defaultTabs = 3
 
-// upOptions are the flags of commands that start the local services. Addresses of services that run elsewhere are in
+// ServiceOptions are the flags of commands that start the local services. Addresses of services that run elsewhere are in
 // the environment.
-type upOptions struct {
-	tabs int
+type ServiceOptions struct {
+	Tabs int
 }
 
-func (o *upOptions) addFlags(f *pflag.FlagSet) {
-	f.IntVar(&o.tabs, "tabs", defaultTabs, "concurrent episodes")
+func (o *ServiceOptions) AddFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.Tabs, "tabs", defaultTabs, "concurrent episodes")
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bytes"
@@ -35,9 +35,9 @@ func awkward() []string {
 func TestACommandThatIsShownIsReadByAShellAsItWasMeant(t *testing.T) {
 	for _, word := range awkward() {
 		t.Run(word, func(t *testing.T) {
-			a := &app{data: word}
+			a := &App{Data: word}
 			want := []string{os.Args[0], "train", shell.Path(word), "--detach", "--data", word}
-			got := shell.Args(t, a.command("train %s --detach", word))
+			got := shell.Args(t, a.Command("train %s --detach", word))
 			if strings.Join(got, "\x00") != strings.Join(want, "\x00") {
 				t.Errorf("a shell reads %q, want %q", got, want)
 			}
@@ -49,7 +49,7 @@ func TestACommandThatIsShownIsReadByAShellAsItWasMeant(t *testing.T) {
 func TestNamesNeedNoQuotes(t *testing.T) {
 	for c := range 256 {
 		for _, name := range []string{"a" + string(rune(c)) + "a", string(rune(c)) + "a"} {
-			if spec.IsName(name) && (fault.ShellQuote(name) != name || operand(name) != name) {
+			if spec.IsName(name) && (fault.ShellQuote(name) != name || Operand(name) != name) {
 				t.Errorf("%q is a name that a command cannot show as it is, want it plain", name)
 			}
 		}
@@ -58,8 +58,8 @@ func TestNamesNeedNoQuotes(t *testing.T) {
 
 // TestReasonsOfRunsCanBePasted reads the commands in a reason with a shell, as this user calls the program.
 func TestReasonsOfRunsCanBePasted(t *testing.T) {
-	a := &app{data: "d a'ta"}
-	got := a.pasteable("x is spent; raise it with `collabui set 'r un' budget.money=3`, " +
+	a := &App{Data: "d a'ta"}
+	got := a.Pasteable("x is spent; raise it with `collabui set 'r un' budget.money=3`, " +
 		"then `collabui resume r --why TEXT`.\x1b[2J")
 	for _, want := range []string{
 		" set 'r un' budget.money=3 --data 'd a'\\''ta'`, then", " resume r --why TEXT --data 'd a'\\''ta'`.",

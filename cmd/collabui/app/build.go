@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"regexp"
@@ -18,8 +18,8 @@ const next = "0.1.0"
 // tag matches a version from a tag of the module, but not a pseudo-version of a commit.
 var tag = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[a-z][a-z0-9.]*)?$`)
 
-// version describes what this program was built from, and what its results depend on.
-type version struct {
+// Build describes what this program was built from, and what its results depend on.
+type Build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`   // empty if the build does not record it
 	Modified bool   `json:"modified"` // the build contains uncommitted changes
@@ -29,9 +29,9 @@ type version struct {
 	Records  int    `json:"record_format"`
 }
 
-// buildVersion reads the version from the build information. released is the version of a release, or empty.
-func buildVersion(released string) version {
-	v := version{
+// ReadBuild reads the version from the build information. released is the version of a release, or empty.
+func ReadBuild(released string) Build {
+	v := Build{
 		Version: "unknown", Go: runtime.Version(), Kernel: tinylm.Kernel(),
 		Temporal: temporal.SDKVersion, Records: store.FormatVersion,
 	}

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestWhatRunsKeepsItsAddressesAndNumbers(t *testing.T) {
-	a := &app{data: defaultData}
+	a := &App{Data: DefaultData}
 	running := supervisor.State{Tabs: 3, Services: map[supervisor.Name]supervisor.Service{
 		supervisor.Temporal: {Addr: "h:7233"},
 		supervisor.S3:       {Addr: "https://s3.example.com"},

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func TestWaitingOutlastsATemporalThatGivesNoAnswer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if err := wait(t.Context(), &c.answers); !errors.Is(err, c.want) {
+				if err := Wait(t.Context(), &c.answers); !errors.Is(err, c.want) {
 					t.Errorf("wait() = %v, want %v", err, c.want)
 				}
 			})
@@ -57,13 +57,13 @@ func TestHowAWorkflowEndedIsAnExitCode(t *testing.T) {
 	}{
 		{stopped, exitStopped},
 		{&temporal.WorkflowExecutionError{}, exitFatal},
-		{errors.New("no answer"), exitService},
+		{errors.New("no answer"), ExitService},
 	} {
-		if got := exitCode(endedWith(c.err)); got != c.want {
+		if got := ExitCode(EndError(c.err)); got != c.want {
 			t.Errorf("the exit code after %v is %d, want %d", c.err, got, c.want)
 		}
 	}
-	if err := endedWith(nil); err != nil {
+	if err := EndError(nil); err != nil {
 		t.Errorf("endedWith(nil) = %v, want nil", err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"strconv"
@@ -7,8 +7,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// placeOf reads EPOCH/NUMBER from a flag; numbers begin with first.
-func placeOf(flag, s string, first int) (epoch, number int, err error) {
+// ParsePlace reads EPOCH/NUMBER from a flag; numbers begin with first.
+func ParsePlace(flag, s string, first int) (epoch, number int, err error) {
 	e, n, _ := strings.Cut(s, "/")
 	epoch, bad := strconv.Atoi(e)
 	number, worse := strconv.Atoi(n)

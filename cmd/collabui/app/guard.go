@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -18,8 +18,8 @@ var (
 	errDown   = errors.New("the services were stopped")
 )
 
-// attached returns a context that ends when a guard finds that the services have ended, or when the function is called.
-func (a *app) attached(ctx context.Context) (context.Context, context.CancelFunc) {
+// GuardedContext returns a context that ends when a guard finds that the services have ended, or when the function is called.
+func (a *App) GuardedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, a.leave = context.WithCancelCause(ctx)
 
 	return ctx, func() { a.leave(nil) }
@@ -27,16 +27,16 @@ func (a *app) attached(ctx context.Context) (context.Context, context.CancelFunc
 
 // guard ends the command once the services of the data folder have ended or been replaced by other processes, until
 // stop is called. Without a supervisor, nothing is known about the services.
-func (a *app) guard() (stop func()) {
-	began, alive := supervisor.Read(a.data)
-	if a.leave == nil || a.cluster || !alive {
+func (a *App) guard() (stop func()) {
+	began, alive := supervisor.Read(a.Data)
+	if a.leave == nil || a.Cluster || !alive {
 		return func() {}
 	}
 	attached, stop := context.WithCancel(context.Background())
 	leave := a.leave
 	go func() {
 		for range time.Tick(goneEvery) {
-			now, alive := supervisor.Read(a.data)
+			now, alive := supervisor.Read(a.Data)
 			switch {
 			case attached.Err() != nil:
 				return
@@ -55,13 +55,13 @@ func (a *app) guard() (stop func()) {
 	return stop
 }
 
-// gone returns a transient fault that names the remedy, if a context ended because the services did.
-func (a *app) gone(ctx context.Context) error {
+// LostServices returns a transient fault that names the remedy, if a context ended because the services did.
+func (a *App) LostServices(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, errKilled) && !errors.Is(cause, errDown) {
 		return nil
 	}
 
 	return fault.New(fault.Transient, "%w that ran for %s: start them again with %s, then the same command", cause,
-		a.data, a.typed("up"))
+		a.Data, a.Typed("up"))
 }

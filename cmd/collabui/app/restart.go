@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -10,23 +10,23 @@ import (
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
 
-// withServices starts the services of the data folder unless they run, and calls attempt with a session. If the
+// WithServices starts the services of the data folder unless they run, and calls attempt with a session. If the
 // services are killed meanwhile, it starts them again, at most once a minute, and calls attempt again.
-func (a *app) withServices(ctx context.Context, o upOptions, attempt func(context.Context, *session) error) error {
+func (a *App) WithServices(ctx context.Context, o ServiceOptions, attempt func(context.Context, *Session) error) error {
 	outer := a.leave
 	defer func() { a.leave = outer }()
 	var restarted time.Time
 	for {
 		attached, leave := context.WithCancelCause(ctx)
 		a.leave = leave
-		s, err := a.connectUp(attached, o)
-		state, _ := supervisor.Read(a.data)
+		s, err := a.StartAndConnect(attached, o)
+		state, _ := supervisor.Read(a.Data)
 		if err == nil {
 			err = attempt(attached, s)
 			s.Close()
 		}
 		leave(nil)
-		gone := a.gone(attached)
+		gone := a.LostServices(attached)
 		if err == nil || gone == nil {
 			return err
 		}
@@ -34,13 +34,13 @@ func (a *app) withServices(ctx context.Context, o upOptions, attempt func(contex
 			return gone
 		}
 
-		terminal.Line(a.err, "the services that ran for %s were killed: they are started again", a.data)
+		terminal.Line(a.Err, "the services that ran for %s were killed: they are started again", a.Data)
 		select {
 		case <-time.After(time.Until(restarted.Add(restartEvery))):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		restarted, o.tabs = time.Now(), state.Tabs
+		restarted, o.Tabs = time.Now(), state.Tabs
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"github.com/spf13/pflag"
@@ -6,8 +6,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/serving"
 )
 
-// tlsFlags adds the flags of a server that may use TLS.
-func tlsFlags(f *pflag.FlagSet, t *serving.TLS) {
+// AddTLSFlags adds the flags of a server that may use TLS.
+func AddTLSFlags(f *pflag.FlagSet, t *serving.TLS) {
 	f.StringVar(&t.Cert, "cert", "", "speak TLS with the certificate in `FILE`; renewed files need no restart")
 	f.StringVar(&t.Key, "key", "", "the `FILE` with the private key of --cert")
 }

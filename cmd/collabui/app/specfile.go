@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"io"
@@ -10,9 +10,9 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// loadSpec reads a specification file and the prompt templates that it names.
-func loadSpec(path string) (spec.Spec, error) {
-	raw, err := readFile(path)
+// LoadSpec reads a specification file and the prompt templates that it names.
+func LoadSpec(path string) (spec.Spec, error) {
+	raw, err := ReadFile(path)
 	if err != nil {
 		return spec.Spec{}, fault.New(fault.Invalid, "read the specification: %w", err)
 	}
@@ -21,11 +21,11 @@ func loadSpec(path string) (spec.Spec, error) {
 		return spec.Spec{}, fault.New(fault.Invalid, "read the specification: %w", err)
 	}
 
-	return spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs), Read: readFile}, raw, catalog.All{})
+	return spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(abs), Read: ReadFile}, raw, catalog.All{})
 }
 
-// readFile returns the bytes of a file that a person wrote. It reads a larger one only as far as needed to reject it.
-func readFile(path string) ([]byte, error) {
+// ReadFile returns the bytes of a file that a person wrote. It reads a larger one only as far as needed to reject it.
+func ReadFile(path string) ([]byte, error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/process/config"
+	"github.com/collabui/collabui/internal/process/logging"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/workers"
+	"github.com/collabui/collabui/workflows"
+)
+
+// Session is a connection to the store and to Temporal.
+type Session struct {
+	*App
+	Store     store.Keeper
+	Temporal  client.Client
+	Endpoints config.Endpoints
+	unguard   func()
+}
+
+// Connect opens a session, which the caller closes. Until then, the command's context ends when the services do.
+func (a *App) Connect(ctx context.Context) (*Session, error) {
+	b, e, err := a.OpenStore()
+	if err != nil {
+		return nil, err
+	}
+	unguard := a.guard()
+	t, err := Dial(ctx, e)
+	if err != nil {
+		unguard()
+
+		return nil, err
+	}
+
+	return &Session{App: a, Store: b, Temporal: t, Endpoints: e, unguard: unguard}, nil
+}
+
+// StartAndConnect is like connect, but first starts the local services if necessary.
+func (a *App) StartAndConnect(ctx context.Context, o ServiceOptions) (*Session, error) {
+	if err := a.StartServices(ctx, o); err != nil {
+		return nil, err
+	}
+
+	return a.Connect(ctx)
+}
+
+func (s *Session) Close() {
+	s.unguard()
+	s.Temporal.Close()
+}
+
+// Dial connects to Temporal, without logs from the SDK.
+func Dial(ctx context.Context, e config.Endpoints) (client.Client, error) {
+	return workers.Dial(ctx, e, logging.Silent())
+}
+
+// StartOptions are the options of a workflow that runs at most once at a time.
+func StartOptions(id, summary string) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: id, TaskQueue: workflows.QueueControl, StaticSummary: summary,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}
+}
+
+// Query queries a workflow and reports whether it answered.
+func Query(ctx context.Context, t client.Client, id, name string, out any) bool {
+	r, err := t.QueryWorkflow(ctx, id, "", name)
+
+	return err == nil && r.Get(out) == nil
+}
+
+// StartContext returns a context for starting workflows that belong to the store of this session and, unless run is empty,
+// drive that run.
+func (s *Session) StartContext(ctx context.Context, run string) (context.Context, error) {
+	own, err := store.Identify(ctx, s.Store)
+
+	return activities.Belonging{Store: own.ID, Where: workers.Where(s.Endpoints), Run: run}.In(ctx), err
+}
+
+// Update sends an update to a workflow, such as a run's, and waits until the workflow has applied it. The error is a
+// serviceerror.NotFound if no such workflow is open.
+func (s *Session) Update(ctx context.Context, name, id string, asked, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // no update completes without a worker
+	defer cancel()
+	h, err := s.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: id, UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{asked},
+	})
+	if err == nil {
+		err = h.Get(ctx, out)
+	}
+	var missing *serviceerror.NotFound
+	var down *serviceerror.Unavailable
+	switch {
+	case err == nil || errors.As(err, &missing):
+		return err
+	case errors.As(err, &down) || ctx.Err() != nil:
+		return fault.New(fault.Transient, "%s %s: no worker answers: %w", name, id, err)
+	}
+
+	return fault.New(fault.Invalid, "%s %s: %w", name, id, err)
+}
