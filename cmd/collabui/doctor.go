@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/health"
 	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
@@ -29,15 +30,15 @@ logs of the data folder.`,
 
 func runDoctor(ctx context.Context, a *app.App) error {
 	bad := 0
-	services := services(ctx, a)
-	if len(silent(services)) == 0 {
-		services = append(services, promises(ctx, a)...)
+	services := health.Services(ctx, a)
+	if len(health.Problems(services)) == 0 {
+		services = append(services, health.StorePromises(ctx, a)...)
 	}
 	for _, f := range append(machine(a), services...) {
 		if !f.OK {
 			bad++
 		}
-		if err := a.Print(f, f.text); err != nil {
+		if err := a.Print(f, f.Text); err != nil {
 			return err
 		}
 	}
@@ -50,10 +51,10 @@ func runDoctor(ctx context.Context, a *app.App) error {
 
 // machine checks this machine. On a cluster a missing browser or service program does not count as a failure: only
 // people know which host needs them.
-func machine(a *app.App) []finding {
-	cpu := finding{What: "cpu", OK: true, Detail: fmt.Sprintf("%d cores, %s/%s, small-policy kernel %s",
+func machine(a *app.App) []health.Finding {
+	cpu := health.Finding{What: "cpu", OK: true, Detail: fmt.Sprintf("%d cores, %s/%s, small-policy kernel %s",
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, tinylm.Kernel())}
-	chromium := finding{What: "chromium", OK: true}
+	chromium := health.Finding{What: "chromium", OK: true}
 	path, err := browser.Find()
 	if err == nil {
 		var who string
@@ -64,17 +65,17 @@ func machine(a *app.App) []finding {
 		chromium.OK, chromium.Detail, chromium.Fix = a.Cluster, "none", err.Error()
 	}
 	if a.Cluster {
-		return []finding{cpu, chromium}
+		return []health.Finding{cpu, chromium}
 	}
 
-	return append([]finding{cpu, chromium, servicesProgram()}, diskSpace(a)...)
+	return append([]health.Finding{cpu, chromium, servicesProgram()}, health.DiskSpace(a)...)
 }
 
 // servicesProgram checks that the program of the local services is in the same folder as this one.
-func servicesProgram() finding {
+func servicesProgram() health.Finding {
 	self, _ := os.Executable()
 	path := filepath.Join(filepath.Dir(self), "collabui-local")
-	f := finding{What: "collabui-local", OK: true, Detail: path}
+	f := health.Finding{What: "collabui-local", OK: true, Detail: path}
 	if _, err := exec.LookPath(path); err != nil {
 		f.OK, f.Fix = false, "take it from a release, run `make build` in a checkout, or set the addresses of services"
 	}

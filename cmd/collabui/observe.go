@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/health"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/process/supervisor"
@@ -28,10 +29,10 @@ func observe(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints
 		read <- answer{st, err}
 	}()
 
-	problems := silent(probe(ctx, a, e))
-	if fails(problems, supervisor.S3) {
+	problems := health.Problems(health.Probe(ctx, a, e))
+	if health.Fails(problems, supervisor.S3) {
 		for _, f := range problems {
-			f.text(a.Err)
+			f.Text(a.Err)
 		}
 
 		return status{}, fault.New(fault.Transient, "the run cannot be read while the object store does not answer")

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
+	"github.com/collabui/collabui/cmd/collabui/health"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/payloads"
 )
@@ -24,7 +25,7 @@ type pending struct {
 	Again   []triedAgain   `json:"tried_again,omitempty"`
 	Jobs    []trainingJob  `json:"training,omitempty"`
 	Running map[string]int `json:"running,omitempty"` // activities being executed by workers, by name
-	Stuck   []stuck        `json:"stuck,omitempty"`
+	Stuck   []health.Stuck `json:"stuck,omitempty"`
 }
 
 // triedAgain describes activities that fail in the same way and are tried again.
@@ -44,8 +45,8 @@ func readPending(ctx context.Context, t client.Client, run string) (p pending) {
 	}
 	reads := codec.Converter()
 	query := fmt.Sprintf(" AND WorkflowId STARTS_WITH '%s/'", run)
-	describeOpen(ctx, t, query, []string{run}, func(id string, d *workflowservice.DescribeWorkflowExecutionResponse) {
-		p.Stuck = addStuck(p.Stuck, id, d.PendingWorkflowTask)
+	health.DescribeOpen(ctx, t, query, []string{run}, func(id string, d *workflowservice.DescribeWorkflowExecutionResponse) {
+		p.Stuck = health.AddStuck(p.Stuck, id, d.PendingWorkflowTask)
 		for _, a := range d.PendingActivities {
 			p.Jobs = addJob(p.Jobs, reads, id, a)
 			if a.State == enums.PENDING_ACTIVITY_STATE_STARTED {
@@ -64,7 +65,7 @@ func readPending(ctx context.Context, t client.Client, run string) (p pending) {
 		}
 	})
 	slices.SortFunc(p.Again, func(a, b triedAgain) int { return cmp.Or(b.Number-a.Number, cmp.Compare(a.Of, b.Of)) })
-	slices.SortFunc(p.Stuck, func(a, b stuck) int { return cmp.Compare(a.Workflow, b.Workflow) })
+	slices.SortFunc(p.Stuck, func(a, b health.Stuck) int { return cmp.Compare(a.Workflow, b.Workflow) })
 	sortJobs(p.Jobs)
 
 	return p

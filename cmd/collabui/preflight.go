@@ -13,6 +13,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/health"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -47,7 +48,7 @@ func preflight(ctx context.Context, s *app.Session, name string, id activities.P
 	if err := s.Endpoints.CheckRedisKind(ctx); err != nil {
 		found = append(found, activities.Obstacle{Where: "redis", Why: err.Error()})
 	}
-	if err := disk.Room(s.Data, minFree); err != nil && !s.Cluster {
+	if err := disk.Room(s.Data, health.MinFree); err != nil && !s.Cluster {
 		found = append(found, activities.Obstacle{Where: "disk", Why: err.Error()})
 	}
 	if !slices.ContainsFunc(found, func(o activities.Obstacle) bool { return !o.Warning }) {
@@ -81,12 +82,12 @@ func preflight(ctx context.Context, s *app.Session, name string, id activities.P
 // promised tries what the store must promise. Promises that cannot be tried do not prevent a start: the store may have
 // a bad moment, or people's keys may be narrow.
 func promised(ctx context.Context, s *app.Session) []activities.Obstacle {
-	ctx, cancel := context.WithTimeout(ctx, trialLimit)
+	ctx, cancel := context.WithTimeout(ctx, health.TrialLimit)
 	defer cancel()
 	broken, err := store.Promises(ctx, s.Store)
 	switch {
 	case broken != "":
-		return []activities.Obstacle{{Where: "store", Why: broken + ": see " + whatAStorePromises}}
+		return []activities.Obstacle{{Where: "store", Why: broken + ": see " + health.PromisesSection}}
 	case err != nil:
 		return []activities.Obstacle{{Where: "store", Why: err.Error(), Warning: true}}
 	}

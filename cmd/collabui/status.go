@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/cmd/collabui/health"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -34,7 +35,7 @@ type status struct {
 	Spending    []runs.Spending  `json:"spending,omitempty"` // the same by role, model and epoch
 	Forecast    float64          `json:"forecast,omitempty"` // cost at the end, if the remaining epochs cost as much
 	LeftOut     []failedSlots    `json:"left_out,omitempty"` // by epoch, if anything was left out
-	Problems    []finding        `json:"problems,omitempty"` // services that do not respond
+	Problems    []health.Finding `json:"problems,omitempty"` // services that do not respond
 	Live        *live            `json:"live,omitempty"`     // while the run is open
 	View        string           `json:"view,omitempty"`     // address of its pages
 	spec        spec.Spec

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/health"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -44,7 +45,7 @@ func (st *status) readLive(ctx context.Context, e config.Endpoints) {
 	if !st.open() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	ctx, cancel := context.WithTimeout(ctx, health.ProbeLimit)
 	defer cancel()
 	t, err := app.Dial(ctx, e)
 	if err != nil {
@@ -76,7 +77,7 @@ func (x *liveReader) read(ctx context.Context, st *status) {
 	if st.Status == stateFinished {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	ctx, cancel := context.WithTimeout(ctx, health.ProbeLimit)
 	defer cancel()
 	t := x.dial(ctx)
 	if t == nil {

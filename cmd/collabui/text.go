@@ -28,7 +28,7 @@ func (st status) text(w io.Writer) {
 		st.Live.runningText(w)
 	}
 	for _, f := range st.Problems {
-		f.text(w)
+		f.Text(w)
 	}
 	st.costText(w)
 	switch {

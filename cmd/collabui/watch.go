@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/health"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -163,4 +164,4 @@ func poll(all context.Context, s *app.Session, p *progress, stream *eventReader)
 }
 
 // shorten returns an error in a form that fits a line of a terminal.
-func shorten(err error) string { return agents.Line(oneLine(err), 80) }
+func shorten(err error) string { return agents.Line(health.OneLine(err), 80) }

@@ -1,4 +1,4 @@
-package main
+package health
 
 import (
 	"errors"
@@ -47,7 +47,7 @@ func TestTheDoctorFindsAStoreThatOverwrites(t *testing.T) {
 			} {
 				t.Setenv(name, value)
 			}
-			found := promises(t.Context(), (&app.App{Cluster: true}))
+			found := StorePromises(t.Context(), (&app.App{Cluster: true}))
 			if len(found) != 1 || found[0].OK != c.ok || !strings.Contains(found[0].Detail, c.want) {
 				t.Errorf("promises = %+v, want one that contains %q and is all right: %v", found, c.want, c.ok)
 			}

@@ -1,4 +1,4 @@
-package main
+package health
 
 import (
 	"context"
@@ -24,19 +24,19 @@ import (
 	"github.com/collabui/collabui/workers"
 )
 
-// probeLimit bounds every check of a service. The checks run concurrently, so all results are there within 3 seconds.
-const probeLimit = 2500 * time.Millisecond
+// ProbeLimit bounds every check of a service. The checks run concurrently, so all results are there within 3 seconds.
+const ProbeLimit = 2500 * time.Millisecond
 
-// services checks the services of the data folder or of the cluster.
-func services(ctx context.Context, a *app.App) []finding {
-	var out []finding
+// Services checks the services of the data folder or of the cluster.
+func Services(ctx context.Context, a *app.App) []Finding {
+	var out []Finding
 	if !a.Cluster {
 		st, alive := supervisor.Read(a.Data)
 		if !alive {
-			return []finding{{What: "services", OK: true, Detail: fmt.Sprintf(
+			return []Finding{{What: "services", OK: true, Detail: fmt.Sprintf(
 				"none run for %s; %s or %s starts them", a.Data, a.Typed("up"), a.Typed("train"))}}
 		}
-		out = append(out, finding{
+		out = append(out, Finding{
 			What: "supervisor", OK: st.Ready,
 			Detail: fmt.Sprintf("pid %d since %s %s", st.PID, st.Started.Format(time.RFC3339), st.Problem),
 		})
@@ -46,32 +46,32 @@ func services(ctx context.Context, a *app.App) []finding {
 		err = e.Complete()
 	}
 	if err != nil {
-		return append(out, finding{What: "services", Detail: err.Error()})
+		return append(out, Finding{What: "services", Detail: err.Error()})
 	}
 
-	return append(out, probe(ctx, a, e)...)
+	return append(out, Probe(ctx, a, e)...)
 }
 
-// probe makes one request to every service and returns a finding for each, except for policy servers.
-func probe(ctx context.Context, a *app.App, e config.Endpoints) []finding {
+// Probe makes one request to every service and returns a finding for each, except for policy servers.
+func Probe(ctx context.Context, a *app.App, e config.Endpoints) []Finding {
 	d := diagnosis{App: a}
 	if !a.Cluster {
 		d.state, _ = supervisor.Read(a.Data)
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	ctx, cancel := context.WithTimeout(ctx, ProbeLimit)
 	defer cancel()
 
-	checks := []func(context.Context, config.Endpoints) []finding{
+	checks := []func(context.Context, config.Endpoints) []Finding{
 		d.temporal, d.store, d.redis, d.policies, d.worker, d.viewer,
 	}
-	found := make([][]finding, len(checks))
+	found := make([][]Finding, len(checks))
 	var wg sync.WaitGroup
 	for i, check := range checks {
 		wg.Go(func() { found[i] = check(ctx, e) })
 	}
 	wg.Wait()
 
-	var out []finding
+	var out []Finding
 	for _, f := range found {
 		out = append(out, f...)
 	}
@@ -86,10 +86,10 @@ type diagnosis struct {
 }
 
 // finding returns the finding about a service: err describes what is wrong.
-func (d diagnosis) finding(name supervisor.Name, addr string, err error) []finding {
-	f := finding{What: name, OK: err == nil, Detail: addr}
+func (d diagnosis) finding(name supervisor.Name, addr string, err error) []Finding {
+	f := Finding{What: name, OK: err == nil, Detail: addr}
 	if err != nil {
-		f.Detail = strings.TrimPrefix(f.Detail+": "+oneLine(err), ": ")
+		f.Detail = strings.TrimPrefix(f.Detail+": "+OneLine(err), ": ")
 		// The logs of services that run elsewhere are not here.
 		log := supervisor.LogPath(d.Data, name)
 		if _, none := os.Stat(log); none == nil && !d.Cluster {
@@ -104,19 +104,19 @@ func (d diagnosis) finding(name supervisor.Name, addr string, err error) []findi
 		f.Detail += fmt.Sprintf(" (restarted %d times)", service.Restarts)
 	}
 
-	return []finding{f}
+	return []Finding{f}
 }
 
-// oneLine returns an error without the line breaks that some clients insert.
-func oneLine(err error) string {
+// OneLine returns an error without the line breaks that some clients insert.
+func OneLine(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Sprintf("no answer within %v", probeLimit)
+		return fmt.Sprintf("no answer within %v", ProbeLimit)
 	}
 
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-func (d diagnosis) temporal(ctx context.Context, e config.Endpoints) []finding {
+func (d diagnosis) temporal(ctx context.Context, e config.Endpoints) []Finding {
 	o, err := workers.ClientOptions(e, logging.Silent())
 	if err != nil {
 		return d.finding(supervisor.Temporal, e.Temporal, err)
@@ -127,12 +127,12 @@ func (d diagnosis) temporal(ctx context.Context, e config.Endpoints) []finding {
 	}
 	defer c.Close()
 	out := d.finding(supervisor.Temporal, e.Temporal, nil)
-	var all []stuck
-	describeOpen(ctx, c, "", nil, func(id string, x *workflowservice.DescribeWorkflowExecutionResponse) {
-		all = addStuck(all, id, x.PendingWorkflowTask)
+	var all []Stuck
+	DescribeOpen(ctx, c, "", nil, func(id string, x *workflowservice.DescribeWorkflowExecutionResponse) {
+		all = AddStuck(all, id, x.PendingWorkflowTask)
 	})
 	for _, x := range all {
-		out = append(out, finding{
+		out = append(out, Finding{
 			What: "workflow", Detail: x.String(),
 			Fix: "start workers of the build that began it, or restart those that run, if their log names a bug of " +
 				"the build; what is recorded is kept in any case",
@@ -142,7 +142,7 @@ func (d diagnosis) temporal(ctx context.Context, e config.Endpoints) []finding {
 	return out
 }
 
-func (d diagnosis) store(ctx context.Context, e config.Endpoints) []finding {
+func (d diagnosis) store(ctx context.Context, e config.Endpoints) []Finding {
 	b, err := e.OpenStore()
 	if err == nil {
 		err = b.Check(ctx)
@@ -151,7 +151,7 @@ func (d diagnosis) store(ctx context.Context, e config.Endpoints) []finding {
 	return d.finding(supervisor.S3, e.StoreURL(), err)
 }
 
-func (d diagnosis) redis(ctx context.Context, e config.Endpoints) []finding {
+func (d diagnosis) redis(ctx context.Context, e config.Endpoints) []Finding {
 	addr := config.Redacted(e.Redis)
 	if addr == "" {
 		addr = "no address is given: no live progress, and every worker keeps to its own share of limits"
@@ -177,7 +177,7 @@ func checkRedis(ctx context.Context, client redis.UniversalClient) error {
 	return limits.Check(ctx, client)
 }
 
-func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []finding) {
+func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []Finding) {
 	servers, err := llm.PolicyServers(e.Policies(), llm.Config{Key: e.PolicyBearer()})
 	if err != nil {
 		return d.finding(supervisor.Policy, config.Redacted(e.Policy), err)
@@ -194,7 +194,7 @@ func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []find
 }
 
 // viewer checks the viewer of the data folder. A viewer elsewhere serves people only, and nothing here depends on it.
-func (d diagnosis) viewer(ctx context.Context, e config.Endpoints) []finding {
+func (d diagnosis) viewer(ctx context.Context, e config.Endpoints) []Finding {
 	x, ok := d.state.Services[supervisor.Viewer]
 	if d.Cluster || !ok || x.External {
 		return nil
@@ -204,7 +204,7 @@ func (d diagnosis) viewer(ctx context.Context, e config.Endpoints) []finding {
 }
 
 // worker checks the worker of the data folder or, on a cluster, queries Temporal for the workers of every task queue.
-func (d diagnosis) worker(ctx context.Context, e config.Endpoints) []finding {
+func (d diagnosis) worker(ctx context.Context, e config.Endpoints) []Finding {
 	if !d.Cluster {
 		addr := d.state.Services[supervisor.Worker].Addr
 
@@ -220,13 +220,13 @@ func (d diagnosis) worker(ctx context.Context, e config.Endpoints) []finding {
 	}
 	defer c.Close()
 
-	var out []finding
+	var out []Finding
 	for _, queue := range workers.Roles {
-		f := finding{What: supervisor.Worker + " " + queue}
+		f := Finding{What: supervisor.Worker + " " + queue}
 		res, err := c.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
 		switch {
 		case err != nil:
-			f.Detail = oneLine(err)
+			f.Detail = OneLine(err)
 		case len(res.Pollers) == 0:
 			f.Detail = "no worker has asked for work in the last minutes"
 			f.Fix = "`collabui worker --roles " + queue + "` on a machine for it"

@@ -1,4 +1,4 @@
-package main
+package health
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// trialLimit bounds a trial of the store, which takes about 20 requests, one after the other.
-const trialLimit = 20 * time.Second
+// TrialLimit bounds a trial of the store, which takes about 20 requests, one after the other.
+const TrialLimit = 20 * time.Second
 
-// promises tries what the store must promise. It skips a store that cannot be reached.
-func promises(ctx context.Context, a *app.App) []finding {
+// StorePromises tries what the store must promise. It skips a store that cannot be reached.
+func StorePromises(ctx context.Context, a *app.App) []Finding {
 	if _, alive := supervisor.Read(a.Data); !alive && !a.Cluster {
 		return nil
 	}
@@ -23,13 +23,13 @@ func promises(ctx context.Context, a *app.App) []finding {
 	if err != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, trialLimit)
+	ctx, cancel := context.WithTimeout(ctx, TrialLimit)
 	defer cancel()
 	broken, err := store.Promises(ctx, b)
-	f := finding{What: "store's promises", OK: broken == ""}
+	f := Finding{What: "store's promises", OK: broken == ""}
 	switch {
 	case broken != "":
-		f.Detail, f.Fix = broken, "see "+whatAStorePromises
+		f.Detail, f.Fix = broken, "see "+PromisesSection
 	case errors.Is(err, store.ErrNotTried):
 		f.Detail = strings.Join(strings.Fields("not tried: "+err.Error()), " ")
 	case err != nil:
@@ -39,8 +39,8 @@ func promises(ctx context.Context, a *app.App) []finding {
 		f.Detail = "If-None-Match, read after write, whole lists, copies, uploads in parts, deletion, clocks"
 	}
 
-	return []finding{f}
+	return []Finding{f}
 }
 
-// whatAStorePromises is the section of the documentation about the promises of stores.
-const whatAStorePromises = "\"What a store must promise\" in docs/guarantees.md"
+// PromisesSection is the section of the documentation about the promises of stores.
+const PromisesSection = "\"What a store must promise\" in docs/guarantees.md"

@@ -1,4 +1,4 @@
-package main
+package health
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// stuck is a workflow that makes no progress because its workflow tasks fail. Temporal tries them again forever.
-type stuck struct {
+// Stuck is a workflow that makes no progress because its workflow tasks fail. Temporal tries them again forever.
+type Stuck struct {
 	Workflow string `json:"workflow"`
 	Tries    int    `json:"tries"`
 }
@@ -20,25 +20,25 @@ type stuck struct {
 // stuckTries is the number of tries of a workflow task that may fail: a worker that ends, or is slow, costs some.
 const stuckTries = 3
 
-func (x stuck) String() string {
+func (x Stuck) String() string {
 	return fmt.Sprintf("workflow %s stands still: its workers have failed %d times to decide what comes next; "+
 		"see the log of a control worker", x.Workflow, x.Tries-1)
 }
 
-// addStuck adds a workflow if it is stuck.
-func addStuck(all []stuck, id string, t *workflowpb.PendingWorkflowTaskInfo) []stuck {
+// AddStuck adds a workflow if it is stuck.
+func AddStuck(all []Stuck, id string, t *workflowpb.PendingWorkflowTaskInfo) []Stuck {
 	if t.GetAttempt() <= stuckTries {
 		return all
 	}
 
-	return append(all, stuck{Workflow: id, Tries: int(t.GetAttempt())})
+	return append(all, Stuck{Workflow: id, Tries: int(t.GetAttempt())})
 }
 
 // maxOpen is the number of open workflows that are examined.
 const maxOpen = 200
 
-// describeOpen calls add with every open workflow that a query finds, one after the other.
-func describeOpen(
+// DescribeOpen calls add with every open workflow that a query finds, one after the other.
+func DescribeOpen(
 	ctx context.Context, t client.Client, query string, more []string,
 	add func(id string, d *workflowservice.DescribeWorkflowExecutionResponse),
 ) {
