@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
@@ -60,8 +61,8 @@ func controlCmd(a *app.App, verb, short string) *cobra.Command {
 
 // control sends an update to the workflow of a run, and prints what the run does then.
 func control(ctx context.Context, s *app.Session, verb, run string, asked workflows.Command) error {
-	var status workflows.Status
-	err := s.Update(ctx, verb, run, asked, &status)
+	var reached workflows.Status
+	err := s.Update(ctx, verb, run, asked, &reached)
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		if ended, _ := runs.Run(run).End().Exists(ctx, s.Store); ended {
@@ -75,23 +76,23 @@ func control(ctx context.Context, s *app.Session, verb, run string, asked workfl
 		return err
 	}
 
-	var waits pending
-	if status.Paused {
-		waits = readPending(ctx, s.Temporal, run)
+	var waits status.Pending
+	if reached.Paused {
+		waits = status.ReadPending(ctx, s.Temporal, run)
 	}
 	out := struct {
 		workflows.Status
 		Running map[string]int `json:"running,omitempty"` // of a paused run: activities that continue to their end
-	}{status, waits.Running}
+	}{reached, waits.Running}
 
 	return s.Print(out, func(w io.Writer) {
-		where := "stage " + status.Stage
-		if status.Stage == workflows.StageEpoch {
-			where = fmt.Sprintf("in epoch %d of %d", status.Epoch, status.Epochs)
+		where := "stage " + reached.Stage
+		if reached.Stage == workflows.StageEpoch {
+			where = fmt.Sprintf("in epoch %d of %d", reached.Epoch, reached.Epochs)
 		}
-		terminal.Line(w, "%s: %s, %s", status.Name, stateOf(status), where)
-		if status.Paused {
-			waits.runningText(w)
+		terminal.Line(w, "%s: %s, %s", reached.Name, status.StateOf(reached), where)
+		if reached.Paused {
+			waits.PrintRunning(w)
 		}
 	})
 }

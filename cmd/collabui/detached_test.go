@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/internal/process/config"
 )
 
@@ -13,7 +14,7 @@ func TestADetachedRunSaysWhereItIsSeen(t *testing.T) {
 		"http://127.0.0.1:8085/": "run x continues; watch it with W\nsee every episode: http://127.0.0.1:8085/#/run/x\n",
 	} {
 		var out strings.Builder
-		detached{Run: "x", View: runPage(config.Endpoints{View: view}, "x")}.text(&out, "W")
+		detached{Run: "x", View: status.RunPage(config.Endpoints{View: view}, "x")}.text(&out, "W")
 		if out.String() != want {
 			t.Errorf("with the viewer at %q it says %q, want %q", view, out.String(), want)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -83,7 +84,7 @@ func runEval(ctx context.Context, a *app.App, o evalOptions, run string) error {
 
 	critic := rules.CriticName(x.spec, catalog.All{})
 	if !a.JSON {
-		printResults(a.Out, results)
+		status.PrintResults(a.Out, results)
 		terminal.Line(a.Out, "critic: %s", critic)
 
 		return nil
@@ -212,7 +213,7 @@ func evaluate(ctx context.Context, a *app.App, x evaluation) ([]runs.Result, err
 	if err != nil {
 		return nil, fault.New(fault.Transient, "start the evaluation: %w", err)
 	}
-	err = attend(ctx, s, w, func(p *progress) { p.workflow(ctx, s.Temporal, title, workflows.Status{Child: w.GetID()}) })
+	err = status.Attend(ctx, s, w, func(p *status.Progress) { p.ShowWorkflow(ctx, s.Temporal, title, workflows.Status{Child: w.GetID()}) })
 	if err != nil {
 		return nil, fmt.Errorf("evaluation: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/examples"
 	"github.com/collabui/collabui/fault"
@@ -193,7 +194,7 @@ func experimentOf(ctx context.Context, s *app.Session, x design.Experiment, o pl
 				terminal.Line(w, "experiment %s goes on; the same command shows it", x.Name)
 			})
 		}
-		if err := attend(ctx, s, w, showExperiment(ctx, s, id)); err != nil {
+		if err := status.Attend(ctx, s, w, showExperiment(ctx, s, id)); err != nil {
 			return fmt.Errorf("experiment %s: %w", x.Name, err)
 		}
 	}
@@ -211,11 +212,11 @@ func publish(ctx context.Context, s *app.Session, v experiments.Version, r exper
 }
 
 // showExperiment returns a function that shows the progress of an experiment, and the run of the arm that trains.
-func showExperiment(ctx context.Context, s *app.Session, id string) func(*progress) {
+func showExperiment(ctx context.Context, s *app.Session, id string) func(*status.Progress) {
 	var before workflows.ExperimentStatus
 	var began time.Time // when the arm being played began; zero if unknown
 
-	return func(p *progress) {
+	return func(p *status.Progress) {
 		var st workflows.ExperimentStatus
 		if !app.Query(ctx, s.Temporal, id, workflows.QueryStatus, &st) || st.All == 0 {
 			return
@@ -240,9 +241,9 @@ func showExperiment(ctx context.Context, s *app.Session, id string) func(*progre
 			p.Show("testing the contrasts")
 		case st.Run != "":
 			p.Run = st.Run
-			p.runStatus(ctx, s.Temporal)
+			p.ShowRun(ctx, s.Temporal)
 		default:
-			p.workflow(ctx, s.Temporal, st.Arm, workflows.Status{Child: st.Child})
+			p.ShowWorkflow(ctx, s.Temporal, st.Arm, workflows.Status{Child: st.Child})
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/view"
 	"github.com/collabui/collabui/workers/catalog"
@@ -26,9 +27,9 @@ func libraryOf(a *app.App, b store.Bucket) *view.Library {
 		Bucket: b, Catalog: catalog.All{},
 		Status: func(ctx context.Context, run string) (any, error) {
 			e := a.RunningEndpoints()
-			st, err := readStatus(ctx, b, e, run)
+			st, err := status.Read(ctx, b, e, run)
 			if err == nil && e.Temporal != "" {
-				st.readLive(ctx, e)
+				st.ReadLive(ctx, e)
 			}
 
 			return st, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -106,7 +107,7 @@ func TestPagesShowTheFiguresOfShow(t *testing.T) {
 	}
 	document("run/"+string(run), &page)
 
-	st, err := readStatus(t.Context(), r.Bucket, a.RunningEndpoints(), string(run))
+	st, err := status.Read(t.Context(), r.Bucket, a.RunningEndpoints(), string(run))
 	if err != nil {
 		t.Fatal(err)
 	}

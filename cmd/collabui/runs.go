@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/process/config"
 	"github.com/collabui/collabui/internal/store"
@@ -46,7 +47,7 @@ specification.`,
 
 // runRow is a line in the output of runs.
 type runRow struct {
-	status
+	status.Report
 	Began  time.Time         `json:"began"`
 	Bytes  int64             `json:"bytes,omitempty"` // with --usage
 	Labels map[string]string `json:"labels,omitempty"`
@@ -64,7 +65,7 @@ func listRuns(ctx context.Context, a *app.App, b store.Keeper, e config.Endpoint
 			return err
 		}
 	}
-	live := liveReader{ends: e}
+	live := status.TemporalReader{Ends: e}
 	defer live.Close()
 	read := func(ctx context.Context, i int) (*runRow, error) {
 		x, err := readRow(ctx, b, &live, names[i])
@@ -99,12 +100,12 @@ func blobSizes(ctx context.Context, b store.Bucket) (map[string]int64, error) {
 }
 
 // readRow reads what is known about a run without a list of its objects.
-func readRow(ctx context.Context, b store.Keeper, live *liveReader, name string) (x runRow, err error) {
-	if x.status, err = readStored(ctx, b, name); err != nil {
+func readRow(ctx context.Context, b store.Keeper, live *status.TemporalReader, name string) (x runRow, err error) {
+	if x.Report, err = status.ReadStored(ctx, b, name); err != nil {
 		return x, err
 	}
-	live.read(ctx, &x.status)
-	x.Labels = x.spec.Labels
+	live.Read(ctx, &x.Report)
+	x.Labels = x.Spec.Labels
 	key := runs.Run(name).Spec().Key
 	objects, err := b.Ages(ctx, key)
 	for _, o := range objects {
@@ -118,7 +119,7 @@ func readRow(ctx context.Context, b store.Keeper, live *liveReader, name string)
 
 // readUsage adds the size of a run and what its calls cost.
 func (x *runRow) readUsage(ctx context.Context, b store.Keeper, sizes map[string]int64) error {
-	if err := x.readSpent(ctx, b); err != nil {
+	if err := x.ReadSpent(ctx, b); err != nil {
 		return err
 	}
 	run := runs.Run(x.Name)
@@ -129,7 +130,7 @@ func (x *runRow) readUsage(ctx context.Context, b store.Keeper, sizes map[string
 	for _, o := range objects {
 		x.Bytes += o.Size
 	}
-	for digest := range x.made {
+	for digest := range x.Made {
 		x.Bytes += sizes[digest]
 	}
 

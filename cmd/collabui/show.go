@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 )
 
 func showCmd(a *app.App) *cobra.Command {
@@ -42,13 +43,13 @@ func runShow(ctx context.Context, a *app.App, run, part string) error {
 	}
 	switch {
 	case part == "":
-	case part == untilStage1:
-		return showStage1(ctx, a, b, run)
+	case part == status.Stage1:
+		return status.ShowStage1(ctx, a, b, run)
 	case part == "critic":
 		return showCritic(ctx, a, b, run)
 	default:
 		return showEpisode(ctx, a, b, run, part)
 	}
 
-	return show(ctx, a, b, e, run)
+	return status.Show(ctx, a, b, e, run)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -26,7 +27,7 @@ func goOn(ctx context.Context, s *app.Session, in workflows.RunInput, detach boo
 			return err
 		}
 		if tuned {
-			return showStage1(ctx, s.App, s.Store, in.Name)
+			return status.ShowStage1(ctx, s.App, s.Store, in.Name)
 		}
 	}
 	ended, err := run.End().Exists(ctx, s.Store)
@@ -34,13 +35,13 @@ func goOn(ctx context.Context, s *app.Session, in workflows.RunInput, detach boo
 		return err
 	}
 	if ended {
-		return show(ctx, s.App, s.Store, s.Endpoints, in.Name)
+		return status.Show(ctx, s.App, s.Store, s.Endpoints, in.Name)
 	}
 	if err := start(ctx, s, in); err != nil {
 		return err
 	}
 	if detach {
-		x := detached{Run: in.Name, Started: true, View: runPage(s.Endpoints, in.Name)}
+		x := detached{Run: in.Name, Started: true, View: status.RunPage(s.Endpoints, in.Name)}
 
 		return s.Print(x, func(w io.Writer) { x.text(w, s.Typed("watch %s", in.Name)) })
 	}
@@ -94,10 +95,10 @@ func finish(ctx context.Context, s *app.Session, x spec.Spec) error {
 		return err
 	}
 	w := s.Temporal.GetWorkflow(ctx, x.Name, "")
-	var wrong troubles
-	err := attend(ctx, s, w, func(p *progress) {
-		p.runStatus(ctx, s.Temporal)
-		wrong.look(ctx, p.Bar, s.Temporal, s.Endpoints, x)
+	var wrong status.Problems
+	err := status.Attend(ctx, s, w, func(p *status.Progress) {
+		p.ShowRun(ctx, s.Temporal)
+		wrong.Report(ctx, p.Bar, s.Temporal, s.Endpoints, x)
 	})
 	if err != nil {
 		return fmt.Errorf("run %s: %w", x.Name, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/runs"
@@ -61,8 +62,8 @@ func (o *trainOptions) addFlags(f *pflag.FlagSet) {
 }
 
 func runTrain(ctx context.Context, a *app.App, o trainOptions, file string) error {
-	if o.until != "" && o.until != untilStage1 {
-		return fault.New(fault.Invalid, "--until must be %s, not %q", untilStage1, o.until)
+	if o.until != "" && o.until != status.Stage1 {
+		return fault.New(fault.Invalid, "--until must be %s, not %q", status.Stage1, o.until)
 	}
 	stored := isRun(file)
 	if stored && (o.run.name != "" || o.run.seed >= 0 || o.check) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/policy/serving"
 	"github.com/collabui/collabui/internal/process/config"
@@ -81,7 +82,7 @@ func runView(ctx context.Context, a *app.App, o viewOptions) error {
 	}
 	stream := events.Over(client)
 	s := view.Server{
-		Library: lib, Temporal: temporalPages(e), Index: index(lib.Bucket),
+		Library: lib, Temporal: status.TemporalPages(e), Index: index(lib.Bucket),
 		Events: func(ctx context.Context, run, after string) (int, string) {
 			found, next := stream.Read(ctx, run, after)
 

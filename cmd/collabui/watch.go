@@ -12,6 +12,7 @@ import (
 
 	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/health"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -39,7 +40,7 @@ func runWatch(ctx context.Context, a *app.App, run string) error {
 		return err
 	}
 	if ended, err := runs.Run(run).End().Exists(ctx, b); err == nil && ended {
-		return show(ctx, a, b, e, run)
+		return status.Show(ctx, a, b, e, run)
 	}
 	s, err := a.Connect(ctx)
 	if err != nil {
@@ -53,7 +54,7 @@ func runWatch(ctx context.Context, a *app.App, run string) error {
 // watch shows changes until the run ends (or its stage 1, if no more was requested) or ctx is done.
 func watch(ctx context.Context, s *app.Session, in workflows.RunInput) error {
 	run := in.Name
-	p := newProgress(s.App, run)
+	p := status.NewProgress(s.App, run)
 	of, err := runs.Run(run).Current(ctx, s.Store)
 	if err != nil {
 		return err
@@ -63,18 +64,18 @@ func watch(ctx context.Context, s *app.Session, in workflows.RunInput) error {
 		return err
 	}
 	stream := &eventReader{stream: events.Over(client), after: "0"}
-	if page := runPage(s.Endpoints, run); !s.JSON && page != "" {
+	if page := status.RunPage(s.Endpoints, run); !s.JSON && page != "" {
 		p.Line("run %s · see every episode: %s", run, page)
 	}
 	if !s.JSON && s.Endpoints.UI != "" {
-		p.Line("run %s · Temporal UI: %s/workflows/%[1]s", run, temporalPages(s.Endpoints))
+		p.Line("run %s · Temporal UI: %s/workflows/%[1]s", run, status.TemporalPages(s.Endpoints))
 	}
 
-	var wrong troubles
+	var wrong status.Problems
 	for ctx.Err() == nil {
 		done, err := poll(ctx, s, p, stream)
 		if !done && err == nil {
-			wrong.look(ctx, p.Bar, s.Temporal, s.Endpoints, of)
+			wrong.Report(ctx, p.Bar, s.Temporal, s.Endpoints, of)
 			// A run that was started without --until continues. If the store does not respond, it is read again.
 			tuned, asked := runs.Run(run).Base().Exists(ctx, s.Store)
 			done = in.FineTune && asked == nil && tuned
@@ -88,10 +89,10 @@ func watch(ctx context.Context, s *app.Session, in workflows.RunInput) error {
 				return err
 			}
 			if in.FineTune {
-				return showStage1(ctx, s.App, s.Store, run)
+				return status.ShowStage1(ctx, s.App, s.Store, run)
 			}
 
-			return show(ctx, s.App, s.Store, s.Endpoints, run)
+			return status.Show(ctx, s.App, s.Store, s.Endpoints, run)
 		}
 		select {
 		case <-ctx.Done():
@@ -130,11 +131,11 @@ func (r *eventReader) read(ctx context.Context, run string) []json.RawMessage {
 }
 
 // poll looks for changes once. It shows the errors of services and waits: the run continues without its viewer.
-func poll(all context.Context, s *app.Session, p *progress, stream *eventReader) (done bool, err error) {
+func poll(all context.Context, s *app.Session, p *status.Progress, stream *eventReader) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(all, 5*time.Second)
 	defer cancel()
 	for _, raw := range stream.read(ctx, p.Run) {
-		p.event(raw)
+		p.ShowEvent(raw)
 	}
 
 	d, err := s.Temporal.DescribeWorkflowExecution(ctx, p.Run, "")
@@ -156,7 +157,7 @@ func poll(all context.Context, s *app.Session, p *progress, stream *eventReader)
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		return true, nil
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
-		p.runStatus(ctx, s.Temporal)
+		p.ShowRun(ctx, s.Temporal)
 		return false, nil
 	default:
 		return true, app.EndError(s.Temporal.GetWorkflow(ctx, p.Run, "").Get(ctx, nil))

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -35,11 +36,11 @@ func TestNothingIsShownAfterCtrlC(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	done, err := poll(ctx, s, newProgress(s.App, "x"), &eventReader{})
+	done, err := poll(ctx, s, status.NewProgress(s.App, "x"), &eventReader{})
 	if done || err != nil || out.Len() > 0 {
 		t.Errorf("poll = %v, %v and printed %q, want nothing", done, err, out.String())
 	}
-	newProgress(s.App, "x").workflow(ctx, temporal, "epoch 1/2", workflows.Status{Child: "x"})
+	status.NewProgress(s.App, "x").ShowWorkflow(ctx, temporal, "epoch 1/2", workflows.Status{Child: "x"})
 	if out.Len() > 0 {
 		t.Errorf("progress printed %q, want nothing", out.String())
 	}

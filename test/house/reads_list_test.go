@@ -7,6 +7,7 @@ var reads = map[string]string{
 	// Reads for people, who look again.
 	"cmd/collabui Exists":     "a person sees the answer and asks again; training goes on from what is recorded",
 	"cmd/collabui May":        "a person sees the answer and asks again",
+	"cmd/collabui/status May": "a person sees the answer and asks again",
 	"cmd/collabui MayBlob":    "a person named the policy, and sees the answer",
 	"internal/view Exists":    "a page, which is loaded again",
 	"internal/view May":       "a page, which is loaded again",

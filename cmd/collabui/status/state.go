@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"github.com/collabui/collabui/workflows"
@@ -18,8 +18,8 @@ const (
 	stateFinished  state = "finished"
 )
 
-// stateOf returns the state of a run whose workflow is open.
-func stateOf(x workflows.Status) state {
+// StateOf returns the state of a run whose workflow is open.
+func StateOf(x workflows.Status) state {
 	switch {
 	case x.Stopping, x.StopAfter != "":
 		return stateStopping

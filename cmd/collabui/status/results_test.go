@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"strings"
@@ -17,7 +17,7 @@ func TestTheTableOfRatesShowsTokensPerSuccess(t *testing.T) {
 	older := runs.NewResult("base-1", "val", 3, 10, 0, "warm")
 
 	var b strings.Builder
-	printResults(&b, []runs.Result{paid, nothing, older})
+	PrintResults(&b, []runs.Result{paid, nothing, older})
 	for system, want := range map[string]string{
 		"system": "tokens/success", "trained-4": " 250", "base-4": " –", "base-1": " –",
 	} {

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func TestTheCostOfARun(t *testing.T) {
 		t.Errorf("the forecast after 2 of 10 epochs is %v, want %v", got, want)
 	}
 
-	st := status{Epoch: 2, Epochs: 10, Spending: all, Forecast: 33}
+	st := Report{Epoch: 2, Epochs: 10, Spending: all, Forecast: 33}
 	st.Spent = &runs.Spent{Calls: 28, Tokens: 280, Money: 18}
 	var out bytes.Buffer
 	st.costText(&out)

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-func (st status) text(w io.Writer) {
+func (st Report) text(w io.Writer) {
 	terminal.Line(w, "%s: %s, stage %s, %d of %d epochs committed", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
 	if st.Reason != "" {
 		terminal.Line(w, "reason: %s", st.Reason)
@@ -25,7 +25,7 @@ func (st status) text(w io.Writer) {
 	}
 	st.Live.text(w)
 	if st.Live != nil && st.Status == statePaused {
-		st.Live.runningText(w)
+		st.Live.PrintRunning(w)
 	}
 	for _, f := range st.Problems {
 		f.Text(w)
@@ -34,8 +34,8 @@ func (st status) text(w io.Writer) {
 	switch {
 	case st.Origin != nil:
 		terminal.Line(w, "comes from: %s, of which it is a fork after epoch %d", st.Origin.Run, st.Origin.Epoch)
-	case st.spec.FineTune.Base != "":
-		terminal.Line(w, "comes from: finetune.base %s, with which stage 1 began", st.spec.FineTune.Base)
+	case st.Spec.FineTune.Base != "":
+		terminal.Line(w, "comes from: finetune.base %s, with which stage 1 began", st.Spec.FineTune.Base)
 	}
 	if st.Base != nil {
 		last := st.Base.Curve[len(st.Base.Curve)-1]
@@ -60,14 +60,14 @@ func (st status) text(w io.Writer) {
 	}
 	if len(st.Results) > 0 {
 		terminal.Line(w, "")
-		printResults(w, st.Results)
+		PrintResults(w, st.Results)
 		terminal.Line(w, "critic: %s · trained system: epoch %d, %s · final digest %s", st.Critic, st.Best,
 			runs.BestOnVal(st.Best, st.Curve), st.FinalDigest)
 	}
 }
 
 // costText prints the cost of calls to chat endpoints: in all, and by role and model.
-func (st status) costText(w io.Writer) {
+func (st Report) costText(w io.Writer) {
 	if st.Spent == nil {
 		return
 	}
@@ -98,7 +98,7 @@ func (st status) costText(w io.Writer) {
 }
 
 // leftOutText prints the failed slots by epoch.
-func (st status) leftOutText(w io.Writer) {
+func (st Report) leftOutText(w io.Writer) {
 	if len(st.LeftOut) > 0 {
 		terminal.Line(w, "\nleft out")
 	}
@@ -112,7 +112,7 @@ func (st status) leftOutText(w io.Writer) {
 }
 
 // changesText prints what people did to the run.
-func (st status) changesText(w io.Writer) {
+func (st Report) changesText(w io.Writer) {
 	if len(st.Changes) > 0 {
 		terminal.Line(w, "\nchanges by people")
 	}

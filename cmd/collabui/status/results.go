@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"github.com/collabui/collabui/internal/store/runs"
 )
 
-// printResults prints a table of success rates per environment, or of step rates for recorded tasks, and then how each
+// PrintResults prints a table of success rates per environment, or of step rates for recorded tasks, and then how each
 // system decoded.
-func printResults(w io.Writer, results []runs.Result) {
+func PrintResults(w io.Writer, results []runs.Result) {
 	var order []string
 	tables := map[string][]runs.Result{}
 	for _, r := range results {

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -44,11 +44,11 @@ func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *sur
 		out.Workers++
 		for _, x := range w.Servers {
 			if named[x.Address] {
-				out.Environments = worst(out.Environments, x)
+				out.Environments = addServer(out.Environments, x)
 			}
 		}
 		for _, x := range w.Policies {
-			out.Policies = worst(out.Policies, x)
+			out.Policies = addServer(out.Policies, x)
 		}
 	}
 	if out.Workers == 0 {
@@ -58,8 +58,8 @@ func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *sur
 	return &out
 }
 
-// worst adds the state of a server to a list. If any worker reports a problem with the server, the problem counts.
-func worst(all []envadapters.Server, x envadapters.Server) []envadapters.Server {
+// addServer adds the state of a server to a list. If any worker reports a problem with the server, the problem counts.
+func addServer(all []envadapters.Server, x envadapters.Server) []envadapters.Server {
 	for i, a := range all {
 		if a.Address == x.Address {
 			if a.State == envadapters.Ready {

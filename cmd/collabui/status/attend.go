@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 )
 
-// attend waits for a workflow and calls look every second. If the context ends, it reports that and returns
+// Attend waits for a workflow and calls look every second. If the context ends, it reports that and returns
 // errDetached.
-func attend(ctx context.Context, s *app.Session, w app.Awaited, look func(*progress)) error {
-	p := newProgress(s.App, w.GetID())
+func Attend(ctx context.Context, s *app.Session, w app.Awaited, look func(*Progress)) error {
+	p := NewProgress(s.App, w.GetID())
 	end := make(chan error, 1)
 	go func() { end <- app.Wait(ctx, w) }()
 	for {

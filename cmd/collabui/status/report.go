@@ -1,4 +1,6 @@
-package main
+// Package status reads what is known about a run, from the store, Temporal and the workers, and prints it: once, or while
+// the run is under way. It changes nothing.
+package status
 
 import (
 	"context"
@@ -13,8 +15,8 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// status is the output of `show --json`.
-type status struct {
+// Report is the output of `show --json`.
+type Report struct {
 	Name        string           `json:"name"`
 	Status      state            `json:"status"`
 	Stage       string           `json:"stage"`
@@ -38,11 +40,11 @@ type status struct {
 	Problems    []health.Finding `json:"problems,omitempty"` // services that do not respond
 	Live        *live            `json:"live,omitempty"`     // while the run is open
 	View        string           `json:"view,omitempty"`     // address of its pages
-	spec        spec.Spec
-	told        workflows.Status // reported by its workflow
+	Spec        spec.Spec        `json:"-"`
+	reported    workflows.Status // reported by its workflow
 	committed   int              // epochs
 	pairs       int              // of all epochs
-	made        map[string]bool  // digests of the policies of its epochs, and of its base
+	Made        map[string]bool  `json:"-"` // digests of the policies of its epochs, and of its base
 }
 
 // failedSlots are the number of failed slots in an epoch and, if that exceeds failed_share, who accepted them.
@@ -52,23 +54,23 @@ type failedSlots struct {
 	Accepted string `json:"accepted,omitempty"` // who accepted it, and why
 }
 
-// readStored reads what the store knows about a run.
-func readStored(ctx context.Context, b store.Bucket, run string) (status, error) {
+// ReadStored reads what the store knows about a run.
+func ReadStored(ctx context.Context, b store.Bucket, run string) (Report, error) {
 	s, err := runs.Run(run).Current(ctx, b)
 	if err != nil {
-		return status{}, err
+		return Report{}, err
 	}
-	st := status{
+	st := Report{
 		Name: run, Status: stateAbsent, Stage: "planned", Epochs: s.Epochs,
 		Curve: []runs.EvalPoint{}, Results: []runs.Result{}, // in JSON [], not null
-		Critic: rules.CriticName(s, catalog.All{}), spec: s, made: map[string]bool{},
+		Critic: rules.CriticName(s, catalog.All{}), Spec: s, Made: map[string]bool{},
 	}
 
 	return st, st.read(ctx, b)
 }
 
 // read fills in what the store knows.
-func (st *status) read(ctx context.Context, b store.Bucket) error {
+func (st *Report) read(ctx context.Context, b store.Bucket) error {
 	run := runs.Run(st.Name)
 	var err error
 	if st.Changes, err = run.Changes(ctx, b, 0, 0); err != nil {
@@ -80,7 +82,7 @@ func (st *status) read(ctx context.Context, b store.Bucket) error {
 	}
 	if there {
 		st.Base, st.Stage = &base, workflows.StageEpoch
-		st.made[base.Policy.Digest] = true
+		st.Made[base.Policy.Digest] = true
 	}
 	if err := st.readEpochs(ctx, b); err != nil {
 		return err
@@ -101,9 +103,9 @@ func (st *status) read(ctx context.Context, b store.Bucket) error {
 	return err
 }
 
-// readSpent fills in the cost of calls to chat endpoints, if the run makes any.
-func (st *status) readSpent(ctx context.Context, b store.Bucket) error {
-	if len(st.spec.Models) == 0 {
+// ReadSpent fills in the cost of calls to chat endpoints, if the run makes any.
+func (st *Report) ReadSpent(ctx context.Context, b store.Bucket) error {
+	if len(st.Spec.Models) == 0 {
 		return nil
 	}
 	run := runs.Run(st.Name)
@@ -121,7 +123,7 @@ func (st *status) readSpent(ctx context.Context, b store.Bucket) error {
 }
 
 // readEpochs reads the committed epochs, their evaluations on val, and the updates of the newest one.
-func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
+func (st *Report) readEpochs(ctx context.Context, b store.Bucket) error {
 	var newest runs.Epoch
 	for {
 		epoch, committed, err := runs.Run(st.Name).Epoch(st.Epoch+1).May(ctx, b)
@@ -137,7 +139,7 @@ func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
 		newest = epoch
 		st.pairs += epoch.Pairs
 		for _, digest := range epoch.System.Digests() {
-			st.made[digest] = true
+			st.Made[digest] = true
 		}
 		if epoch.FailedAll > 0 || epoch.Accepted != "" {
 			st.LeftOut = append(st.LeftOut, failedSlots{st.Epoch, epoch.FailedAll, epoch.Accepted})
@@ -149,7 +151,7 @@ func (st *status) readEpochs(ctx context.Context, b store.Bucket) error {
 }
 
 // readUpdates reads the updates of an epoch.
-func (st *status) readUpdates(ctx context.Context, b store.Bucket, epoch runs.Epoch) error {
+func (st *Report) readUpdates(ctx context.Context, b store.Bucket, epoch runs.Epoch) error {
 	for _, r := range epoch.Updates {
 		u, _, err := store.Must[runs.Update](ctx, b, r.Key)
 		if err != nil {
@@ -162,6 +164,6 @@ func (st *status) readUpdates(ctx context.Context, b store.Bucket, epoch runs.Ep
 }
 
 // open reports whether the workflow of the run is open.
-func (st *status) open() bool {
+func (st *Report) open() bool {
 	return st.Status == stateRunning || st.Status == statePaused || st.Status == stateStopping
 }

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -46,12 +46,12 @@ func (f failing) DescribeWorkflowExecution(
 
 func TestAWorkflowWhoseTasksFailIsNamed(t *testing.T) {
 	t.Parallel()
-	p := readPending(t.Context(), failing{attempts: map[string]int32{"r": 3, "r/epoch/0002": 4}}, "r")
+	p := ReadPending(t.Context(), failing{attempts: map[string]int32{"r": 3, "r/epoch/0002": 4}}, "r")
 	if len(p.Stuck) != 1 || p.Stuck[0].Workflow != "r/epoch/0002" {
 		t.Errorf("stuck are %+v, want the epoch alone: tasks of the run have failed twice only", p.Stuck)
 	}
 	var out strings.Builder
-	p.runningText(&out)
+	p.PrintRunning(&out)
 	if got := out.String(); got != "still running, to their end: 2 Rollout\n" {
 		t.Errorf("a paused run prints %q, want the two rollouts that still run", got)
 	}

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -21,8 +21,8 @@ type stage1 struct {
 	of spec.FineTune
 }
 
-// showStage1 prints what stage 1 of a run has made so far.
-func showStage1(ctx context.Context, a *app.App, b store.Bucket, name string) error {
+// ShowStage1 prints what stage 1 of a run has made so far.
+func ShowStage1(ctx context.Context, a *app.App, b store.Bucket, name string) error {
 	run := runs.Run(name)
 	s, err := run.Find(ctx, b)
 	if err != nil {
@@ -70,5 +70,5 @@ func (x stage1) text(w io.Writer) {
 	terminal.Line(w, "base policy %s", x.Base.Policy.Digest)
 }
 
-// untilStage1 is the value of --until.
-const untilStage1 = "stage-1"
+// Stage1 is the value of --until.
+const Stage1 = "stage-1"

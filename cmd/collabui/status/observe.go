@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 
 // observe reads the status of a run while it checks every service, because a service that hangs must not hide what the
 // others know.
-func observe(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints, run string) (status, error) {
+func observe(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints, run string) (Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type answer struct {
-		status
+		Report
 		err error
 	}
 	read := make(chan answer, 1)
 	go func() {
-		st, err := readStatus(ctx, b, e, run)
+		st, err := Read(ctx, b, e, run)
 		if err == nil {
-			st.readLive(ctx, e)
+			st.ReadLive(ctx, e)
 		}
 		read <- answer{st, err}
 	}()
@@ -35,17 +35,17 @@ func observe(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints
 			f.Text(a.Err)
 		}
 
-		return status{}, fault.New(fault.Transient, "the run cannot be read while the object store does not answer")
+		return Report{}, fault.New(fault.Transient, "the run cannot be read while the object store does not answer")
 	}
 	got := <-read
-	got.Problems, got.View = problems, runPage(e, run)
+	got.Problems, got.View = problems, RunPage(e, run)
 	got.Reason = a.Pasteable(got.Reason)
 
-	return got.status, got.err
+	return got.Report, got.err
 }
 
-// show prints the status of a run.
-func show(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints, run string) error {
+// Show prints the status of a run.
+func Show(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints, run string) error {
 	st, err := observe(ctx, a, b, e, run)
 	if err != nil {
 		return err

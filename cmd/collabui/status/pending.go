@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"cmp"
@@ -20,16 +20,16 @@ import (
 	"github.com/collabui/collabui/internal/process/payloads"
 )
 
-// pending lists what the open workflows of a run wait for.
-type pending struct {
-	Again   []triedAgain   `json:"tried_again,omitempty"`
+// Pending lists what the open workflows of a run wait for.
+type Pending struct {
+	Again   []Retry        `json:"tried_again,omitempty"`
 	Jobs    []trainingJob  `json:"training,omitempty"`
 	Running map[string]int `json:"running,omitempty"` // activities being executed by workers, by name
 	Stuck   []health.Stuck `json:"stuck,omitempty"`
 }
 
-// triedAgain describes activities that fail in the same way and are tried again.
-type triedAgain struct {
+// Retry describes activities that fail in the same way and are tried again.
+type Retry struct {
 	Activity string `json:"activity"`
 	Of       string `json:"of"` // the workflow of the first activity
 	Number   int    `json:"number"`
@@ -37,8 +37,8 @@ type triedAgain struct {
 	Why      string `json:"why"`
 }
 
-// readPending returns what the open workflows of a run wait for.
-func readPending(ctx context.Context, t client.Client, run string) (p pending) {
+// ReadPending returns what the open workflows of a run wait for.
+func ReadPending(ctx context.Context, t client.Client, run string) (p Pending) {
 	codec, keys := payloads.New()
 	if keys != nil {
 		return p // connecting has reported the error
@@ -57,22 +57,22 @@ func readPending(ctx context.Context, t client.Client, run string) (p pending) {
 			}
 			if a.Attempt > 1 && a.LastFailure != nil {
 				converter.DecodeCommonFailureAttributes(reads, a.LastFailure)
-				p.Again = together(p.Again, triedAgain{
+				p.Again = addRetry(p.Again, Retry{
 					Activity: a.ActivityType.GetName(), Of: id, Number: 1, Tries: int(a.Attempt),
 					Why: whyOf(a.LastFailure),
 				})
 			}
 		}
 	})
-	slices.SortFunc(p.Again, func(a, b triedAgain) int { return cmp.Or(b.Number-a.Number, cmp.Compare(a.Of, b.Of)) })
+	slices.SortFunc(p.Again, func(a, b Retry) int { return cmp.Or(b.Number-a.Number, cmp.Compare(a.Of, b.Of)) })
 	slices.SortFunc(p.Stuck, func(a, b health.Stuck) int { return cmp.Compare(a.Workflow, b.Workflow) })
 	sortJobs(p.Jobs)
 
 	return p
 }
 
-// runningText reports which activities workers are still executing, if any.
-func (p pending) runningText(w io.Writer) {
+// PrintRunning reports which activities workers are still executing, if any.
+func (p Pending) PrintRunning(w io.Writer) {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(p.Running)) {
 		all = append(all, fmt.Sprintf("%d %s", p.Running[name], name))
@@ -85,8 +85,8 @@ func (p pending) runningText(w io.Writer) {
 	terminal.Line(w, "still running, to their end: %s", strings.Join(all, ", "))
 }
 
-// together adds an activity to those that fail in the same way.
-func together(all []triedAgain, x triedAgain) []triedAgain {
+// addRetry adds an activity to those that fail in the same way.
+func addRetry(all []Retry, x Retry) []Retry {
 	for i := range all {
 		if a := &all[i]; a.Activity == x.Activity && a.Why == x.Why {
 			a.Number++

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -19,15 +19,15 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// readStatus reads the status of a run from the store, and from Temporal if the run has not finished.
-func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (status, error) {
-	st, err := readStored(ctx, b, run)
+// Read reads the status of a run from the store, and from Temporal if the run has not finished.
+func Read(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (Report, error) {
+	st, err := ReadStored(ctx, b, run)
 	if err != nil {
 		return st, err
 	}
-	live := liveReader{ends: e}
+	live := TemporalReader{Ends: e}
 	defer live.Close()
-	live.read(ctx, &st)
+	live.Read(ctx, &st)
 
 	origin, forked, err := runs.Run(run).Origin().May(ctx, b)
 	if err != nil {
@@ -37,11 +37,11 @@ func readStatus(ctx context.Context, b store.Bucket, e config.Endpoints, run str
 		st.Origin = &origin
 	}
 
-	return st, st.readSpent(ctx, b)
+	return st, st.ReadSpent(ctx, b)
 }
 
-// readLive queries the open workflows of a run for their progress, and the workers for their state.
-func (st *status) readLive(ctx context.Context, e config.Endpoints) {
+// ReadLive queries the open workflows of a run for their progress, and the workers for their state.
+func (st *Report) ReadLive(ctx context.Context, e config.Endpoints) {
 	if !st.open() {
 		return
 	}
@@ -55,25 +55,25 @@ func (st *status) readLive(ctx context.Context, e config.Endpoints) {
 
 	l := &live{}
 	var wg sync.WaitGroup
-	wg.Go(func() { l.read(ctx, t, st.told) })
-	wg.Go(func() { l.pending = readPending(ctx, t, st.Name) })
-	wg.Go(func() { l.Around = readSurroundings(ctx, e, st.spec) })
+	wg.Go(func() { l.read(ctx, t, st.reported) })
+	wg.Go(func() { l.Pending = ReadPending(ctx, t, st.Name) })
+	wg.Go(func() { l.Around = readSurroundings(ctx, e, st.Spec) })
 	wg.Wait()
 	st.Live = l
 }
 
-// liveReader reads from Temporal what it knows about runs. After a request without a response, it sends no other. Its
+// TemporalReader reads from Temporal what it knows about runs. After a request without a response, it sends no other. Its
 // methods may be called concurrently.
-type liveReader struct {
-	ends config.Endpoints
+type TemporalReader struct {
+	Ends config.Endpoints
 
 	mu       sync.Mutex
 	dialled  bool
 	temporal client.Client // nil if Temporal does not respond
 }
 
-// read fills in what Temporal knows about a run that has not finished. Without Temporal, its state is unknown.
-func (x *liveReader) read(ctx context.Context, st *status) {
+// Read fills in what Temporal knows about a run that has not finished. Without Temporal, its state is unknown.
+func (x *TemporalReader) Read(ctx context.Context, st *Report) {
 	if st.Status == stateFinished {
 		return
 	}
@@ -85,18 +85,18 @@ func (x *liveReader) read(ctx context.Context, st *status) {
 
 		return
 	}
-	st.ask(ctx, t)
+	st.readTemporal(ctx, t)
 	if st.Status == stateUnknown {
 		x.Close()
 	}
 }
 
-func (x *liveReader) dial(ctx context.Context) client.Client {
+func (x *TemporalReader) dial(ctx context.Context) client.Client {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.dialled {
 		x.dialled = true
-		if t, err := app.Dial(ctx, x.ends); err == nil {
+		if t, err := app.Dial(ctx, x.Ends); err == nil {
 			x.temporal = t
 		}
 	}
@@ -105,7 +105,7 @@ func (x *liveReader) dial(ctx context.Context) client.Client {
 }
 
 // Close frees the connection. It may be repeated.
-func (x *liveReader) Close() {
+func (x *TemporalReader) Close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.temporal != nil {
@@ -114,8 +114,8 @@ func (x *liveReader) Close() {
 	}
 }
 
-// ask fills in what Temporal knows about a run that has not finished.
-func (st *status) ask(ctx context.Context, t client.Client) {
+// readTemporal fills in what Temporal knows about a run that has not finished.
+func (st *Report) readTemporal(ctx context.Context, t client.Client) {
 	d, err := t.DescribeWorkflowExecution(ctx, st.Name, "")
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
@@ -142,12 +142,12 @@ func (st *status) ask(ctx context.Context, t client.Client) {
 	var live workflows.Status
 	if app.Query(ctx, t, st.Name, workflows.QueryStatus, &live) {
 		st.Stage, st.Reason = live.Stage, live.Reason
-		st.Status, st.told = stateOf(live), live
+		st.Status, st.reported = StateOf(live), live
 	}
 }
 
 // stoppedSince reports whether the newest change by a person, ignoring notes, is a stop after the given time.
-func (st *status) stoppedSince(begin time.Time) bool {
+func (st *Report) stoppedSince(begin time.Time) bool {
 	for _, c := range slices.Backward(st.Changes) {
 		if c.Verb != runs.VerbNote {
 			return c.Verb == runs.VerbStop && c.At.After(begin)

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"strings"
@@ -31,7 +31,7 @@ func TestARunWhoseEveryEpochTrainedNothingHasAWarning(t *testing.T) {
 			record(t, b, run.End(), runs.End{FinalDigest: "d"})
 		}
 
-		st, err := readStored(t.Context(), b, "r")
+		st, err := ReadStored(t.Context(), b, "r")
 		if err != nil {
 			t.Fatal(err)
 		}

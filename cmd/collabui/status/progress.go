@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -14,20 +14,20 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// progress shows a run while it is under way: its status, the workflow that it waits for, and its milestones.
-type progress struct {
+// Progress shows a run while it is under way: its status, the workflow that it waits for, and its milestones.
+type Progress struct {
 	*terminal.Bar
 	app    *app.App
 	paused string          // the reason that was shown
 	seen   map[string]bool // events that were shown
 }
 
-func newProgress(a *app.App, run string) *progress {
-	return &progress{Bar: terminal.NewBar(a.Out, a.JSON, run), app: a, seen: map[string]bool{}}
+func NewProgress(a *app.App, run string) *Progress {
+	return &Progress{Bar: terminal.NewBar(a.Out, a.JSON, run), app: a, seen: map[string]bool{}}
 }
 
-// runStatus queries the status of a run, and shows it.
-func (p *progress) runStatus(ctx context.Context, t client.Client) {
+// ShowRun queries the status of a run, and shows it.
+func (p *Progress) ShowRun(ctx context.Context, t client.Client) {
 	var status workflows.Status
 	if !app.Query(ctx, t, p.Run, workflows.QueryStatus, &status) {
 		return
@@ -40,11 +40,11 @@ func (p *progress) runStatus(ctx context.Context, t client.Client) {
 	if status.Stage == workflows.StageEpoch {
 		where = fmt.Sprintf("epoch %d/%d", status.Epoch, status.Epochs)
 	}
-	p.workflow(ctx, t, where, status)
+	p.ShowWorkflow(ctx, t, where, status)
 }
 
-// workflow shows the progress of the workflow that a run waits for, or of the one that this workflow waits for in turn.
-func (p *progress) workflow(ctx context.Context, t client.Client, where string, status workflows.Status) {
+// ShowWorkflow shows the progress of the workflow that a run waits for, or of the one that this workflow waits for in turn.
+func (p *Progress) ShowWorkflow(ctx context.Context, t client.Client, where string, status workflows.Status) {
 	var now live
 	if !now.read(ctx, t, status) {
 		if ctx.Err() != context.Canceled { // the context ends by ctrl-C
@@ -60,8 +60,8 @@ func (p *progress) workflow(ctx context.Context, t client.Client, where string, 
 	}
 }
 
-// event shows an event of the live stream: with --json every event, otherwise milestones as lines.
-func (p *progress) event(raw json.RawMessage) {
+// ShowEvent shows an event of the live stream: with --json every event, otherwise milestones as lines.
+func (p *Progress) ShowEvent(raw json.RawMessage) {
 	if p.app.JSON {
 		terminal.Line(p.app.Out, "%s", raw)
 		return

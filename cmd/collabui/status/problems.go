@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 	"github.com/collabui/collabui/internal/process/config"
 )
 
-// troublesEvery is the interval between checks for problems around a run.
-const troublesEvery = 5 * time.Second
+// problemsEvery is the interval between checks for problems around a run.
+const problemsEvery = 5 * time.Second
 
-// troubles are the problems around a run that a viewer has reported.
-type troubles struct {
+// Problems are the problems around a run that a viewer has reported.
+type Problems struct {
 	next  time.Time
 	known map[string]bool // the reported texts
 }
 
-// look reports problems that are new since the last check, and problems that have ended.
-func (x *troubles) look(ctx context.Context, bar *terminal.Bar, t client.Client, e config.Endpoints, s spec.Spec) {
+// Report reports problems that are new since the last check, and problems that have ended.
+func (x *Problems) Report(ctx context.Context, bar *terminal.Bar, t client.Client, e config.Endpoints, s spec.Spec) {
 	if time.Now().Before(x.next) {
 		return
 	}
@@ -32,7 +32,7 @@ func (x *troubles) look(ctx context.Context, bar *terminal.Bar, t client.Client,
 	for _, b := range readSurroundings(ctx, e, s).broken() {
 		now[fmt.Sprintf("server %s is %s: %s", b.Address, b.State, b.Detail)] = true
 	}
-	waits := readPending(ctx, t, s.Name)
+	waits := ReadPending(ctx, t, s.Name)
 	for _, a := range waits.Again {
 		now[fmt.Sprintf("%s is tried again: %s", a.Activity, a.Why)] = true
 	}
@@ -49,5 +49,5 @@ func (x *troubles) look(ctx context.Context, bar *terminal.Bar, t client.Client,
 			bar.Line("  no longer: %s", what)
 		}
 	}
-	x.known, x.next = now, time.Now().Add(troublesEvery)
+	x.known, x.next = now, time.Now().Add(problemsEvery)
 }

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ type live struct {
 	PerMinute float64       `json:"per_minute,omitempty"` // units that the phase counts
 	LeftS     float64       `json:"left_s,omitempty"`     // seconds until the phase ends, at that rate
 	Around    *surroundings `json:"around,omitempty"`
-	pending
+	Pending
 }
 
 // read queries a run for its progress. It returns false if no workflow answers.
