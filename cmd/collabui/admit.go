@@ -6,6 +6,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/preflight"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -37,7 +38,7 @@ func admit(ctx context.Context, s *app.Session, x spec.Spec, noProbe bool, todo 
 	if err := workers.CheckNamespace(ctx, s.Temporal, s.Endpoints.Namespace); err != nil {
 		return err
 	}
-	if err := preflight(ctx, s, x.Name, activities.PreflightID{NoProbe: noProbe}, x); err != nil {
+	if err := preflight.Check(ctx, s, x.Name, activities.PreflightID{NoProbe: noProbe}, x); err != nil {
 		return err
 	}
 

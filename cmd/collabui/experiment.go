@@ -16,6 +16,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/preflight"
 	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/examples"
@@ -45,7 +46,7 @@ type playing struct {
 
 func (o *playing) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.csv, "csv", "", "also write every episode of every system into `FILE`, as CSV")
-	addNoProbe(f, &o.noProbe)
+	preflight.AddNoProbe(f, &o.noProbe)
 }
 
 func experimentCmd(a *app.App) *cobra.Command {

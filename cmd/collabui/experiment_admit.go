@@ -6,6 +6,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/preflight"
 	"github.com/collabui/collabui/internal/method/design"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store/experiments"
@@ -37,10 +38,10 @@ func admitExperiment(ctx context.Context, s *app.Session, x design.Experiment, n
 			}
 		}
 		if arm.From != "" {
-			of = continued(of)
+			of = preflight.Continued(of)
 		}
 		all = append(all, of)
 	}
 
-	return preflight(ctx, s, x.Name, id, all...)
+	return preflight.Check(ctx, s, x.Name, id, all...)
 }

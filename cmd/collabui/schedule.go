@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/preflight"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/retrain"
@@ -85,7 +86,7 @@ restore.`,
 		},
 	}
 	c.Flags().BoolVar(&check, "check", false, "only check the file")
-	addNoProbe(c.Flags(), &noProbe)
+	preflight.AddNoProbe(c.Flags(), &noProbe)
 	up.AddFlags(c.Flags())
 
 	return c

@@ -6,6 +6,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/preflight"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/retrain"
@@ -28,7 +29,7 @@ func admitSchedule(ctx context.Context, s *app.Session, x retrain.Schedule, noPr
 	maps.Copy(of.Environments, x.Environments)
 	of.Environment, of.Environments[x.Environment] = x.Environment, x.Where()
 
-	return preflight(ctx, s, x.Name, activities.PreflightID{NoProbe: noProbe}, continued(of))
+	return preflight.Check(ctx, s, x.Name, activities.PreflightID{NoProbe: noProbe}, preflight.Continued(of))
 }
 
 // trainedNext returns the specification with which a schedule trains the accepted system of its line further. If there

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/preflight"
 	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -56,7 +57,7 @@ func (o *trainOptions) addFlags(f *pflag.FlagSet) {
 		"only validate the specification and print it with all defaults, as YAML that can be trained on")
 	f.StringVar(&o.until, "until", "", "stop after this `STAGE`, stage-1")
 	f.BoolVar(&o.detach, "detach", false, "start the run and return")
-	addNoProbe(f, &o.noProbe)
+	preflight.AddNoProbe(f, &o.noProbe)
 	o.run.addFlags(f)
 	o.up.AddFlags(f)
 }

@@ -14,7 +14,7 @@ var blobs = map[string]string{
 
 	"cmd/collabui.importPath":   "runs.Imported, before a person sees the digest",
 	"cmd/collabui.importFolder": "runs.Imported, before a person sees the digest",
-	"cmd/collabui.examine": "none: a check before the start records nothing and takes minutes. The command " +
+	"cmd/collabui/preflight.examine": "none: a check before the start records nothing and takes minutes. The command " +
 		"deletes the blob; if gc is faster, the check fails and is begun again",
 
 	"trainer/tiny.Trainer.save":             "the checkpoint, which is recorded next",

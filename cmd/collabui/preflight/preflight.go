@@ -1,4 +1,5 @@
-package main
+// Package preflight checks specifications before anything starts, so that what starts can be run to its end.
+package preflight
 
 import (
 	"context"
@@ -25,13 +26,13 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// addNoProbe adds the flag that skips the trial of models.
-func addNoProbe(f *pflag.FlagSet, to *bool) {
+// AddNoProbe adds the flag that skips the trial of models.
+func AddNoProbe(f *pflag.FlagSet, to *bool) {
 	f.BoolVar(to, "no-probe", false, "try no model before the start; its key must be there all the same")
 }
 
-// continued returns a specification whose stage 1 has ended already.
-func continued(x spec.Spec) spec.Spec {
+// Continued returns a specification whose stage 1 has ended already.
+func Continued(x spec.Spec) spec.Spec {
 	x.FineTune.Levels, x.FineTune.Base = nil, domain.UntrainedBase
 
 	return x
@@ -40,8 +41,8 @@ func continued(x spec.Spec) spec.Spec {
 // preflightLimit limits the time of all checks before a start. A model that thinks may take two minutes for its trial.
 const preflightLimit = 5 * time.Minute
 
-// preflight lets the workers check specifications. It returns an invalid fault if one could not be run to its end.
-func preflight(ctx context.Context, s *app.Session, name string, id activities.PreflightID, all ...spec.Spec) error {
+// Check lets the workers check specifications. It returns an invalid fault if one could not be run to its end.
+func Check(ctx context.Context, s *app.Session, name string, id activities.PreflightID, all ...spec.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
 	defer cancel()
 	found := append(absent(ctx, s), promised(ctx, s)...)
