@@ -59,7 +59,7 @@ func TestCommandLines(t *testing.T) {
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			var out, errw bytes.Buffer
-			code := run(strings.Fields(c.line), &out, &errw)
+			code := execute(strings.Fields(c.line), &out, &errw)
 			if code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
@@ -79,7 +79,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		known[c.Name()] = true
 		t.Run(c.Name(), func(t *testing.T) {
 			var out bytes.Buffer
-			if code := run([]string{c.Name(), "--help"}, &out, &out); code != app.ExitOK {
+			if code := execute([]string{c.Name(), "--help"}, &out, &out); code != app.ExitOK {
 				t.Errorf("exit code %d, want %d", code, app.ExitOK)
 			}
 			want := []string{"Exit codes"}
@@ -97,7 +97,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 
 func TestTheVersionIsCompleteAsJSON(t *testing.T) {
 	var out bytes.Buffer
-	if code := run([]string{"version", "--json"}, &out, &out); code != app.ExitOK {
+	if code := execute([]string{"version", "--json"}, &out, &out); code != app.ExitOK {
 		t.Fatalf("exit code %d, want %d: %s", code, app.ExitOK, out.String())
 	}
 	var v app.Build

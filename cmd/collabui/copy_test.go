@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/collabui/collabui/cmd/collabui/app"
 )
 
 func TestCopyNeedsTwoStores(t *testing.T) {
@@ -26,10 +29,11 @@ func TestCopyNeedsTwoStores(t *testing.T) {
 		"no own store":          {[]string{"store", to}, "nothing runs for"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out, errw strings.Builder
-			run(append([]string{"copy", "--data", filepath.Join(dir, "data")}, c.args...), &out, &errw)
-			if said := out.String() + errw.String(); !strings.Contains(said, c.want) {
-				t.Errorf("copy %q prints %q, want %q", c.args, said, c.want)
+			var out strings.Builder
+			a := &app.App{Out: &out, Data: filepath.Join(dir, "data")}
+			err := runCopy(t.Context(), a, c.args[0], c.args[1], c.args[2:])
+			if printed := fmt.Sprint(out.String(), err); !strings.Contains(printed, c.want) {
+				t.Errorf("copy %q prints %q, want %q", c.args, printed, c.want)
 			}
 		})
 	}

@@ -9,11 +9,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/run"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/process/telemetry"
@@ -24,23 +26,21 @@ var released string
 
 // commands returns all commands of the program.
 func commands(a *app.App) []*cobra.Command {
-	return []*cobra.Command{
-		trainCmd(a), planCmd(a), runsCmd(a), watchCmd(a), showCmd(a), viewCmd(a), reportCmd(a),
-		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a), noteCmd(a),
-		forkCmd(a), copyCmd(a), deleteCmd(a), gcCmd(a), fsckCmd(a), doctorCmd(a),
+	return slices.Concat(run.Commands(a), []*cobra.Command{
+		runsCmd(a), showCmd(a), viewCmd(a), reportCmd(a), copyCmd(a), deleteCmd(a), gcCmd(a), fsckCmd(a), doctorCmd(a),
 		evalCmd(a), experimentCmd(a), exportCmd(a), importCmd(a), inferCmd(a), lineCmd(a), scheduleCmd(a), envsCmd(a),
 		upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
-	}
+	})
 }
 
 func main() {
-	code := run(os.Args[1:], os.Stdout, os.Stderr)
+	code := execute(os.Args[1:], os.Stdout, os.Stderr)
 	telemetry.Flush()
 	os.Exit(code)
 }
 
-// run runs one command line and returns its exit code.
-func run(args []string, out, errw io.Writer) int {
+// execute runs one command line and returns its exit code.
+func execute(args []string, out, errw io.Writer) int {
 	a := &app.App{Out: out, Err: errw, Build: app.ReadBuild(released)}
 	root := &cobra.Command{
 		Use:           "collabui",

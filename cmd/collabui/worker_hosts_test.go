@@ -5,16 +5,21 @@ import (
 	"os"
 	"testing"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/envadapters/hosts"
 	"github.com/collabui/collabui/internal/process/logging"
 )
 
-// TestAWorkerReachesTheLoopbackOnlyIfItIsListed: whoever starts one decides, and the default is safe.
+// TestAWorkerReachesTheLoopbackOnlyIfItIsListed: the person who starts a worker decides, and the default is safe.
 func TestAWorkerReachesTheLoopbackOnlyIfItIsListed(t *testing.T) {
 	for set, want := range map[string]string{"": hosts.Beyond, "*,localhost": "*,localhost", "a.example": "a.example"} {
 		t.Setenv(hosts.Env, set)
 		t.Setenv(logging.EnvLevel, "none")
-		if code := run([]string{"worker"}, io.Discard, io.Discard); code == 0 {
+		c := workerCmd(&app.App{Out: io.Discard, Err: io.Discard})
+		c.SilenceErrors = true
+		c.SilenceUsage = true
+		c.SetArgs([]string{})
+		if err := c.ExecuteContext(t.Context()); err == nil {
 			t.Error("a worker with an unknown level started, want an error before it does")
 		}
 		if got := os.Getenv(hosts.Env); got != want {

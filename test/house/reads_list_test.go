@@ -7,6 +7,7 @@ var reads = map[string]string{
 	// Reads for people, who look again.
 	"cmd/collabui Exists":     "a person sees the answer and asks again; training goes on from what is recorded",
 	"cmd/collabui May":        "a person sees the answer and asks again",
+	"cmd/collabui/run Exists": "a person sees the answer and asks again; training goes on from what is recorded",
 	"cmd/collabui/status May": "a person sees the answer and asks again",
 	"cmd/collabui MayBlob":    "a person named the policy, and sees the answer",
 	"internal/view Exists":    "a page, which is loaded again",
@@ -14,8 +15,8 @@ var reads = map[string]string{
 	"internal/interop May":    "a document, which is exported again",
 	"internal/interop Exists": "a document, which is exported again",
 
-	"cmd/collabui.admit Sure":          "whether the name is free for a new run",
-	"cmd/collabui.decide Sure":         "which epoch a person lets go on",
+	"cmd/collabui/run.admit Sure":      "whether the name is free for a new run",
+	"cmd/collabui/run.decide Sure":     "which epoch a person lets go on",
 	"cmd/collabui.demonstrations Sure": "how many demonstrations are exported",
 
 	"cmd/collabui.listRuns ErrNotFound":                    "a run that was deleted meanwhile is not listed",

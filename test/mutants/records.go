@@ -25,7 +25,7 @@ var records = []Mutant{
 	},
 	{
 		Name: "values count that come too late", Symbol: "internal/store/runs.Run.late", Change: begin(`return nil`),
-		Find: by("cmd/collabui", "TestAChangeThatComesTooLateIsRefused"),
+		Find: by("cmd/collabui/run", "TestAChangeThatComesTooLateIsRefused"),
 	},
 	{
 		Name: "a fork exists before it is whole", Symbol: "internal/store/fork.Fork.Make",

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"os"
@@ -26,8 +26,8 @@ func assignments(pairs []string) (map[string]string, error) {
 	return out, nil
 }
 
-// here is the origin of values that a person types: files that they name are relative to the working directory.
-func here() spec.Source {
+// typedHere is the origin of values that a person types: files that they name are relative to the working directory.
+func typedHere() spec.Source {
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "."

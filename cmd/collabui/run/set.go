@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"context"
@@ -53,7 +53,7 @@ func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) er
 	if err != nil {
 		return err
 	}
-	values, err := of.Change(typed, here(), catalog.All{})
+	values, err := of.Change(typed, typedHere(), catalog.All{})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"context"
@@ -84,7 +84,7 @@ func runFork(ctx context.Context, a *app.App, o forkOptions, run string) error {
 	f, err := fork.Plan(ctx, s.Store, fork.Request{
 		Run: runs.Run(run), Name: runs.Run(o.name), Epoch: o.epoch, Who: app.UserName(), Why: o.why, At: time.Now().UTC(),
 		Typed: typed, Cells: cells,
-	}, here(), catalog.All{})
+	}, typedHere(), catalog.All{})
 	if err != nil {
 		return err
 	}
