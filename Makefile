@@ -139,12 +139,12 @@ statistics: ## compute figures of tables with statsmodels, scipy and evalconfide
 
 datasets: ## load exports with the package datasets, and compare every row
 	export COLLABUI_DATASETS_PYTHON="$$(scripts/venv.sh datasets)"; [ -z "$$COLLABUI_DATASETS_PYTHON" ] || \
-		$(GO) test -count=1 -run DatasetsPackage ./cmd/collabui
+		$(GO) test -count=1 -run DatasetsPackage ./cmd/collabui/results
 
 # The unit tests skip what needs the packages. What cannot be installed is skipped here, too, with a reason.
 tools: ## read what `export --as` and python/collabui_track.py write with the packages that its formats belong to
 	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)"; [ -z "$$COLLABUI_TOOLS_PYTHON" ] || \
-		$(GO) test -count=1 -run OtherTools ./cmd/collabui
+		$(GO) test -count=1 -run OtherTools ./cmd/collabui/results
 
 # The unit tests skip what needs a server of Redis or Valkey.
 valkey: ## share limits over a real cluster and a real sentinel of Valkey
@@ -191,7 +191,7 @@ integration: build chromium ## run the tests with real services and processes, a
 test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (half an hour, installs several GB)
 	program="$$(scripts/llamafactory.sh)" && python="$$(scripts/trl.sh)" && \
 		COLLABUI_LLAMAFACTORY="$$program" COLLABUI_TRL_PYTHON="$$python" \
-		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui
+		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui/results
 
 test-production: build chromium ## test the production row: real vLLM, SGLang, LLaMA-Factory (half an hour, several GB)
 	vllm="$$(scripts/vllm.sh)" && sglang="$$(scripts/sglang.sh)" && program="$$(scripts/llamafactory.sh)" && \

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/results"
 	"github.com/collabui/collabui/cmd/collabui/run"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
@@ -26,9 +27,9 @@ var released string
 
 // commands returns all commands of the program.
 func commands(a *app.App) []*cobra.Command {
-	return slices.Concat(run.Commands(a), []*cobra.Command{
-		runsCmd(a), showCmd(a), viewCmd(a), reportCmd(a), copyCmd(a), deleteCmd(a), gcCmd(a), fsckCmd(a), doctorCmd(a),
-		evalCmd(a), experimentCmd(a), exportCmd(a), importCmd(a), inferCmd(a), lineCmd(a), scheduleCmd(a), envsCmd(a),
+	return slices.Concat(run.Commands(a), results.Commands(a), []*cobra.Command{
+		copyCmd(a), deleteCmd(a), gcCmd(a), fsckCmd(a), doctorCmd(a),
+		experimentCmd(a), inferCmd(a), lineCmd(a), scheduleCmd(a), envsCmd(a),
 		upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
 	})
 }

@@ -12,8 +12,8 @@ var blobs = map[string]string{
 	"activities.Rollouts.picture":    "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded next",
 	"activities.Rollouts.screenshot": "runs.Trajectory: Explore records the screens that it returns",
 
-	"cmd/collabui.importPath":   "runs.Imported, before a person sees the digest",
-	"cmd/collabui.importFolder": "runs.Imported, before a person sees the digest",
+	"cmd/collabui/results.importPath":   "runs.Imported, before a person sees the digest",
+	"cmd/collabui/results.importFolder": "runs.Imported, before a person sees the digest",
 	"cmd/collabui/preflight.examine": "none: a check before the start records nothing and takes minutes. The command " +
 		"deletes the blob; if gc is faster, the check fails and is begun again",
 

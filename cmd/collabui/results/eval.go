@@ -1,0 +1,226 @@
+package results
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
+	"github.com/collabui/collabui/cmd/collabui/terminal"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
+	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/internal/store/lines"
+	"github.com/collabui/collabui/internal/store/runs"
+	"github.com/collabui/collabui/workers/catalog"
+	"github.com/collabui/collabui/workflows"
+)
+
+// evalOptions are the flags of eval.
+type evalOptions struct {
+	epoch       int
+	split       string
+	episodes    int
+	environment string
+	env         app.EnvironmentOptions
+	counted     bool // --episodes was set
+}
+
+func evalCmd(a *app.App) *cobra.Command {
+	var o evalOptions
+	c := &cobra.Command{
+		Use:   "eval RUN",
+		Short: "Evaluate the systems of an epoch on a split of an environment",
+		Long: `eval evaluates the systems of an epoch of RUN on a split of the run's environment, or of another one. On
+recorded tasks it evaluates the systems without policies, too.`,
+		Example: "  collabui eval quickstart --epoch 3 --split test-seeds --episodes 300\n" +
+			"  collabui eval quickstart --epoch 3 --environment miniwob --split mobile-62 --spec mobile.yaml",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.counted = c.Flags().Changed("episodes")
+			return runEval(c.Context(), a, o, args[0])
+		},
+	}
+	f := c.Flags()
+	f.IntVar(&o.epoch, "epoch", 0, "epoch of the systems; 0 is the base policy, alone and n times")
+	f.StringVar(&o.split, "split", domain.SplitVal, "split of the environment")
+	f.IntVar(&o.episodes, "episodes", 100, "episodes per system; by default every recorded task once")
+	f.StringVar(&o.environment, "environment", "",
+		"another `NAME` than the run's: an adapter, or a name under environments of the run's specification "+
+			"or of --spec")
+	o.env.AddFlags(f)
+
+	return c
+}
+
+func runEval(ctx context.Context, a *app.App, o evalOptions, run string) error {
+	if o.episodes < 1 || o.episodes > 9999 {
+		return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", o.episodes)
+	}
+	if o.epoch < 0 {
+		return fault.New(fault.Invalid, "--epoch must be 0, for the base policy, or a committed epoch, not %d", o.epoch)
+	}
+	if o.split == domain.SplitTrain {
+		return fault.New(fault.Invalid, "--split must not be train: the systems were trained on it")
+	}
+
+	b, _, err := a.OpenStore()
+	if err != nil {
+		return err
+	}
+	x, err := o.plan(ctx, b, run)
+	if err != nil {
+		return err
+	}
+	results, err := evaluate(ctx, a, x)
+	if err != nil {
+		return err
+	}
+
+	critic := rules.CriticName(x.spec, catalog.All{})
+	if !a.JSON {
+		status.PrintResults(a.Out, results)
+		terminal.Line(a.Out, "critic: %s", critic)
+
+		return nil
+	}
+	for _, r := range results {
+		of := struct {
+			runs.Result
+			Critic string `json:"critic"` // the critic that trained the system
+		}{r, critic}
+		if err := a.Print(of, nil); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// evaluation describes what one call of eval evaluates.
+type evaluation struct {
+	spec  spec.Spec
+	id    string // workflow ID
+	where string // for people
+	items []rules.EvalItem
+}
+
+// plan determines what is evaluated: the systems of the epoch, and the references for recorded tasks.
+func (o evalOptions) plan(ctx context.Context, b store.Bucket, run string) (evaluation, error) {
+	s, err := runs.Run(run).Current(ctx, b)
+	if err != nil {
+		return evaluation{}, err
+	}
+	if _, err := lines.Find(ctx, b, run, o.epoch); err != nil { // not committed
+		return evaluation{}, err
+	}
+	made, err := runs.Run(run).System(ctx, b, o.epoch, s.Agents)
+	if err != nil {
+		return evaluation{}, err
+	}
+	systems := rules.EvalSystems(s, o.epoch, made.Digests())
+	on, references, err := o.place(s)
+	if err != nil {
+		return evaluation{}, err
+	}
+
+	x := evaluation{spec: s, where: o.split}
+	if on.Environment != "" {
+		x.where = on.Environment + "." + o.split
+	}
+	for _, r := range references {
+		x.items = append(x.items, on.Item(run, fmt.Sprintf("%s-%04d", rules.ReferenceFolder, on.Episodes), r))
+	}
+	folder := fmt.Sprintf("eval-%04d-%04d", o.epoch, on.Episodes)
+	for _, system := range systems {
+		x.items = append(x.items, on.Item(run, folder, system))
+	}
+	x.id = run + "/" + folder + "/" + x.where
+
+	return x, nil
+}
+
+// place returns the split to play on, and the systems that are shown beside the run's. Options that the run's
+// specification does not contain are part of the environment's label, so that results on other data are never reused.
+// Every recorded task is played once unless the number of episodes is set.
+func (o evalOptions) place(s spec.Spec) (rules.Split, []rules.EvalSystem, error) {
+	on := rules.Split{Name: o.split, Episodes: o.episodes}
+	options, err := o.options(s, &on)
+	if err != nil {
+		return on, nil, err
+	}
+	suite, err := catalog.OpenEnvironment(options, catalog.Places{Browsers: 1, Tabs: 1})
+	if err != nil {
+		return on, nil, err
+	}
+	defer func() { _ = suite.Close() }()
+
+	templates, err := suite.Templates(o.split)
+	if err != nil || envadapters.ProtocolOf(suite) == "" {
+		return on, nil, err
+	}
+	if !o.counted {
+		on.Episodes = len(templates)
+	}
+
+	return on, rules.References(), nil
+}
+
+// options returns the options of the environment to play in. It labels the split unless they are the run's own options.
+func (o evalOptions) options(s spec.Spec, on *rules.Split) (envadapters.Options, error) {
+	own := s.Where(s.Environment)
+	name := o.environment
+	if name == "" {
+		name = s.Environment
+	}
+	options, err := o.env.Options(name, s)
+	if err != nil {
+		return options, err
+	}
+
+	named := false
+	if o.environment != "" {
+		_, named = s.Environments[name]
+	}
+	switch {
+	case named:
+		on.Environment, on.Options = name, options
+	case runs.Digest(options) != runs.Digest(own):
+		on.Environment, on.Options = fmt.Sprintf("%s-%.8s", options.Suite, runs.Digest(options)), options
+	}
+
+	return options, nil
+}
+
+// evaluate runs and shows an evaluation until it ends.
+func evaluate(ctx context.Context, a *app.App, x evaluation) ([]runs.Result, error) {
+	s, err := a.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	title := "evaluation on " + x.where
+	here, err := s.StartContext(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.Temporal.ExecuteWorkflow(here, app.StartOptions(x.id, title), workflows.Evaluation, x.items)
+	if err != nil {
+		return nil, fault.New(fault.Transient, "start the evaluation: %w", err)
+	}
+	err = status.Attend(ctx, s, w, func(p *status.Progress) { p.ShowWorkflow(ctx, s.Temporal, title, workflows.Status{Child: w.GetID()}) })
+	if err != nil {
+		return nil, fmt.Errorf("evaluation: %w", err)
+	}
+	var results []runs.Result
+	if err := w.Get(ctx, &results); err != nil {
+		return nil, fault.New(fault.Transient, "evaluation: %w", err)
+	}
+
+	return results, nil
+}
