@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/operate"
 	"github.com/collabui/collabui/cmd/collabui/results"
 	"github.com/collabui/collabui/cmd/collabui/run"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
@@ -27,10 +28,8 @@ var released string
 
 // commands returns all commands of the program.
 func commands(a *app.App) []*cobra.Command {
-	return slices.Concat(run.Commands(a), results.Commands(a), []*cobra.Command{
-		copyCmd(a), deleteCmd(a), gcCmd(a), fsckCmd(a), doctorCmd(a),
-		experimentCmd(a), inferCmd(a), lineCmd(a), scheduleCmd(a), envsCmd(a),
-		upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
+	return slices.Concat(run.Commands(a), results.Commands(a), operate.Commands(a), []*cobra.Command{
+		doctorCmd(a), experimentCmd(a), envsCmd(a), upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
 	})
 }
 

@@ -5,7 +5,7 @@ package house
 // a Sure states what absence decides.
 var reads = map[string]string{
 	// Reads for people, who look again.
-	"cmd/collabui Exists":          "a person sees the answer and asks again; training goes on from what is recorded",
+	"cmd/collabui/operate Exists":  "a person sees the answer and asks again",
 	"cmd/collabui May":             "a person sees the answer and asks again",
 	"cmd/collabui/run Exists":      "a person sees the answer and asks again; training goes on from what is recorded",
 	"cmd/collabui/results Exists":  "a person sees the answer and asks again",
