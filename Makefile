@@ -169,7 +169,7 @@ python: bin/collabui chromium ## test the Python package, and the protocol again
 	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)"; \
 	export COLLABUI_BROWSERGYM_PYTHON="$$(scripts/venv.sh browsergym)"; \
 	[ -z "$$COLLABUI_OPENENV_PYTHON" ] || { \
-		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv ./cmd/collabui/scaffold && \
+		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv ./cmd/collabui/environments/scaffold && \
 		cd python && "$$COLLABUI_OPENENV_PYTHON" -m mypy --cache-dir /dev/null collabui_env collabui_track.py tests && \
 		"$$COLLABUI_OPENENV_PYTHON" -m unittest discover -q -t . -s tests; }
 

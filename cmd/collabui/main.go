@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/environments"
 	"github.com/collabui/collabui/cmd/collabui/operate"
 	"github.com/collabui/collabui/cmd/collabui/results"
 	"github.com/collabui/collabui/cmd/collabui/run"
@@ -28,8 +29,8 @@ var released string
 
 // commands returns all commands of the program.
 func commands(a *app.App) []*cobra.Command {
-	return slices.Concat(run.Commands(a), results.Commands(a), operate.Commands(a), []*cobra.Command{
-		doctorCmd(a), experimentCmd(a), envsCmd(a), upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
+	return slices.Concat(run.Commands(a), results.Commands(a), operate.Commands(a), environments.Commands(a), []*cobra.Command{
+		doctorCmd(a), experimentCmd(a), upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
 	})
 }
 

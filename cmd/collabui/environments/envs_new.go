@@ -1,4 +1,4 @@
-package main
+package environments
 
 import (
 	"io"
@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
-	"github.com/collabui/collabui/cmd/collabui/scaffold"
+	"github.com/collabui/collabui/cmd/collabui/environments/scaffold"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/workers/catalog"
