@@ -16,6 +16,7 @@ import (
 
 	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/environments"
+	"github.com/collabui/collabui/cmd/collabui/experiment"
 	"github.com/collabui/collabui/cmd/collabui/operate"
 	"github.com/collabui/collabui/cmd/collabui/results"
 	"github.com/collabui/collabui/cmd/collabui/run"
@@ -29,8 +30,8 @@ var released string
 
 // commands returns all commands of the program.
 func commands(a *app.App) []*cobra.Command {
-	return slices.Concat(run.Commands(a), results.Commands(a), operate.Commands(a), environments.Commands(a), []*cobra.Command{
-		doctorCmd(a), experimentCmd(a), upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
+	return slices.Concat(run.Commands(a), results.Commands(a), operate.Commands(a), environments.Commands(a), experiment.Commands(a), []*cobra.Command{
+		doctorCmd(a), upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
 	})
 }
 

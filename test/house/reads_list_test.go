@@ -6,7 +6,7 @@ package house
 var reads = map[string]string{
 	// Reads for people, who look again.
 	"cmd/collabui/operate Exists":  "a person sees the answer and asks again",
-	"cmd/collabui May":             "a person sees the answer and asks again",
+	"cmd/collabui/experiment May":  "a person sees the answer and asks again",
 	"cmd/collabui/run Exists":      "a person sees the answer and asks again; training goes on from what is recorded",
 	"cmd/collabui/results Exists":  "a person sees the answer and asks again",
 	"cmd/collabui/results May":     "a person sees the answer and asks again",

@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 func TestCheckSaysWhatAnExperimentPlays(t *testing.T) {
 	var out bytes.Buffer
 	a := &app.App{Out: &out}
-	err := runExperiment(t.Context(), a, experimentOptions{check: true}, "../../examples/experiments/ablations.yaml")
+	err := runExperiment(t.Context(), a, experimentOptions{check: true}, "../../../examples/experiments/ablations.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
