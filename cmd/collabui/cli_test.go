@@ -72,7 +72,7 @@ func TestCommandLines(t *testing.T) {
 
 func TestEveryCommandHasHelp(t *testing.T) {
 	known := map[string]bool{}
-	for _, c := range commands(&app.App{}) {
+	for _, c := range newRoot(&app.App{}).Commands() {
 		if known[c.Name()] {
 			t.Errorf("the command %s is listed twice, want each once", c.Name())
 		}

@@ -1,5 +1,6 @@
-// Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands; each is in
-// its own file, with its options, what it runs, and how it prints the result.
+// Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands by group; each
+// group is a package below this one, and each command a file in it, with its options, what it runs, and how it prints
+// the result.
 package main
 
 import (
@@ -9,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -17,6 +17,7 @@ import (
 	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/environments"
 	"github.com/collabui/collabui/cmd/collabui/experiment"
+	"github.com/collabui/collabui/cmd/collabui/machine"
 	"github.com/collabui/collabui/cmd/collabui/operate"
 	"github.com/collabui/collabui/cmd/collabui/results"
 	"github.com/collabui/collabui/cmd/collabui/run"
@@ -28,12 +29,27 @@ import (
 // released is the version of a release. scripts/release.sh sets it when it builds a release.
 var released string
 
-// commands returns all commands of the program.
-func commands(a *app.App) []*cobra.Command {
-	return slices.Concat(run.Commands(a), results.Commands(a), operate.Commands(a), environments.Commands(a), experiment.Commands(a), []*cobra.Command{
-		doctorCmd(a), upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
-	})
+// group is a heading of the help with its commands.
+type group struct {
+	cobra.Group
+	commands []*cobra.Command
 }
+
+// groups returns all commands of the program in the order of the help.
+func groups(a *app.App) []group {
+	return []group{
+		{cobra.Group{ID: "run", Title: "Runs:"}, run.Commands(a)},
+		{cobra.Group{ID: "results", Title: "Results and data:"}, results.Commands(a)},
+		{cobra.Group{ID: "operate", Title: "Accepted systems and the store:"}, operate.Commands(a)},
+		{cobra.Group{ID: "environments", Title: "Environments:"}, environments.Commands(a)},
+		{cobra.Group{ID: "experiment", Title: "Experiments:"}, experiment.Commands(a)},
+		{cobra.Group{ID: "machine", Title: "This machine:"}, machine.Commands(a)},
+		{cobra.Group{ID: plumbing, Title: "Plumbing:"}, machine.Plumbing(a)},
+	}
+}
+
+// plumbing is the ID of the group with commands that people rarely type.
+const plumbing = "plumbing"
 
 func main() {
 	code := execute(os.Args[1:], os.Stdout, os.Stderr)
@@ -41,9 +57,9 @@ func main() {
 	os.Exit(code)
 }
 
-// execute runs one command line and returns its exit code.
-func execute(args []string, out, errw io.Writer) int {
-	a := &app.App{Out: out, Err: errw, Build: app.ReadBuild(released)}
+// newRoot returns the program's command with all others below it.
+func newRoot(a *app.App) *cobra.Command {
+	cobra.EnableCommandSorting = false // groups have an order of their own
 	root := &cobra.Command{
 		Use:           "collabui",
 		Short:         "Train collaborating UI agents as durable workflows",
@@ -53,10 +69,24 @@ func execute(args []string, out, errw io.Writer) int {
 		SilenceErrors: true,
 	}
 	a.AddFlags(root.PersistentFlags())
-	for _, c := range commands(a) {
-		c.Long = app.LongHelp(c)
-		root.AddCommand(c)
+	for _, group := range groups(a) {
+		root.AddGroup(&group.Group)
+		for _, command := range group.commands {
+			command.GroupID = group.ID
+			command.Long = app.LongHelp(command)
+			root.AddCommand(command)
+		}
 	}
+	root.SetHelpCommandGroupID(plumbing)
+	root.SetCompletionCommandGroupID(plumbing)
+
+	return root
+}
+
+// execute runs one command line and returns its exit code.
+func execute(args []string, out, errw io.Writer) int {
+	a := &app.App{Out: out, Err: errw, Build: app.ReadBuild(released)}
+	root := newRoot(a)
 	began := false
 	onStart(root, func() { began = true })
 	root.SetOut(out)
