@@ -2,21 +2,13 @@ package results
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
-	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/store/runs"
 	"github.com/collabui/collabui/internal/view"
 )
-
-type played = view.Episode
-
-// storedEpisode is an episode as the terminal shows it.
-type storedEpisode struct{ played }
 
 // showEpisode prints an episode.
 func showEpisode(ctx context.Context, a *app.App, b store.Bucket, run, place string) error {
@@ -32,27 +24,4 @@ func showEpisode(ctx context.Context, a *app.App, b store.Bucket, run, place str
 	e := storedEpisode{read}
 
 	return a.Print(e, e.text)
-}
-
-// label returns the critic's label of a cell of a step as a mark, or a blank if there is no label.
-func (e storedEpisode) label(step, cell int) string {
-	label, ok := e.Label(step, cell)
-	if !ok {
-		return " "
-	}
-
-	return map[domain.Label]string{domain.Positive: "+", domain.Negative: "-", domain.Uncertain: "?"}[label]
-}
-
-// edges returns a graph in a few words.
-func edges(t domain.Topology) string {
-	if len(t.Edges) == 0 {
-		return "no agent reads another"
-	}
-	var out []string
-	for _, e := range t.Edges {
-		out = append(out, fmt.Sprintf("%d→%d", e[0], e[1]))
-	}
-
-	return strings.Join(out, " ")
 }

@@ -7,8 +7,15 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/cmd/collabui/terminal"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/view"
 )
+
+type played = view.Episode
+
+// storedEpisode is an episode as the terminal shows it.
+type storedEpisode struct{ played }
 
 // text prints the whole episode.
 func (e storedEpisode) text(w io.Writer) {
@@ -103,4 +110,27 @@ func (e storedEpisode) decided(step int) string {
 	}
 
 	return out
+}
+
+// label returns the critic's label of a cell of a step as a mark, or a blank if there is no label.
+func (e storedEpisode) label(step, cell int) string {
+	label, ok := e.Label(step, cell)
+	if !ok {
+		return " "
+	}
+
+	return map[domain.Label]string{domain.Positive: "+", domain.Negative: "-", domain.Uncertain: "?"}[label]
+}
+
+// edges returns a graph in a few words.
+func edges(t domain.Topology) string {
+	if len(t.Edges) == 0 {
+		return "no agent reads another"
+	}
+	var out []string
+	for _, e := range t.Edges {
+		out = append(out, fmt.Sprintf("%d→%d", e[0], e[1]))
+	}
+
+	return strings.Join(out, " ")
 }

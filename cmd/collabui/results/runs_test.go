@@ -63,9 +63,9 @@ func TestRunsWaitsForTemporalOnce(t *testing.T) {
 		s := spec.Default()
 		s.Name = fmt.Sprint("r", i)
 		run := runs.Run(s.Name)
-		put(t, b, run.Spec(), s)
+		write(t, b, run.Spec(), s)
 		for epoch := 1; epoch <= epochs; epoch++ {
-			put(t, b, run.Epoch(epoch), runs.Epoch{Number: epoch})
+			write(t, b, run.Epoch(epoch), runs.Epoch{Number: epoch})
 		}
 	}
 	address, accepted := silentServer(t)
@@ -90,5 +90,13 @@ func TestRunsWaitsForTemporalOnce(t *testing.T) {
 				t.Errorf("%s was read %d times, want once", key, b.reads[key])
 			}
 		}
+	}
+}
+
+// write writes an object, and reads nothing.
+func write[T any](t *testing.T, b store.Bucket, o runs.Object[T], v T) {
+	t.Helper()
+	if _, _, _, err := o.Write(t.Context(), b, v); err != nil {
+		t.Fatal(err)
 	}
 }
