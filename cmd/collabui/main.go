@@ -119,20 +119,20 @@ func execute(args []string, out, errw io.Writer) int {
 
 // onStart calls f when a command, or one below it, begins its work, once its arguments and flags are known to be valid.
 // A group of commands begins with its help, and takes no arguments.
-func onStart(c *cobra.Command, f func()) {
-	for _, below := range c.Commands() {
+func onStart(cmd *cobra.Command, f func()) {
+	for _, below := range cmd.Commands() {
 		onStart(below, f)
 	}
-	work := c.RunE
+	work := cmd.RunE
 	switch {
 	case work != nil:
-		c.RunE = func(c *cobra.Command, args []string) error {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			f()
 
-			return work(c, args)
+			return work(cmd, args)
 		}
-	case c.HasParent() && !c.Runnable():
-		c.Args = cobra.NoArgs
-		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	case cmd.HasParent() && !cmd.Runnable():
+		cmd.Args = cobra.NoArgs
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 }

@@ -31,12 +31,12 @@ const envCluster = "COLLABUI_CLUSTER"
 // DefaultData is the default data folder.
 const DefaultData = ".collabui"
 
-func (a *App) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&a.Data, "data", DefaultData, "data folder of the local services; each has its own supervisor")
-	f.BoolVar(&a.Cluster, "cluster", os.Getenv(envCluster) == "1",
+func (a *App) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&a.Data, "data", DefaultData, "data folder of the local services; each has its own supervisor")
+	flags.BoolVar(&a.Cluster, "cluster", os.Getenv(envCluster) == "1",
 		"start nothing here: services and workers run elsewhere, at the addresses in the environment "+
 			"("+envCluster+"=1)")
-	f.BoolVar(&a.JSON, "json", false, "print JSON instead of text, one object per line")
+	flags.BoolVar(&a.JSON, "json", false, "print JSON instead of text, one object per line")
 }
 
 // Print writes v as JSON, or as text.

@@ -31,25 +31,25 @@ type Build struct {
 
 // ReadBuild reads the version from the build information. released is the version of a release, or empty.
 func ReadBuild(released string) Build {
-	v := Build{
+	build := Build{
 		Version: "unknown", Go: runtime.Version(), Kernel: tinylm.Kernel(),
 		Temporal: temporal.SDKVersion, Records: store.FormatVersion,
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return v
+		return build
 	}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
-			v.Commit = s.Value
+			build.Commit = s.Value
 		case "vcs.modified":
-			v.Modified = s.Value == "true"
+			build.Modified = s.Value == "true"
 		}
 	}
-	v.Version = versionOf(released, info.Main.Version, v.Commit)
+	build.Version = versionOf(released, info.Main.Version, build.Commit)
 
-	return v
+	return build
 }
 
 // versionOf returns the version of a release, which comes from scripts/release.sh or a tag of the module. For any other

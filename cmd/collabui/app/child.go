@@ -14,8 +14,8 @@ type ChildOptions struct {
 	parentPipe bool
 }
 
-func (o *ChildOptions) AddFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.parentPipe, "parent-pipe", false, "end when standard input closes")
+func (o *ChildOptions) AddFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.parentPipe, "parent-pipe", false, "end when standard input closes")
 }
 
 // Lifetime returns a context that also ends when the supervisor closes its pipe. The process then has ten seconds.

@@ -16,29 +16,29 @@ func (a *App) ResolveEndpoints() (config.Endpoints, error) {
 		return supervisor.Endpoints(a.Data)
 	}
 
-	e, err := config.FromEnv()
+	endpoints, err := config.FromEnv()
 	switch {
 	case err != nil:
-		return e, err
+		return endpoints, err
 	case a.Cluster:
-		return e, e.Complete()
-	case e.Store.Endpoint == "":
-		return e, fault.New(fault.Transient, "nothing runs for %s: start it with %s, or set %s and the other addresses",
+		return endpoints, endpoints.Complete()
+	case endpoints.Store.Endpoint == "":
+		return endpoints, fault.New(fault.Transient, "nothing runs for %s: start it with %s, or set %s and the other addresses",
 			a.Data, a.Typed("up"), config.EnvS3)
 	}
 
-	return e, nil
+	return endpoints, nil
 }
 
 // OpenStore opens the store.
 func (a *App) OpenStore() (store.Keeper, config.Endpoints, error) {
-	e, err := a.ResolveEndpoints()
+	endpoints, err := a.ResolveEndpoints()
 	if err != nil {
-		return nil, e, err
+		return nil, endpoints, err
 	}
-	b, err := e.OpenStore()
+	bucket, err := endpoints.OpenStore()
 
-	return b, e, err
+	return bucket, endpoints, err
 }
 
 // RequireLocal returns an error if the services run on a cluster, for a command that manages services of this machine.
@@ -61,9 +61,9 @@ func (a *App) OpenObjects() (store.Bucket, error) {
 	if own && !elsewhere {
 		return store.Files{Dir: dir}, nil
 	}
-	b, _, err := a.OpenStore()
+	bucket, _, err := a.OpenStore()
 
-	return b, err
+	return bucket, err
 }
 
 // RunningEndpoints returns the addresses of the running services, or no addresses if none run.
@@ -71,10 +71,10 @@ func (a *App) RunningEndpoints() config.Endpoints {
 	if _, alive := supervisor.Read(a.Data); !alive && !a.Cluster {
 		return config.Endpoints{}
 	}
-	e, err := a.ResolveEndpoints()
+	endpoints, err := a.ResolveEndpoints()
 	if err != nil {
 		return config.Endpoints{}
 	}
 
-	return e
+	return endpoints
 }

@@ -20,10 +20,10 @@ type EnvironmentOptions struct {
 	Tabs int
 }
 
-func (o *EnvironmentOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.spec, "spec", "", "take the options of the environment from this specification `FILE` "+
+func (o *EnvironmentOptions) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.spec, "spec", "", "take the options of the environment from this specification `FILE` "+
 		"(`collabui envs list NAME` lists them; without it, $COLLABUI_NAME is data or servers)")
-	f.IntVar(&o.Tabs, "tabs", 0, "concurrent episodes (default 2 in one browser, 1 of a server)")
+	flags.IntVar(&o.Tabs, "tabs", 0, "concurrent episodes (default 2 in one browser, 1 of a server)")
 }
 
 // AtOnce returns the number of concurrent episodes.
@@ -82,25 +82,25 @@ func isAddress(name string) bool {
 
 // FindAdapter returns the adapter of a name, or an invalid fault that lists all adapters.
 func FindAdapter(name string) (catalog.Environment, error) {
-	e, ok := catalog.FindEnvironment(name)
+	environment, ok := catalog.FindEnvironment(name)
 	if !ok {
-		return e, fault.New(fault.Invalid, "no environment %q; there are %s",
+		return environment, fault.New(fault.Invalid, "no environment %q; there are %s",
 			name, strings.Join(catalog.EnvironmentNames(), ", "))
 	}
 
-	return e, nil
+	return environment, nil
 }
 
 // applyEnvironment sets data or servers from the variable COLLABUI_NAME.
-func applyEnvironment(e catalog.Environment, to *envadapters.Options) {
-	value := os.Getenv("COLLABUI_" + strings.ToUpper(e.Name))
+func applyEnvironment(environment catalog.Environment, to *envadapters.Options) {
+	value := os.Getenv("COLLABUI_" + strings.ToUpper(environment.Name))
 	if value == "" {
 		return
 	}
-	if slices.Contains(e.Takes, "data") {
+	if slices.Contains(environment.Takes, "data") {
 		to.Data = value
 	}
-	if slices.Contains(e.Takes, "servers") {
+	if slices.Contains(environment.Takes, "servers") {
 		to.Servers = strings.Split(value, ",")
 	}
 }

@@ -57,10 +57,10 @@ func ExitCode(err error) int {
 }
 
 // LongHelp returns the long help of a command, which ends with the exit codes.
-func LongHelp(c *cobra.Command) string {
-	text := c.Short + "."
-	if c.Long != "" {
-		text = c.Long
+func LongHelp(cmd *cobra.Command) string {
+	text := cmd.Short + "."
+	if cmd.Long != "" {
+		text = cmd.Long
 	}
 
 	return text + "\n\n" + ExitHelp

@@ -12,18 +12,18 @@ import (
 
 // WithServices starts the services of the data folder unless they run, and calls attempt with a session. If the
 // services are killed meanwhile, it starts them again, at most once a minute, and calls attempt again.
-func (a *App) WithServices(ctx context.Context, o ServiceOptions, attempt func(context.Context, *Session) error) error {
+func (a *App) WithServices(ctx context.Context, options ServiceOptions, attempt func(context.Context, *Session) error) error {
 	outer := a.leave
 	defer func() { a.leave = outer }()
 	var restarted time.Time
 	for {
 		attached, leave := context.WithCancelCause(ctx)
 		a.leave = leave
-		s, err := a.StartAndConnect(attached, o)
+		session, err := a.StartAndConnect(attached, options)
 		state, _ := supervisor.Read(a.Data)
 		if err == nil {
-			err = attempt(attached, s)
-			s.Close()
+			err = attempt(attached, session)
+			session.Close()
 		}
 		leave(nil)
 		gone := a.LostServices(attached)
@@ -40,7 +40,7 @@ func (a *App) WithServices(ctx context.Context, o ServiceOptions, attempt func(c
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		restarted, o.Tabs = time.Now(), state.Tabs
+		restarted, options.Tabs = time.Now(), state.Tabs
 	}
 }
 
@@ -50,10 +50,10 @@ const restartEvery = time.Minute
 // restartable reports whether the environment has the addresses of all services that run elsewhere. Without them,
 // other services would be started.
 func restartable(state supervisor.State) bool {
-	e, err := config.FromEnv()
+	endpoints, err := config.FromEnv()
 	for name, address := range map[supervisor.Name]string{
-		supervisor.Temporal: e.Temporal, supervisor.S3: e.Store.Endpoint, supervisor.Redis: e.Redis,
-		supervisor.Policy: e.Policy,
+		supervisor.Temporal: endpoints.Temporal, supervisor.S3: endpoints.Store.Endpoint, supervisor.Redis: endpoints.Redis,
+		supervisor.Policy: endpoints.Policy,
 	} {
 		if state.Services[name].External && address == "" {
 			return false

@@ -20,26 +20,26 @@ const MaxTabs = 64
 
 // StartServices starts a supervisor in the background if none runs, and waits until it is ready. On a cluster it starts
 // nothing.
-func (a *App) StartServices(ctx context.Context, o ServiceOptions) error {
-	e, err := config.FromEnv()
+func (a *App) StartServices(ctx context.Context, options ServiceOptions) error {
+	endpoints, err := config.FromEnv()
 	if err != nil {
 		return err
 	}
 	if a.Cluster {
-		return e.Complete()
+		return endpoints.Complete()
 	}
-	if o.Tabs < 1 || o.Tabs > MaxTabs {
-		return fault.New(fault.Invalid, "--tabs must be from 1 to %d, not %d", MaxTabs, o.Tabs)
+	if options.Tabs < 1 || options.Tabs > MaxTabs {
+		return fault.New(fault.Invalid, "--tabs must be from 1 to %d, not %d", MaxTabs, options.Tabs)
 	}
 
 	st, alive := supervisor.Read(a.Data)
 	switch {
 	case alive && st.Ready:
-		return a.agrees(st, e, o.Tabs)
+		return a.agrees(st, endpoints, options.Tabs)
 	case alive:
 		return a.awaitUp(ctx, nil)
 	}
-	ended, err := a.startSupervisor(e, o.Tabs)
+	ended, err := a.startSupervisor(endpoints, options.Tabs)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *App) StartServices(ctx context.Context, o ServiceOptions) error {
 
 // startSupervisor starts `up --foreground` in a new session, so that it survives this terminal. The channel is closed
 // when the supervisor ends.
-func (a *App) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, error) {
+func (a *App) startSupervisor(endpoints config.Endpoints, tabs int) (<-chan struct{}, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
@@ -64,7 +64,7 @@ func (a *App) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, er
 	defer func() { _ = log.Close() }()
 
 	cmd := exec.Command(self, "up", "--foreground", "--data", a.Data, "--tabs", fmt.Sprint(tabs))
-	cmd.Env = append(os.Environ(), e.Environ()...)
+	cmd.Env = append(os.Environ(), endpoints.Environ()...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -82,13 +82,13 @@ func (a *App) startSupervisor(e config.Endpoints, tabs int) (<-chan struct{}, er
 func (a *App) supervisorLog() string { return supervisor.LogPath(a.Data, "supervisor") }
 
 // agrees returns an error if addresses or numbers differ from the running supervisor's, because they would be ignored.
-func (a *App) agrees(st supervisor.State, e config.Endpoints, tabs int) error {
+func (a *App) agrees(st supervisor.State, endpoints config.Endpoints, tabs int) error {
 	asked := map[supervisor.Name]string{
-		supervisor.Temporal: e.Temporal,
-		supervisor.S3:       e.StoreURL(),
-		supervisor.Redis:    e.Redis,
-		supervisor.Policy:   e.Policy,
-		supervisor.Viewer:   e.View,
+		supervisor.Temporal: endpoints.Temporal,
+		supervisor.S3:       endpoints.StoreURL(),
+		supervisor.Redis:    endpoints.Redis,
+		supervisor.Policy:   endpoints.Policy,
+		supervisor.Viewer:   endpoints.View,
 	}
 	for _, name := range supervisor.Addressed {
 		addr, given := st.Services[name].Addr, config.Redacted(asked[name])
@@ -143,6 +143,6 @@ type ServiceOptions struct {
 	Tabs int
 }
 
-func (o *ServiceOptions) AddFlags(f *pflag.FlagSet) {
-	f.IntVar(&o.Tabs, "tabs", defaultTabs, "concurrent episodes")
+func (o *ServiceOptions) AddFlags(flags *pflag.FlagSet) {
+	flags.IntVar(&o.Tabs, "tabs", defaultTabs, "concurrent episodes")
 }

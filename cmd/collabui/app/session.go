@@ -29,24 +29,24 @@ type Session struct {
 
 // Connect opens a session, which the caller closes. Until then, the command's context ends when the services do.
 func (a *App) Connect(ctx context.Context) (*Session, error) {
-	b, e, err := a.OpenStore()
+	bucket, endpoints, err := a.OpenStore()
 	if err != nil {
 		return nil, err
 	}
 	unguard := a.guard()
-	t, err := Dial(ctx, e)
+	temporal, err := Dial(ctx, endpoints)
 	if err != nil {
 		unguard()
 
 		return nil, err
 	}
 
-	return &Session{App: a, Store: b, Temporal: t, Endpoints: e, unguard: unguard}, nil
+	return &Session{App: a, Store: bucket, Temporal: temporal, Endpoints: endpoints, unguard: unguard}, nil
 }
 
 // StartAndConnect is like connect, but first starts the local services if necessary.
-func (a *App) StartAndConnect(ctx context.Context, o ServiceOptions) (*Session, error) {
-	if err := a.StartServices(ctx, o); err != nil {
+func (a *App) StartAndConnect(ctx context.Context, options ServiceOptions) (*Session, error) {
+	if err := a.StartServices(ctx, options); err != nil {
 		return nil, err
 	}
 
@@ -59,8 +59,8 @@ func (s *Session) Close() {
 }
 
 // Dial connects to Temporal, without logs from the SDK.
-func Dial(ctx context.Context, e config.Endpoints) (client.Client, error) {
-	return workers.Dial(ctx, e, logging.Silent())
+func Dial(ctx context.Context, endpoints config.Endpoints) (client.Client, error) {
+	return workers.Dial(ctx, endpoints, logging.Silent())
 }
 
 // StartOptions are the options of a workflow that runs at most once at a time.
@@ -73,8 +73,8 @@ func StartOptions(id, summary string) client.StartWorkflowOptions {
 }
 
 // Query queries a workflow and reports whether it answered.
-func Query(ctx context.Context, t client.Client, id, name string, out any) bool {
-	r, err := t.QueryWorkflow(ctx, id, "", name)
+func Query(ctx context.Context, temporal client.Client, id, name string, out any) bool {
+	r, err := temporal.QueryWorkflow(ctx, id, "", name)
 
 	return err == nil && r.Get(out) == nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // AddTLSFlags adds the flags of a server that may use TLS.
-func AddTLSFlags(f *pflag.FlagSet, t *serving.TLS) {
-	f.StringVar(&t.Cert, "cert", "", "speak TLS with the certificate in `FILE`; renewed files need no restart")
-	f.StringVar(&t.Key, "key", "", "the `FILE` with the private key of --cert")
+func AddTLSFlags(flags *pflag.FlagSet, t *serving.TLS) {
+	flags.StringVar(&t.Cert, "cert", "", "speak TLS with the certificate in `FILE`; renewed files need no restart")
+	flags.StringVar(&t.Key, "key", "", "the `FILE` with the private key of --cert")
 }

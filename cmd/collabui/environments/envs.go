@@ -17,16 +17,16 @@ import (
 )
 
 func envsCmd(a *app.App) *cobra.Command {
-	c := &cobra.Command{Use: "envs", Short: "List, check, serve and add environments"}
+	cmd := &cobra.Command{Use: "envs", Short: "List, check, serve and add environments"}
 	subcommands := []*cobra.Command{
 		envsListCmd(a), envsCheckCmd(a), envsServeCmd(a), envsNewCmd(a),
 	}
 	for _, sub := range subcommands {
 		sub.Long = app.LongHelp(sub)
-		c.AddCommand(sub)
+		cmd.AddCommand(sub)
 	}
 
-	return c
+	return cmd
 }
 
 func envsListCmd(a *app.App) *cobra.Command {
@@ -45,12 +45,12 @@ func envsListCmd(a *app.App) *cobra.Command {
 }
 
 func listEnvironments(a *app.App) error {
-	for _, e := range catalog.Environments() {
-		l, err := look(e)
+	for _, environment := range catalog.Environments() {
+		listing, err := look(environment)
 		if err != nil {
 			return err
 		}
-		if err := a.Print(l, l.text); err != nil {
+		if err := a.Print(listing, listing.text); err != nil {
 			return err
 		}
 	}
@@ -63,18 +63,18 @@ func listEnvironments(a *app.App) error {
 }
 
 func explainEnvironment(a *app.App, name string) error {
-	e, err := app.FindAdapter(name)
+	environment, err := app.FindAdapter(name)
 	if err != nil {
 		return err
 	}
-	l, err := look(e)
+	listing, err := look(environment)
 	if err != nil {
 		return err
 	}
 
-	return a.Print(l, func(w io.Writer) {
-		l.text(w)
-		printUse(w, e)
+	return a.Print(listing, func(w io.Writer) {
+		listing.text(w)
+		printUse(w, environment)
 	})
 }
 
@@ -93,25 +93,25 @@ type listed struct {
 }
 
 // look opens an environment and lists its templates. If it cannot be opened, the result describes what it lacks.
-func look(e catalog.Environment) (listed, error) {
-	l := listed{Name: e.Name, About: e.About, Recorded: e.Recorded, Level: envadapters.Dead, Fix: e.Get}
-	suite, err := (&app.EnvironmentOptions{Tabs: 1}).Open(e.Name)
+func look(environment catalog.Environment) (listed, error) {
+	listing := listed{Name: environment.Name, About: environment.About, Recorded: environment.Recorded, Level: envadapters.Dead, Fix: environment.Get}
+	suite, err := (&app.EnvironmentOptions{Tabs: 1}).Open(environment.Name)
 	if err != nil {
-		l.Detail = err.Error()
-		return l, nil
+		listing.Detail = err.Error()
+		return listing, nil
 	}
 	defer func() { _ = suite.Close() }()
-	if err := l.addTemplates(suite); err != nil {
-		return l, err
+	if err := listing.addTemplates(suite); err != nil {
+		return listing, err
 	}
-	if len(l.Splits) == 0 {
-		l.Detail = "it has no tasks that can be read"
-		return l, nil
+	if len(listing.Splits) == 0 {
+		listing.Detail = "it has no tasks that can be read"
+		return listing, nil
 	}
-	l.Level, l.Fix = envadapters.Ready, ""
-	l.Title, l.Family, l.Protocol = suite.Title(), suite.Family(), envadapters.ProtocolOf(suite)
+	listing.Level, listing.Fix = envadapters.Ready, ""
+	listing.Title, listing.Family, listing.Protocol = suite.Title(), suite.Family(), envadapters.ProtocolOf(suite)
 
-	return l, nil
+	return listing, nil
 }
 
 func (l *listed) addTemplates(suite envadapters.Suite) error {
@@ -150,21 +150,21 @@ func (l listed) text(w io.Writer) {
 }
 
 // printUse explains how to get an environment, and how a specification names it.
-func printUse(w io.Writer, e catalog.Environment) {
-	terminal.Line(w, "\nTo get it: %s", e.Get)
-	if len(e.Takes) == 0 {
-		terminal.Line(w, "\nIn a specification:\n  environment: %s", e.Name)
+func printUse(w io.Writer, environment catalog.Environment) {
+	terminal.Line(w, "\nTo get it: %s", environment.Get)
+	if len(environment.Takes) == 0 {
+		terminal.Line(w, "\nIn a specification:\n  environment: %s", environment.Name)
 		return
 	}
-	terminal.Line(w, "\nIn a specification (docs/specification.md explains the options):\n  environments:\n    %s:", e.Name)
-	for _, option := range e.Takes {
+	terminal.Line(w, "\nIn a specification (docs/specification.md explains the options):\n  environments:\n    %s:", environment.Name)
+	for _, option := range environment.Takes {
 		required := ""
-		if slices.Contains(e.Must, option) {
+		if slices.Contains(environment.Must, option) {
 			required = "   # required"
 		}
 		terminal.Line(w, "      %s: …%s", option, required)
 	}
-	terminal.Line(w, "  environment: %s          # to train on it", e.Name)
+	terminal.Line(w, "  environment: %s          # to train on it", environment.Name)
 	terminal.Line(w, "  evaluation:")
-	terminal.Line(w, "    out_of_distribution: [{environment: %s, split: SPLIT}]   # or to be evaluated on it at the end", e.Name)
+	terminal.Line(w, "    out_of_distribution: [{environment: %s, split: SPLIT}]   # or to be evaluated on it at the end", environment.Name)
 }

@@ -26,38 +26,38 @@ type checkOptions struct {
 }
 
 func envsCheckCmd(a *app.App) *cobra.Command {
-	var o checkOptions
-	c := &cobra.Command{
+	var options checkOptions
+	cmd := &cobra.Command{
 		Use:   "check [NAME|ws://ADDRESS]",
 		Short: "Check that environments can be used here, and that every task fulfils the contract",
 		Example: "  collabui envs check\n" +
 			"  COLLABUI_MINIWOB=DIR collabui envs check miniwob\n" +
 			"  collabui envs check ws://127.0.0.1:8000/ws",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return runEnvsCheck(c.Context(), a, o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runEnvsCheck(cmd.Context(), a, options, args) },
 	}
-	f := c.Flags()
-	o.env.AddFlags(f)
-	f.IntVar(&o.tasks, "tasks", 0, "templates to check per split, evenly drawn; 0 means all (without NAME: 1)")
-	f.Uint64Var(&o.seed, "seed", 7, "seed of the tasks")
+	flags := cmd.Flags()
+	options.env.AddFlags(flags)
+	flags.IntVar(&options.tasks, "tasks", 0, "templates to check per split, evenly drawn; 0 means all (without NAME: 1)")
+	flags.Uint64Var(&options.seed, "seed", 7, "seed of the tasks")
 
-	return c
+	return cmd
 }
 
-func runEnvsCheck(ctx context.Context, a *app.App, o checkOptions, args []string) error {
-	if o.tasks < 0 || o.env.Tabs < 0 {
+func runEnvsCheck(ctx context.Context, a *app.App, options checkOptions, args []string) error {
+	if options.tasks < 0 || options.env.Tabs < 0 {
 		return fault.New(fault.Invalid, "--tasks and --tabs must be at least 0")
 	}
 	names := catalog.EnvironmentNames()
 	if len(args) == 1 {
 		names = args
-	} else if o.tasks == 0 {
-		o.tasks = 1
+	} else if options.tasks == 0 {
+		options.tasks = 1
 	}
 
 	passed := true
 	for _, name := range names {
-		there, ok, err := checkSuite(ctx, a, o, name)
+		there, ok, err := checkSuite(ctx, a, options, name)
 		if err != nil {
 			return err
 		}
@@ -72,15 +72,15 @@ func runEnvsCheck(ctx context.Context, a *app.App, o checkOptions, args []string
 }
 
 // checkSuite checks one environment and reports whether it is available here, and whether it passed.
-func checkSuite(ctx context.Context, a *app.App, o checkOptions, name string) (there, passed bool, err error) {
-	if _, err := o.env.Resolve(name); err != nil {
+func checkSuite(ctx context.Context, a *app.App, options checkOptions, name string) (there, passed bool, err error) {
+	if _, err := options.env.Resolve(name); err != nil {
 		return false, false, err
 	}
 	health := envadapters.Health{State: envadapters.Dead}
-	suite, err := o.env.Open(name)
+	suite, err := options.env.Open(name)
 	if err != nil {
-		e, _ := catalog.FindEnvironment(name)
-		health.Detail, health.Fix = err.Error(), e.Get
+		environment, _ := catalog.FindEnvironment(name)
+		health.Detail, health.Fix = err.Error(), environment.Get
 	} else {
 		defer func() { _ = suite.Close() }()
 		health = suite.Check(ctx)
@@ -96,7 +96,7 @@ func checkSuite(ctx context.Context, a *app.App, o checkOptions, name string) (t
 			return true, false, err
 		}
 	}
-	ok, err := checkTasks(ctx, a, suite, o)
+	ok, err := checkTasks(ctx, a, suite, options)
 
 	return true, ok && len(problems) == 0, err
 }
@@ -153,17 +153,17 @@ type checked struct {
 	all, good, identical, experts, solved int
 }
 
-func (c *checked) add(r acceptance.Report) {
+func (c *checked) add(report acceptance.Report) {
 	count := func(n *int, ok bool) {
 		if ok {
 			*n++
 		}
 	}
 	c.all++
-	count(&c.good, len(r.Problems) == 0)
-	count(&c.identical, r.Replay == acceptance.Identical)
-	count(&c.experts, r.Expert != acceptance.None)
-	count(&c.solved, r.Expert == acceptance.Solves)
+	count(&c.good, len(report.Problems) == 0)
+	count(&c.identical, report.Replay == acceptance.Identical)
+	count(&c.experts, report.Expert != acceptance.None)
+	count(&c.solved, report.Expert == acceptance.Solves)
 }
 
 // checkPlays is how often a task is tried if its environments break.
@@ -195,8 +195,8 @@ func checkTask(ctx context.Context, suite envadapters.Suite, task domain.Task) (
 }
 
 // checkTasks plays tasks concurrently and prints their reports in order, each as soon as possible.
-func checkTasks(ctx context.Context, a *app.App, suite envadapters.Suite, o checkOptions) (bool, error) {
-	tasks, err := tasksToCheck(suite, o.tasks, o.seed)
+func checkTasks(ctx context.Context, a *app.App, suite envadapters.Suite, options checkOptions) (bool, error) {
+	tasks, err := tasksToCheck(suite, options.tasks, options.seed)
 	if err != nil {
 		return false, err
 	}
@@ -205,7 +205,7 @@ func checkTasks(ctx context.Context, a *app.App, suite envadapters.Suite, o chec
 		checks[i] = make(chan taskCheck, 1)
 	}
 	var players errgroup.Group
-	players.SetLimit(o.env.AtOnce() + 1) // including the goroutine that starts them
+	players.SetLimit(options.env.AtOnce() + 1) // including the goroutine that starts them
 	players.Go(func() error {
 		for i, task := range tasks {
 			players.Go(func() error {
@@ -266,10 +266,10 @@ func printBroken(a *app.App, suite envadapters.Suite, broken []error, unchecked 
 	})
 }
 
-func printTask(w io.Writer, r acceptance.Report) {
+func printTask(w io.Writer, report acceptance.Report) {
 	terminal.Line(w, "  %-30s %-15s %4d elements  %3d steps  replay %-9s  expert %-6s  %.60s",
-		r.Template, r.Split, r.Elements, r.Steps, r.Replay, r.Expert, strings.Join(strings.Fields(r.Goal), " "))
-	for _, p := range r.Problems {
+		report.Template, report.Split, report.Elements, report.Steps, report.Replay, report.Expert, strings.Join(strings.Fields(report.Goal), " "))
+	for _, p := range report.Problems {
 		terminal.Line(w, "    problem: %.300s", p)
 	}
 }

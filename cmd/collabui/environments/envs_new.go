@@ -21,26 +21,26 @@ type newOptions struct {
 }
 
 func envsNewCmd(a *app.App) *cobra.Command {
-	var o newOptions
-	c := &cobra.Command{
+	var options newOptions
+	cmd := &cobra.Command{
 		Use:     "new NAME",
 		Short:   "Create an environment of your own: an adapter in a checkout, or a folder with one in Python",
 		Example: "  collabui envs new panel && make train SPEC=examples/panel.yaml\n  collabui envs new panel --python",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return runEnvsNew(a, o, args[0]) },
+		RunE:    func(_ *cobra.Command, args []string) error { return runEnvsNew(a, options, args[0]) },
 	}
-	c.Flags().StringVar(&o.dir, "dir", ".", "the checkout, or where the folder in Python begins")
-	c.Flags().BoolVar(&o.python, "python", false, "write the environment in Python")
+	cmd.Flags().StringVar(&options.dir, "dir", ".", "the checkout, or where the folder in Python begins")
+	cmd.Flags().BoolVar(&options.python, "python", false, "write the environment in Python")
 
-	return c
+	return cmd
 }
 
-func runEnvsNew(a *app.App, o newOptions, name string) error {
-	if o.python {
-		return newPython(a, o, name)
+func runEnvsNew(a *app.App, options newOptions, name string) error {
+	if options.python {
+		return newPython(a, options, name)
 	}
 
-	root, err := scaffold.Root(o.dir)
+	root, err := scaffold.Root(options.dir)
 	if err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func runEnvsNew(a *app.App, o newOptions, name string) error {
 }
 
 // newPython writes an environment in Python. Its commands name this program by its path, so they work anywhere.
-func newPython(a *app.App, o newOptions, name string) error {
-	files, err := scaffold.NewPython(o.dir, name, catalog.EnvironmentNames())
+func newPython(a *app.App, options newOptions, name string) error {
+	files, err := scaffold.NewPython(options.dir, name, catalog.EnvironmentNames())
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func newPython(a *app.App, o newOptions, name string) error {
 	if root, err := scaffold.Root("."); err == nil {
 		pkg = fault.ShellQuote(filepath.Join(root, "python"))
 	}
-	next := pythonCommands(a, filepath.Join(o.dir, name), program, pkg)
+	next := pythonCommands(a, filepath.Join(options.dir, name), program, pkg)
 
 	return a.Print(map[string]any{"name": name, "files": files, "next": next}, func(w io.Writer) {
 		for _, f := range files {

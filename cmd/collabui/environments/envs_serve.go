@@ -27,24 +27,24 @@ type serveOptions struct {
 }
 
 func envsServeCmd(a *app.App) *cobra.Command {
-	var o serveOptions
-	c := &cobra.Command{
+	var options serveOptions
+	cmd := &cobra.Command{
 		Use:     "serve NAME",
 		Short:   "Serve an environment over the OpenEnv protocol (docs/openenv-profile.md)",
 		Example: "  collabui envs serve webtasks --addr 127.0.0.1:8000",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return runEnvsServe(c.Context(), a, o, args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runEnvsServe(cmd.Context(), a, options, args[0]) },
 	}
-	o.env.AddFlags(c.Flags())
-	app.AddTLSFlags(c.Flags(), &o.tls)
-	c.Flags().StringVar(&o.addr, "addr", "127.0.0.1:8000",
+	options.env.AddFlags(cmd.Flags())
+	app.AddTLSFlags(cmd.Flags(), &options.tls)
+	cmd.Flags().StringVar(&options.addr, "addr", "127.0.0.1:8000",
 		"listen on `HOST:PORT`; beyond this machine only with a key in "+openenv.EnvKey)
 
-	return c
+	return cmd
 }
 
-func runEnvsServe(ctx context.Context, a *app.App, o serveOptions, name string) error {
-	suite, err := o.env.Open(name)
+func runEnvsServe(ctx context.Context, a *app.App, options serveOptions, name string) error {
+	suite, err := options.env.Open(name)
 	if err != nil {
 		return err
 	}
@@ -57,22 +57,22 @@ func runEnvsServe(ctx context.Context, a *app.App, o serveOptions, name string) 
 	if err != nil {
 		return err
 	}
-	l, err := serving.Listen(o.addr, key, openenv.EnvKey, o.tls)
+	listener, err := serving.Listen(options.addr, key, openenv.EnvKey, options.tls)
 	if err != nil {
 		return err
 	}
 
-	url := serving.URL(l, "ws") + "/ws"
+	url := serving.URL(listener, "ws") + "/ws"
 	shown := map[string]any{"name": suite.Name(), "title": suite.Title(), "address": url}
 	err = a.Print(shown, func(w io.Writer) {
 		terminal.Line(w, "%s at %s (%d concurrent sessions); check it with: %s",
-			suite.Title(), url, o.env.AtOnce(), a.Typed("envs check %s", url))
+			suite.Title(), url, options.env.AtOnce(), a.Typed("envs check %s", url))
 	})
 	if err != nil {
 		return err
 	}
 
-	return usualBounds.serve(ctx, l, keyed(handler, config.Live(openenv.EnvKey, key)))
+	return usualBounds.serve(ctx, listener, keyed(handler, config.Live(openenv.EnvKey, key)))
 }
 
 // keyed rejects requests without one of the keys, except requests for /health.
@@ -96,9 +96,9 @@ type bounds struct {
 var usualBounds = bounds{connections: 1 << 14, idle: 2 * time.Minute}
 
 // serve serves until ctx ends. Open sessions end then: their episodes are void, and are played again.
-func (b bounds) serve(ctx context.Context, l net.Listener, h http.Handler) error {
+func (b bounds) serve(ctx context.Context, listener net.Listener, h http.Handler) error {
 	server := &http.Server{
-		Handler:           serving.Guarded(l, h),
+		Handler:           serving.Guarded(listener, h),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute, // of a request that does not become a session
 		IdleTimeout:       b.idle,
@@ -106,7 +106,7 @@ func (b bounds) serve(ctx context.Context, l net.Listener, h http.Handler) error
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err := server.Serve(netutil.LimitListener(l, b.connections)); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(netutil.LimitListener(listener, b.connections)); !errors.Is(err, http.ErrServerClosed) {
 		return fault.New(fault.Transient, "serve: %w", err)
 	}
 

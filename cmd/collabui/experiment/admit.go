@@ -14,24 +14,24 @@ import (
 )
 
 // admitExperiment checks all arms of an experiment that has not been declared yet, and the models that play in it.
-func admitExperiment(ctx context.Context, s *app.Session, x design.Experiment, noProbe bool) error {
-	known, err := experiments.Experiment(x.Name).Versions(ctx, s.Store)
+func admitExperiment(ctx context.Context, session *app.Session, declared design.Experiment, noProbe bool) error {
+	known, err := experiments.Experiment(declared.Name).Versions(ctx, session.Store)
 	if err != nil || len(known) > 0 {
 		return err
 	}
 	id := activities.PreflightID{NoProbe: noProbe}
 	var all []spec.Spec
-	for _, arm := range x.Arms {
-		of, err := x.Of(arm.Name, 1, catalog.All{})
+	for _, arm := range declared.Arms {
+		of, err := declared.Of(arm.Name, 1, catalog.All{})
 		if err != nil {
 			return err
 		}
-		one, two := x.Plays(arm.Name)
-		for _, p := range append(one, two...) {
-			if _, ok := of.Models[spec.Role(p.Kind.Of)]; ok && !slices.Contains(id.Models, p.Kind.Of) {
-				id.Models = append(id.Models, p.Kind.Of)
+		one, two := declared.Plays(arm.Name)
+		for _, play := range append(one, two...) {
+			if _, ok := of.Models[spec.Role(play.Kind.Of)]; ok && !slices.Contains(id.Models, play.Kind.Of) {
+				id.Models = append(id.Models, play.Kind.Of)
 			}
-			environment, split := design.Elsewhere(p.Split)
+			environment, split := design.Elsewhere(play.Split)
 			where := spec.Elsewhere{Environment: environment, Split: split}
 			if environment != "" && !slices.Contains(of.Evaluation.OutOfDistribution, where) {
 				of.Evaluation.OutOfDistribution = append(of.Evaluation.OutOfDistribution, where)
@@ -43,5 +43,5 @@ func admitExperiment(ctx context.Context, s *app.Session, x design.Experiment, n
 		all = append(all, of)
 	}
 
-	return preflight.Check(ctx, s, x.Name, id, all...)
+	return preflight.Check(ctx, session, declared.Name, id, all...)
 }

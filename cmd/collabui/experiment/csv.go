@@ -15,19 +15,19 @@ import (
 
 // writeEpisodes writes every episode of every system of an experiment into a file with experiments.Columns. It replaces
 // an existing file once all episodes are read.
-func writeEpisodes(ctx context.Context, s *app.Session, x design.Experiment, path string) error {
+func writeEpisodes(ctx context.Context, session *app.Session, declared design.Experiment, path string) error {
 	var lines bytes.Buffer
 	w := csv.NewWriter(&lines)
 	_ = w.Write(experiments.Columns)
-	for _, arm := range x.Arms {
-		one, two := x.Plays(arm.Name)
-		for _, p := range append(one, two...) {
-			for seed := 1; seed <= x.Seeds; seed++ {
-				did, err := experiments.ReadPlayed(ctx, s.Store, x, p, seed)
+	for _, arm := range declared.Arms {
+		one, two := declared.Plays(arm.Name)
+		for _, play := range append(one, two...) {
+			for seed := 1; seed <= declared.Seeds; seed++ {
+				did, err := experiments.ReadPlayed(ctx, session.Store, declared, play, seed)
 				if err != nil {
 					return err
 				}
-				for _, line := range experiments.Lines(p, seed, did.Episodes) {
+				for _, line := range experiments.Lines(play, seed, did.Episodes) {
 					for i, text := range line {
 						line[i] = interop.Inert(text)
 					}

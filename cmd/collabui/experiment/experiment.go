@@ -44,14 +44,14 @@ type playing struct {
 	noProbe bool
 }
 
-func (o *playing) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.csv, "csv", "", "also write every episode of every system into `FILE`, as CSV")
-	preflight.AddNoProbe(f, &o.noProbe)
+func (o *playing) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.csv, "csv", "", "also write every episode of every system into `FILE`, as CSV")
+	preflight.AddNoProbe(flags, &o.noProbe)
 }
 
 func experimentCmd(a *app.App) *cobra.Command {
-	var o experimentOptions
-	c := &cobra.Command{
+	var options experimentOptions
+	cmd := &cobra.Command{
 		Use:   "experiment NAME|FILE",
 		Short: "Train the arms of an experiment over seeds and test its contrasts",
 		Long: `experiment reads a file that declares arms, which are changes of one specification, seeds, episodes and
@@ -70,18 +70,20 @@ NAME is one of the files in examples/experiments, which are built in:
 			"  collabui experiment critic-noise --seeds 3",
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: builtIn(),
-		RunE:      func(c *cobra.Command, args []string) error { return runExperiment(c.Context(), a, o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runExperiment(cmd.Context(), a, options, args[0])
+		},
 	}
-	f := c.Flags()
-	f.BoolVar(&o.check, "check", false, "only check the file, and print what would be played")
-	f.IntVar(&o.seeds, "seeds", 0, "number of seeds (default: that of the file)")
-	f.BoolVar(&o.playing.detach, "detach", false,
+	flags := cmd.Flags()
+	flags.BoolVar(&options.check, "check", false, "only check the file, and print what would be played")
+	flags.IntVar(&options.seeds, "seeds", 0, "number of seeds (default: that of the file)")
+	flags.BoolVar(&options.playing.detach, "detach", false,
 		"return when the experiment has begun; the same command attaches to it again")
-	o.playing.addFlags(f)
-	c.MarkFlagsMutuallyExclusive("check", "detach", "csv")
-	o.up.AddFlags(f)
+	options.playing.addFlags(flags)
+	cmd.MarkFlagsMutuallyExclusive("check", "detach", "csv")
+	options.up.AddFlags(flags)
 
-	return c
+	return cmd
 }
 
 // builtIn returns the names of the built-in experiments, sorted.
@@ -121,29 +123,29 @@ func loadExperiment(name string) (design.Experiment, error) {
 
 // load returns the experiment that the options specify.
 func (o experimentOptions) load(name string) (design.Experiment, error) {
-	x, err := loadExperiment(name)
+	declared, err := loadExperiment(name)
 	if err != nil {
-		return x, err
+		return declared, err
 	}
 	if o.seeds != 0 {
-		x.Seeds = o.seeds
+		declared.Seeds = o.seeds
 	}
-	if x.Seeds < 2 || x.Seeds > 99 { // the number in a file was checked when it was read
-		return x, fault.New(fault.Invalid, "--seeds must be from 2 to 99, not %d", x.Seeds)
+	if declared.Seeds < 2 || declared.Seeds > 99 { // the number in a file was checked when it was read
+		return declared, fault.New(fault.Invalid, "--seeds must be from 2 to 99, not %d", declared.Seeds)
 	}
 
-	return x, nil
+	return declared, nil
 }
 
-func runExperiment(ctx context.Context, a *app.App, o experimentOptions, name string) error {
-	x, err := o.load(name)
+func runExperiment(ctx context.Context, a *app.App, options experimentOptions, name string) error {
+	declared, err := options.load(name)
 	if err != nil {
 		return err
 	}
-	if o.check {
-		return a.Print(x, func(w io.Writer) { printDeclared(w, x) })
+	if options.check {
+		return a.Print(declared, func(w io.Writer) { printDeclared(w, declared) })
 	}
-	if err := a.StartServices(ctx, o.up); err != nil {
+	if err := a.StartServices(ctx, options.up); err != nil {
 		return err
 	}
 	session, err := a.Connect(ctx)
@@ -152,74 +154,74 @@ func runExperiment(ctx context.Context, a *app.App, o experimentOptions, name st
 	}
 	defer session.Close()
 
-	return experimentOf(ctx, session, x, o.playing)
+	return experimentOf(ctx, session, declared, options.playing)
 }
 
 // experimentOf declares an experiment that can be played to its end, plays it and prints its table.
-func experimentOf(ctx context.Context, s *app.Session, x design.Experiment, o playing) error {
-	if err := workers.CheckNamespace(ctx, s.Temporal, s.Endpoints.Namespace); err != nil {
+func experimentOf(ctx context.Context, session *app.Session, declared design.Experiment, options playing) error {
+	if err := workers.CheckNamespace(ctx, session.Temporal, session.Endpoints.Namespace); err != nil {
 		return err
 	}
-	if err := admitExperiment(ctx, s, x, o.noProbe); err != nil {
+	if err := admitExperiment(ctx, session, declared, options.noProbe); err != nil {
 		return err
 	}
-	v, err := experiments.Declare(ctx, s.Store, x, app.UserName(), time.Now().UTC())
+	version, err := experiments.Declare(ctx, session.Store, declared, app.UserName(), time.Now().UTC())
 	if err != nil {
 		return err
 	}
-	result := experiments.Experiment(x.Name).Result(v.Number)
+	result := experiments.Experiment(declared.Name).Result(version.Number)
 	for try := 1; ; try++ {
-		r, tested, err := result.May(ctx, s.Store)
+		r, tested, err := result.May(ctx, session.Store)
 		if err == nil && !tested && try > 2 { // at first, an earlier version may still be played
-			_, _, err = result.Must(ctx, s.Store)
+			_, _, err = result.Must(ctx, session.Store)
 		}
 		if err != nil {
 			return err
 		}
 		if tested {
-			return publish(ctx, s, v, r, o.csv)
+			return publish(ctx, session, version, r, options.csv)
 		}
 
-		id := workflows.ExperimentWorkflowID(x.Name)
-		here, err := s.StartContext(ctx, "")
+		id := workflows.ExperimentWorkflowID(declared.Name)
+		here, err := session.StartContext(ctx, "")
 		if err != nil {
 			return err
 		}
-		w, err := s.Temporal.ExecuteWorkflow(here, app.StartOptions(id, "experiment "+x.Name), workflows.Experiment,
-			workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number}})
+		w, err := session.Temporal.ExecuteWorkflow(here, app.StartOptions(id, "experiment "+declared.Name), workflows.Experiment,
+			workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: declared.Name, Version: version.Number}})
 		if err != nil {
-			return fault.New(fault.Transient, "start experiment %s: %w", x.Name, err)
+			return fault.New(fault.Transient, "start experiment %s: %w", declared.Name, err)
 		}
-		if o.detach {
-			return s.Print(map[string]any{"experiment": x.Name, "version": v.Number}, func(w io.Writer) {
-				terminal.Line(w, "experiment %s goes on; the same command shows it", x.Name)
+		if options.detach {
+			return session.Print(map[string]any{"experiment": declared.Name, "version": version.Number}, func(w io.Writer) {
+				terminal.Line(w, "experiment %s goes on; the same command shows it", declared.Name)
 			})
 		}
-		if err := status.Attend(ctx, s, w, showExperiment(ctx, s, id)); err != nil {
-			return fmt.Errorf("experiment %s: %w", x.Name, err)
+		if err := status.Attend(ctx, session, w, showExperiment(ctx, session, id)); err != nil {
+			return fmt.Errorf("experiment %s: %w", declared.Name, err)
 		}
 	}
 }
 
 // publish prints the table of an experiment that has ended, and writes its episodes if csv names a file.
-func publish(ctx context.Context, s *app.Session, v experiments.Version, r experiments.Result, csv string) error {
+func publish(ctx context.Context, session *app.Session, version experiments.Version, result experiments.Result, csv string) error {
 	if csv != "" {
-		if err := writeEpisodes(ctx, s, v.Experiment, csv); err != nil {
+		if err := writeEpisodes(ctx, session, version.Experiment, csv); err != nil {
 			return err
 		}
 	}
 
-	return printTable(s, v, r)
+	return printTable(session, version, result)
 }
 
 // showExperiment returns a function that shows the progress of an experiment, and the run of the arm that trains.
-func showExperiment(ctx context.Context, s *app.Session, id string) func(*status.Progress) {
+func showExperiment(ctx context.Context, session *app.Session, id string) func(*status.Progress) {
 	var before workflows.ExperimentStatus
 	var began time.Time // when the arm being played began; zero if unknown
 
-	return func(p *status.Progress) {
+	return func(progress *status.Progress) {
 		var st workflows.ExperimentStatus
-		if !app.Query(ctx, s.Temporal, id, workflows.QueryStatus, &st) || st.All == 0 {
+		if !app.Query(ctx, session.Temporal, id, workflows.QueryStatus, &st) || st.All == 0 {
 			return
 		}
 		if st.Arm != before.Arm || st.Seed != before.Seed {
@@ -230,21 +232,21 @@ func showExperiment(ctx context.Context, s *app.Session, id string) func(*status
 			if before.All > 0 {
 				began = time.Now()
 			}
-			p.Line("%s", armsPlayed(st, took))
+			progress.Line("%s", armsPlayed(st, took))
 		}
 		if st.Waits != "" && st.Waits != before.Waits {
-			p.Line("it is tried again, because %s", st.Waits)
+			progress.Line("it is tried again, because %s", st.Waits)
 		}
 		before = st
 
 		switch {
 		case st.Arm == "":
-			p.Show("testing the contrasts")
+			progress.Show("testing the contrasts")
 		case st.Run != "":
-			p.Run = st.Run
-			p.ShowRun(ctx, s.Temporal)
+			progress.Run = st.Run
+			progress.ShowRun(ctx, session.Temporal)
 		default:
-			p.ShowWorkflow(ctx, s.Temporal, st.Arm, workflows.Status{Child: st.Child})
+			progress.ShowWorkflow(ctx, session.Temporal, st.Arm, workflows.Status{Child: st.Child})
 		}
 	}
 }

@@ -15,11 +15,11 @@ import (
 )
 
 // printDeclared prints what an experiment declares.
-func printDeclared(w io.Writer, x design.Experiment) {
-	terminal.Line(w, "%s: %s", x.Name, x.About)
-	terminal.Line(w, "%d seeds; episodes per system and seed: %s", x.Seeds, episodesOf(x))
+func printDeclared(w io.Writer, declared design.Experiment) {
+	terminal.Line(w, "%s: %s", declared.Name, declared.About)
+	terminal.Line(w, "%d seeds; episodes per system and seed: %s", declared.Seeds, episodesOf(declared))
 	episodes := 0
-	for i, a := range x.Arms {
+	for i, a := range declared.Arms {
 		var set []string
 		for _, key := range slices.Sorted(maps.Keys(a.Set)) {
 			set = append(set, key+"="+a.Set[key])
@@ -32,29 +32,29 @@ func printDeclared(w io.Writer, x design.Experiment) {
 			line += " (trains " + a.From + " further)"
 		}
 		terminal.Line(w, "  arm %-14s %s", a.Name, line)
-		one, two := x.Plays(a.Name)
-		for _, p := range append(one, two...) {
-			terminal.Line(w, "      plays %s on %s", p.Kind, p.Split)
-			episodes += x.Seeds * x.Episodes[p.Split]
+		one, two := declared.Plays(a.Name)
+		for _, play := range append(one, two...) {
+			terminal.Line(w, "      plays %s on %s", play.Kind, play.Split)
+			episodes += declared.Seeds * declared.Episodes[play.Split]
 		}
 	}
-	terminal.Line(w, "  in all %d runs and %d episodes of evaluation", x.Seeds*len(x.Arms), episodes)
-	printPower(w, x)
+	terminal.Line(w, "  in all %d runs and %d episodes of evaluation", declared.Seeds*len(declared.Arms), episodes)
+	printPower(w, declared)
 }
 
 // episodesOf returns the episodes of all splits in a few words.
-func episodesOf(x design.Experiment) string {
+func episodesOf(declared design.Experiment) string {
 	var out []string
-	for _, split := range slices.Sorted(maps.Keys(x.Episodes)) {
-		out = append(out, fmt.Sprintf("%s %d", split, x.Episodes[split]))
+	for _, split := range slices.Sorted(maps.Keys(declared.Episodes)) {
+		out = append(out, fmt.Sprintf("%s %d", split, declared.Episodes[split]))
 	}
 
 	return strings.Join(out, ", ")
 }
 
 // printPower prints the contrasts, with the power of those that declare an expectation.
-func printPower(w io.Writer, x design.Experiment) {
-	for _, c := range x.Contrasts {
+func printPower(w io.Writer, declared design.Experiment) {
+	for _, c := range declared.Contrasts {
 		line := "  contrast " + c.String()
 		if c.Primary {
 			line += ", primary"
@@ -62,42 +62,42 @@ func printPower(w io.Writer, x design.Experiment) {
 		if c.Claim != "" {
 			line += fmt.Sprintf(", claims %s %g", c.Claim, c.Margin)
 		}
-		if p, ok := x.Power(c); ok {
+		if p, ok := declared.Power(c); ok {
 			line += fmt.Sprintf(", power %.0f %% for %+g points with a spread of %g over %d seeds",
-				100*p, c.Expected, c.Spread, x.Seeds)
+				100*p, c.Expected, c.Spread, declared.Seeds)
 		}
 		terminal.Line(w, "%s", line)
 	}
 }
 
 // printTable prints the result of an experiment. It returns an error if a claim does not hold.
-func printTable(s *app.Session, v experiments.Version, r experiments.Result) error {
-	x := v.Experiment
-	err := s.Print(r, func(w io.Writer) {
-		terminal.Line(w, "\n%s", x.About)
+func printTable(session *app.Session, version experiments.Version, result experiments.Result) error {
+	declared := version.Experiment
+	err := session.Print(result, func(w io.Writer) {
+		terminal.Line(w, "\n%s", declared.About)
 		terminal.Line(w, "%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
-			x.Seeds, episodesOf(x), v.Number, v.Digest, v.Who, v.At.UTC().Format("2006-01-02 15:04:05"))
+			declared.Seeds, episodesOf(declared), version.Number, version.Digest, version.Who, version.At.UTC().Format("2006-01-02 15:04:05"))
 		terminal.Line(w, "differences in points; [t] is Student's interval over seeds, [c] that over seeds and templates, "+
 			"both at 95 %%;\np of the t-test, by Holm's method adjusted for the number of contrasts that "+
 			"are not primary\n")
 		wide := 0
-		for _, row := range r.Rows {
+		for _, row := range result.Rows {
 			wide = max(wide, len([]rune(row.String())))
 		}
-		for _, row := range r.Rows {
+		for _, row := range result.Rows {
 			terminal.Line(w, "%s", tableRow(row, wide))
 		}
 		terminal.Line(w, "")
-		for _, key := range slices.Sorted(maps.Keys(r.Figures)) {
-			f := r.Figures[key]
+		for _, key := range slices.Sorted(maps.Keys(result.Figures)) {
+			f := result.Figures[key]
 			_, split, _ := strings.Cut(key, " on ")
 			terminal.Line(w, "%s: %sfalse completes %.1f %%%s", key, passes(f.Pass), 100*f.FalseCompletes, chosen(split))
 		}
-		for _, arm := range slices.Sorted(maps.Keys(r.Updates)) {
-			terminal.Line(w, "%s", updatesLine(arm, r.Updates[arm]))
+		for _, arm := range slices.Sorted(maps.Keys(result.Updates)) {
+			terminal.Line(w, "%s", updatesLine(arm, result.Updates[arm]))
 		}
-		for _, key := range slices.Sorted(maps.Keys(r.Reading)) {
-			d := r.Reading[key]
+		for _, key := range slices.Sorted(maps.Keys(result.Reading)) {
+			d := result.Reading[key]
 			terminal.Line(w, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong", key,
 				d.WrongRight, d.RightWrong, d.RightRight, d.WrongWrong)
 		}
@@ -105,7 +105,7 @@ func printTable(s *app.Session, v experiments.Version, r experiments.Result) err
 	if err != nil {
 		return err
 	}
-	for _, row := range r.Rows {
+	for _, row := range result.Rows {
 		if !row.Holds {
 			return fmt.Errorf("%w: %s", app.ErrFailed, row.Contrast)
 		}
@@ -148,26 +148,26 @@ func passes(pass []float64) string {
 }
 
 // tableRow returns a line of the table.
-func tableRow(r design.Row, wide int) string {
-	name := r.String()
+func tableRow(row design.Row, wide int) string {
+	name := row.String()
 	line := fmt.Sprintf("%s%s %5.1f − %5.1f = %+5.1f", name, strings.Repeat(" ", wide-len([]rune(name))),
-		r.OfRate, r.MinusRate, r.Mean)
-	if r.Repeated {
-		line += fmt.Sprintf("  [c %+.1f, %+.1f]  no [t] and no p: seeds repeat the same systems", r.WideLow, r.WideHigh)
+		row.OfRate, row.MinusRate, row.Mean)
+	if row.Repeated {
+		line += fmt.Sprintf("  [c %+.1f, %+.1f]  no [t] and no p: seeds repeat the same systems", row.WideLow, row.WideHigh)
 	} else {
-		line += fmt.Sprintf("  [t %+.1f, %+.1f]  [c %+.1f, %+.1f]  p %.3f", r.Low, r.High, r.WideLow, r.WideHigh,
-			r.Adjusted)
+		line += fmt.Sprintf("  [t %+.1f, %+.1f]  [c %+.1f, %+.1f]  p %.3f", row.Low, row.High, row.WideLow, row.WideHigh,
+			row.Adjusted)
 	}
-	if r.Missing > 0 {
-		line += fmt.Sprintf("  %d pairs missing: %+.1f to %+.1f with them", r.Missing, r.Worst, r.Best)
+	if row.Missing > 0 {
+		line += fmt.Sprintf("  %d pairs missing: %+.1f to %+.1f with them", row.Missing, row.Worst, row.Best)
 	}
-	if r.Primary {
+	if row.Primary {
 		line += "  primary"
 	}
-	if r.Late {
+	if row.Late {
 		line += "  DECLARED WHEN RESULTS WERE KNOWN"
 	}
-	line += chosen(r.Split)
+	line += chosen(row.Split)
 
-	return strings.TrimSpace(line + "  " + r.Verdict())
+	return strings.TrimSpace(line + "  " + row.Verdict())
 }

@@ -16,12 +16,12 @@ func DiskSpace(a *app.App) []Finding {
 	if err != nil {
 		return nil
 	}
-	f := Finding{
+	finding := Finding{
 		What: "disk", OK: left >= MinFree, Detail: fmt.Sprintf("%.1f GB free for %s", float64(left)/1e9, a.Data),
 	}
-	if !f.OK {
-		f.Fix = "free at least 1 GB, or choose another folder with --data"
+	if !finding.OK {
+		finding.Fix = "free at least 1 GB, or choose another folder with --data"
 	}
 
-	return []Finding{f}
+	return []Finding{finding}
 }

@@ -30,9 +30,9 @@ func (f Finding) Text(w io.Writer) {
 
 // Problems returns the findings that report a problem, or nil.
 func Problems(all []Finding) (bad []Finding) {
-	for _, f := range all {
-		if !f.OK {
-			bad = append(bad, f)
+	for _, finding := range all {
+		if !finding.OK {
+			bad = append(bad, finding)
 		}
 	}
 
@@ -41,5 +41,5 @@ func Problems(all []Finding) (bad []Finding) {
 
 // Fails reports whether a service is among the findings that report a problem.
 func Fails(all []Finding, name supervisor.Name) bool {
-	return slices.ContainsFunc(all, func(f Finding) bool { return !f.OK && f.What == name })
+	return slices.ContainsFunc(all, func(finding Finding) bool { return !finding.OK && finding.What == name })
 }

@@ -19,27 +19,27 @@ func StorePromises(ctx context.Context, a *app.App) []Finding {
 	if _, alive := supervisor.Read(a.Data); !alive && !a.Cluster {
 		return nil
 	}
-	b, _, err := a.OpenStore()
+	bucket, _, err := a.OpenStore()
 	if err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, TrialLimit)
 	defer cancel()
-	broken, err := store.Promises(ctx, b)
-	f := Finding{What: "store's promises", OK: broken == ""}
+	broken, err := store.Promises(ctx, bucket)
+	finding := Finding{What: "store's promises", OK: broken == ""}
 	switch {
 	case broken != "":
-		f.Detail, f.Fix = broken, "see "+PromisesSection
+		finding.Detail, finding.Fix = broken, "see "+PromisesSection
 	case errors.Is(err, store.ErrNotTried):
-		f.Detail = strings.Join(strings.Fields("not tried: "+err.Error()), " ")
+		finding.Detail = strings.Join(strings.Fields("not tried: "+err.Error()), " ")
 	case err != nil:
-		f.OK, f.Fix = false, "run "+a.Typed("doctor")+" again"
-		f.Detail = strings.Join(strings.Fields("not known: "+err.Error()), " ")
+		finding.OK, finding.Fix = false, "run "+a.Typed("doctor")+" again"
+		finding.Detail = strings.Join(strings.Fields("not known: "+err.Error()), " ")
 	default:
-		f.Detail = "If-None-Match, read after write, whole lists, copies, uploads in parts, deletion, clocks"
+		finding.Detail = "If-None-Match, read after write, whole lists, copies, uploads in parts, deletion, clocks"
 	}
 
-	return []Finding{f}
+	return []Finding{finding}
 }
 
 // PromisesSection is the section of the documentation about the promises of stores.

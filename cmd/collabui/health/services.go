@@ -41,19 +41,19 @@ func Services(ctx context.Context, a *app.App) []Finding {
 			Detail: fmt.Sprintf("pid %d since %s %s", st.PID, st.Started.Format(time.RFC3339), st.Problem),
 		})
 	}
-	e, err := a.ResolveEndpoints()
+	endpoints, err := a.ResolveEndpoints()
 	if err == nil && a.Cluster {
-		err = e.Complete()
+		err = endpoints.Complete()
 	}
 	if err != nil {
 		return append(out, Finding{What: "services", Detail: err.Error()})
 	}
 
-	return append(out, Probe(ctx, a, e)...)
+	return append(out, Probe(ctx, a, endpoints)...)
 }
 
 // Probe makes one request to every service and returns a finding for each, except for policy servers.
-func Probe(ctx context.Context, a *app.App, e config.Endpoints) []Finding {
+func Probe(ctx context.Context, a *app.App, endpoints config.Endpoints) []Finding {
 	d := diagnosis{App: a}
 	if !a.Cluster {
 		d.state, _ = supervisor.Read(a.Data)
@@ -67,7 +67,7 @@ func Probe(ctx context.Context, a *app.App, e config.Endpoints) []Finding {
 	found := make([][]Finding, len(checks))
 	var wg sync.WaitGroup
 	for i, check := range checks {
-		wg.Go(func() { found[i] = check(ctx, e) })
+		wg.Go(func() { found[i] = check(ctx, endpoints) })
 	}
 	wg.Wait()
 
@@ -116,17 +116,17 @@ func OneLine(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-func (d diagnosis) temporal(ctx context.Context, e config.Endpoints) []Finding {
-	o, err := workers.ClientOptions(e, logging.Silent())
+func (d diagnosis) temporal(ctx context.Context, endpoints config.Endpoints) []Finding {
+	o, err := workers.ClientOptions(endpoints, logging.Silent())
 	if err != nil {
-		return d.finding(supervisor.Temporal, e.Temporal, err)
+		return d.finding(supervisor.Temporal, endpoints.Temporal, err)
 	}
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		return d.finding(supervisor.Temporal, e.Temporal, err)
+		return d.finding(supervisor.Temporal, endpoints.Temporal, err)
 	}
 	defer c.Close()
-	out := d.finding(supervisor.Temporal, e.Temporal, nil)
+	out := d.finding(supervisor.Temporal, endpoints.Temporal, nil)
 	var all []Stuck
 	DescribeOpen(ctx, c, "", nil, func(id string, x *workflowservice.DescribeWorkflowExecutionResponse) {
 		all = AddStuck(all, id, x.PendingWorkflowTask)
@@ -142,21 +142,21 @@ func (d diagnosis) temporal(ctx context.Context, e config.Endpoints) []Finding {
 	return out
 }
 
-func (d diagnosis) store(ctx context.Context, e config.Endpoints) []Finding {
-	b, err := e.OpenStore()
+func (d diagnosis) store(ctx context.Context, endpoints config.Endpoints) []Finding {
+	bucket, err := endpoints.OpenStore()
 	if err == nil {
-		err = b.Check(ctx)
+		err = bucket.Check(ctx)
 	}
 
-	return d.finding(supervisor.S3, e.StoreURL(), err)
+	return d.finding(supervisor.S3, endpoints.StoreURL(), err)
 }
 
-func (d diagnosis) redis(ctx context.Context, e config.Endpoints) []Finding {
-	addr := config.Redacted(e.Redis)
+func (d diagnosis) redis(ctx context.Context, endpoints config.Endpoints) []Finding {
+	addr := config.Redacted(endpoints.Redis)
 	if addr == "" {
 		addr = "no address is given: no live progress, and every worker keeps to its own share of limits"
 	}
-	client, err := e.OpenRedis()
+	client, err := endpoints.OpenRedis()
 	if client != nil {
 		defer func() { _ = client.Close() }()
 		err = checkRedis(ctx, client)
@@ -177,10 +177,10 @@ func checkRedis(ctx context.Context, client redis.UniversalClient) error {
 	return limits.Check(ctx, client)
 }
 
-func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []Finding) {
-	servers, err := llm.PolicyServers(e.Policies(), llm.Config{Key: e.PolicyBearer()})
+func (d diagnosis) policies(ctx context.Context, endpoints config.Endpoints) (out []Finding) {
+	servers, err := llm.PolicyServers(endpoints.Policies(), llm.Config{Key: endpoints.PolicyBearer()})
 	if err != nil {
-		return d.finding(supervisor.Policy, config.Redacted(e.Policy), err)
+		return d.finding(supervisor.Policy, config.Redacted(endpoints.Policy), err)
 	}
 	for _, server := range servers.Health(ctx) {
 		err = nil
@@ -194,23 +194,23 @@ func (d diagnosis) policies(ctx context.Context, e config.Endpoints) (out []Find
 }
 
 // viewer checks the viewer of the data folder. A viewer elsewhere serves people only, and nothing here depends on it.
-func (d diagnosis) viewer(ctx context.Context, e config.Endpoints) []Finding {
+func (d diagnosis) viewer(ctx context.Context, endpoints config.Endpoints) []Finding {
 	x, ok := d.state.Services[supervisor.Viewer]
 	if d.Cluster || !ok || x.External {
 		return nil
 	}
 
-	return d.finding(supervisor.Viewer, e.View, supervisor.HTTPHealth(x.Addr+"/health")(ctx))
+	return d.finding(supervisor.Viewer, endpoints.View, supervisor.HTTPHealth(x.Addr+"/health")(ctx))
 }
 
 // worker checks the worker of the data folder or, on a cluster, queries Temporal for the workers of every task queue.
-func (d diagnosis) worker(ctx context.Context, e config.Endpoints) []Finding {
+func (d diagnosis) worker(ctx context.Context, endpoints config.Endpoints) []Finding {
 	if !d.Cluster {
 		addr := d.state.Services[supervisor.Worker].Addr
 
 		return d.finding(supervisor.Worker, addr, supervisor.HTTPHealth("http://"+addr+"/health")(ctx))
 	}
-	o, err := workers.ClientOptions(e, logging.Silent())
+	o, err := workers.ClientOptions(endpoints, logging.Silent())
 	if err != nil {
 		return d.finding(supervisor.Worker, "", err)
 	}

@@ -39,11 +39,11 @@ const maxOpen = 200
 
 // DescribeOpen calls add with every open workflow that a query finds, one after the other.
 func DescribeOpen(
-	ctx context.Context, t client.Client, query string, more []string,
-	add func(id string, d *workflowservice.DescribeWorkflowExecutionResponse),
+	ctx context.Context, temporal client.Client, query string, more []string,
+	add func(id string, description *workflowservice.DescribeWorkflowExecutionResponse),
 ) {
 	open := slices.Clone(more)
-	res, err := t.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+	res, err := temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		PageSize: maxOpen, Query: "ExecutionStatus = 'Running'" + query,
 	})
 	if err == nil {
@@ -58,13 +58,13 @@ func DescribeOpen(
 		wg.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			d, err := t.DescribeWorkflowExecution(ctx, id, "")
+			description, err := temporal.DescribeWorkflowExecution(ctx, id, "")
 			if err != nil {
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			add(id, d)
+			add(id, description)
 		})
 	}
 	wg.Wait()

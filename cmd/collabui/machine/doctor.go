@@ -24,7 +24,7 @@ func doctorCmd(a *app.App) *cobra.Command {
 logs of the data folder.`,
 		Example: "  collabui doctor",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return runDoctor(c.Context(), a) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), a) },
 	}
 }
 
@@ -34,11 +34,11 @@ func runDoctor(ctx context.Context, a *app.App) error {
 	if len(health.Problems(services)) == 0 {
 		services = append(services, health.StorePromises(ctx, a)...)
 	}
-	for _, f := range append(machine(a), services...) {
-		if !f.OK {
+	for _, finding := range append(machine(a), services...) {
+		if !finding.OK {
 			bad++
 		}
-		if err := a.Print(f, f.Text); err != nil {
+		if err := a.Print(finding, finding.Text); err != nil {
 			return err
 		}
 	}
@@ -75,10 +75,10 @@ func machine(a *app.App) []health.Finding {
 func servicesProgram() health.Finding {
 	self, _ := os.Executable()
 	path := filepath.Join(filepath.Dir(self), "collabui-local")
-	f := health.Finding{What: "collabui-local", OK: true, Detail: path}
+	finding := health.Finding{What: "collabui-local", OK: true, Detail: path}
 	if _, err := exec.LookPath(path); err != nil {
-		f.OK, f.Fix = false, "take it from a release, run `make build` in a checkout, or set the addresses of services"
+		finding.OK, finding.Fix = false, "take it from a release, run `make build` in a checkout, or set the addresses of services"
 	}
 
-	return f
+	return finding
 }

@@ -15,9 +15,9 @@ import (
 )
 
 func upCmd(a *app.App) *cobra.Command {
-	var o app.ServiceOptions
+	var options app.ServiceOptions
 	var foreground bool
-	c := &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start the local services, the policy server and a worker",
 		Long: `up starts the local services, the policy server and a worker. A service whose address is in ` +
@@ -25,24 +25,24 @@ func upCmd(a *app.App) *cobra.Command {
 there, and none is started.`,
 		Example: "  collabui up --data /tmp/other",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if foreground {
-				return runForeground(c.Context(), a, o)
+				return runForeground(cmd.Context(), a, options)
 			}
-			return runUp(c.Context(), a, o)
+			return runUp(cmd.Context(), a, options)
 		},
 	}
-	o.AddFlags(c.Flags())
-	c.Flags().BoolVar(&foreground, "foreground", false, "stay attached until ctrl-C")
+	options.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&foreground, "foreground", false, "stay attached until ctrl-C")
 
-	return c
+	return cmd
 }
 
-func runUp(ctx context.Context, a *app.App, o app.ServiceOptions) error {
+func runUp(ctx context.Context, a *app.App, options app.ServiceOptions) error {
 	if err := a.RequireLocal(); err != nil {
 		return err
 	}
-	if err := a.StartServices(ctx, o); err != nil {
+	if err := a.StartServices(ctx, options); err != nil {
 		return err
 	}
 
@@ -50,11 +50,11 @@ func runUp(ctx context.Context, a *app.App, o app.ServiceOptions) error {
 }
 
 // runForeground runs the supervisor of the data folder.
-func runForeground(ctx context.Context, a *app.App, o app.ServiceOptions) error {
+func runForeground(ctx context.Context, a *app.App, options app.ServiceOptions) error {
 	if err := a.RequireLocal(); err != nil {
 		return err
 	}
-	e, err := config.FromEnv()
+	endpoints, err := config.FromEnv()
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func runForeground(ctx context.Context, a *app.App, o app.ServiceOptions) error 
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s, err := supervisor.Start(ctx, supervisor.Options{Data: a.Data, External: e, Tabs: o.Tabs, Log: log})
+	s, err := supervisor.Start(ctx, supervisor.Options{Data: a.Data, External: endpoints, Tabs: options.Tabs, Log: log})
 	if err != nil {
 		return err
 	}

@@ -22,18 +22,18 @@ func versionCmd(a *app.App) *cobra.Command {
 }
 
 // printBuild prints what the program was built from.
-func printBuild(w io.Writer, v app.Build) {
-	commit := v.Commit
+func printBuild(w io.Writer, build app.Build) {
+	commit := build.Commit
 	switch {
 	case commit == "":
 		commit = "unknown"
-	case v.Modified:
+	case build.Modified:
 		commit += " with uncommitted changes"
 	}
-	terminal.Line(w, "collabui %s", v.Version)
+	terminal.Line(w, "collabui %s", build.Version)
 	terminal.Line(w, "  commit         %s", commit)
-	terminal.Line(w, "  Go             %s", v.Go)
-	terminal.Line(w, "  policy kernel  %s", v.Kernel)
-	terminal.Line(w, "  Temporal SDK   %s", v.Temporal)
-	terminal.Line(w, "  record format  %d", v.Records)
+	terminal.Line(w, "  Go             %s", build.Go)
+	terminal.Line(w, "  policy kernel  %s", build.Kernel)
+	terminal.Line(w, "  Temporal SDK   %s", build.Temporal)
+	terminal.Line(w, "  record format  %d", build.Records)
 }

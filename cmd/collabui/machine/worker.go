@@ -38,8 +38,8 @@ type workerOptions struct {
 }
 
 func workerCmd(a *app.App) *cobra.Command {
-	var o workerOptions
-	c := &cobra.Command{
+	var options workerOptions
+	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run activities and workflows",
 		Long: `worker offers roles. control, rollout, model and gpu take work from the task queues of the same names.
@@ -70,53 +70,53 @@ list allows. Link-local addresses and the metadata services of clouds are never 
 			"--base-model /models/Qwen2-7B-Instruct\n" +
 			"  collabui worker --roles policy-server --listen 127.0.0.1:8000",
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return runWorker(c.Context(), a, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runWorker(cmd.Context(), a, options) },
 	}
-	o.addFlags(c.Flags())
+	options.addFlags(cmd.Flags())
 
-	return c
+	return cmd
 }
 
-func (o *workerOptions) addFlags(f *pflag.FlagSet) {
-	o.given = f.Changed
-	f.StringSliceVar(&o.Roles, "roles", workers.Roles,
+func (o *workerOptions) addFlags(flags *pflag.FlagSet) {
+	o.given = flags.Changed
+	flags.StringSliceVar(&o.Roles, "roles", workers.Roles,
 		"roles to offer: control, rollout, model, gpu; serve, policy-server or codec")
-	f.IntVar(&o.Tabs, "tabs", 0, "rollout: concurrent episodes per browser")
-	f.IntVar(&o.Browsers, "browsers", 1, "rollout: browser processes")
-	f.IntVar(&o.Calls, "calls", 0, "model: concurrent activities")
-	f.IntVar(&o.Updates, "updates", 0, "gpu: concurrent policy updates; with GPUs one each")
-	f.StringVar(&o.gpus, "gpus", "",
+	flags.IntVar(&o.Tabs, "tabs", 0, "rollout: concurrent episodes per browser")
+	flags.IntVar(&o.Browsers, "browsers", 1, "rollout: browser processes")
+	flags.IntVar(&o.Calls, "calls", 0, "model: concurrent activities")
+	flags.IntVar(&o.Updates, "updates", 0, "gpu: concurrent policy updates; with GPUs one each")
+	flags.StringVar(&o.gpus, "gpus", "",
 		"gpu: `LIST` of GPUs as in CUDA_VISIBLE_DEVICES, or none (default: those of the machine)")
-	f.StringVar(&o.Training.Work, "work", "",
+	flags.StringVar(&o.Training.Work, "work", "",
 		"gpu, serve: `FOLDER` for training jobs and adapters, without blanks (default: in the temporary folder)")
-	f.StringVar(&o.Training.Shares, "shares", "",
+	flags.StringVar(&o.Training.Shares, "shares", "",
 		"gpu: `URL` of the gateway whose server uses the same GPU: it sleeps during updates")
-	o.addServeFlags(f)
-	f.DurationVar(&o.Drain, "drain", 5*time.Second, "time that activities get to finish when the worker is stopped")
-	f.StringVar(&o.Build, "build", os.Getenv(workers.EnvBuild),
+	o.addServeFlags(flags)
+	flags.DurationVar(&o.Drain, "drain", 5*time.Second, "time that activities get to finish when the worker is stopped")
+	flags.StringVar(&o.Build, "build", os.Getenv(workers.EnvBuild),
 		"`NAME` of this worker's build: runs then move to another build only between epochs ("+workers.EnvBuild+")")
-	f.StringVar(&o.Health, "health", "", "answer GET /health, /ready and /metrics at `HOST:PORT`")
-	o.child.AddFlags(f)
+	flags.StringVar(&o.Health, "health", "", "answer GET /health, /ready and /metrics at `HOST:PORT`")
+	o.child.AddFlags(flags)
 }
 
-func (o *workerOptions) addServeFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Serve.Listen, "listen", "127.0.0.1:9000",
+func (o *workerOptions) addServeFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Serve.Listen, "listen", "127.0.0.1:9000",
 		"serve, policy-server, codec: `HOST:PORT` to listen at")
-	app.AddTLSFlags(f, &o.Serve.TLS)
-	f.StringVar(&o.Serve.Server, "server", "http://127.0.0.1:8000",
+	app.AddTLSFlags(flags, &o.Serve.TLS)
+	flags.StringVar(&o.Serve.Server, "server", "http://127.0.0.1:8000",
 		"serve: `URL` of the server next to the gateway, without /v1")
-	f.StringVar(&o.Serve.Engine, "engine", "vllm", "serve: vllm or sglang")
-	f.StringVar(&o.Serve.Model, "base-model", "",
+	flags.StringVar(&o.Serve.Engine, "engine", "vllm", "serve: vllm or sglang")
+	flags.StringVar(&o.Serve.Model, "base-model", "",
 		"serve: `FOLDER` of the server's base model; without it policies of another base model are not refused")
-	f.StringVar(&o.Serve.Base, "base-name", "",
+	flags.StringVar(&o.Serve.Base, "base-name", "",
 		"serve: the server's `NAME` of the base model (default: its first model)")
-	f.StringVar(&o.Serve.Adapters, "adapters", "",
+	flags.StringVar(&o.Serve.Adapters, "adapters", "",
 		"serve: `FOLDER` for adapters, which the server reads under the same path (default: in --work)")
-	f.IntVar(&o.Serve.Keep, "keep", 8, "serve: adapters to keep loaded; at most the server's --max-cpu-loras")
+	flags.IntVar(&o.Serve.Keep, "keep", 8, "serve: adapters to keep loaded; at most the server's --max-cpu-loras")
 }
 
-func runWorker(ctx context.Context, a *app.App, o workerOptions) error {
-	if err := o.check(); err != nil {
+func runWorker(ctx context.Context, a *app.App, options workerOptions) error {
+	if err := options.check(); err != nil {
 		return err
 	}
 	if err := os.Setenv(hosts.Env, cmp.Or(os.Getenv(hosts.Env), hosts.Beyond)); err != nil {
@@ -126,25 +126,25 @@ func runWorker(ctx context.Context, a *app.App, o workerOptions) error {
 	if err != nil {
 		return err
 	}
-	o.Log = log
-	if o.gpus != "" {
-		o.Training.GPUs = slices.DeleteFunc(strings.Split(o.gpus, ","), func(s string) bool {
+	options.Log = log
+	if options.gpus != "" {
+		options.Training.GPUs = slices.DeleteFunc(strings.Split(options.gpus, ","), func(s string) bool {
 			return s == "" || s == "none"
 		})
 	}
-	o.Training.LlamaFactory, o.Training.Python = os.Getenv(envLlamaFactory), os.Getenv(envPython)
-	if o.Endpoints, err = workerEndpoints(a, o.Roles); err != nil {
+	options.Training.LlamaFactory, options.Training.Python = os.Getenv(envLlamaFactory), os.Getenv(envPython)
+	if options.Endpoints, err = workerEndpoints(a, options.Roles); err != nil {
 		return err
 	}
 	key, err := config.Secret(envServerKey)
 	if err != nil {
 		return err
 	}
-	o.Serve.CallLog = os.Getenv(envCallLog)
-	o.Serve.Key = config.First(config.Live(envServerKey, key))
-	o.Training.SharesKey = o.Endpoints.PolicyBearer()
+	options.Serve.CallLog = os.Getenv(envCallLog)
+	options.Serve.Key = config.First(config.Live(envServerKey, key))
+	options.Training.SharesKey = options.Endpoints.PolicyBearer()
 
-	return workers.Run(o.child.Lifetime(ctx), o.Options)
+	return workers.Run(options.child.Lifetime(ctx), options.Options)
 }
 
 // check rejects impossible numbers. 0 means that a number is derived from the machine; a user cannot set it.
@@ -166,20 +166,20 @@ func (o *workerOptions) check() error {
 // workerEndpoints returns the environment's endpoints if they are complete, as a supervisor passes them, and otherwise
 // the data folder's. A policy server needs only the store, and the codec server not even that.
 func workerEndpoints(a *app.App, roles []string) (config.Endpoints, error) {
-	e, err := config.FromEnv()
-	if err != nil || e.Complete() == nil {
-		return e, err
+	endpoints, err := config.FromEnv()
+	if err != nil || endpoints.Complete() == nil {
+		return endpoints, err
 	}
 	alone := len(roles) == 1 && slices.Contains(workers.Servers, roles[0])
-	if alone && e.Store.Endpoint != "" {
-		return e, nil
+	if alone && endpoints.Store.Endpoint != "" {
+		return endpoints, nil
 	}
 	if local, err := supervisor.Endpoints(a.Data); err == nil && !a.Cluster {
 		return local, nil
 	}
 	if alone && roles[0] == workers.RoleCodec {
-		return e, nil
+		return endpoints, nil
 	}
 
-	return e, e.Complete()
+	return endpoints, endpoints.Complete()
 }

@@ -44,8 +44,8 @@ schedule continues with schedule create SCHEDULE.`,
 		Example: "  collabui copy store /mnt/backup\n  collabui copy /mnt/backup store quickstart\n" +
 			"  collabui copy store https://s3.example.com/archive quickstart other",
 		Args: cobra.MinimumNArgs(2),
-		RunE: func(c *cobra.Command, args []string) error {
-			return runCopy(c.Context(), a, args[0], args[1], args[2:])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runCopy(cmd.Context(), a, args[0], args[1], args[2:])
 		},
 	}
 }

@@ -22,11 +22,11 @@ import (
 
 // runUndo takes back a deleted run, or what a run or the store lacks.
 func runUndo(ctx context.Context, a *app.App, run string, missing bool) error {
-	b, _, err := a.OpenStore()
+	bucket, _, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
-	recovery, err := takeBack(ctx, b, runs.Run(run), missing)
+	recovery, err := takeBack(ctx, bucket, runs.Run(run), missing)
 	if err != nil {
 		return err
 	}
@@ -48,38 +48,38 @@ func runUndo(ctx context.Context, a *app.App, run string, missing bool) error {
 }
 
 // takeBack takes back a deleted run, or what a run or the store lacks.
-func takeBack(ctx context.Context, b store.Keeper, run runs.Run, missing bool) (collect.Recovery, error) {
+func takeBack(ctx context.Context, bucket store.Keeper, run runs.Run, missing bool) (collect.Recovery, error) {
 	if !missing {
-		return collect.Undelete(ctx, b, run, runs.Decision{
+		return collect.Undelete(ctx, bucket, run, runs.Decision{
 			Who: app.UserName(), Why: "it is being taken back", At: time.Now().UTC(),
 		})
 	}
 	if run != "" {
-		if _, err := run.Find(ctx, b); err != nil {
+		if _, err := run.Find(ctx, bucket); err != nil {
 			return collect.Recovery{}, err
 		}
 
-		return collect.Recover(ctx, b, app.UserName(), run, nil)
+		return collect.Recover(ctx, bucket, app.UserName(), run, nil)
 	}
-	report, err := verify.Fsck(ctx, b)
+	report, err := verify.Fsck(ctx, bucket)
 	if err != nil {
 		return collect.Recovery{}, err
 	}
 
-	return collect.Recover(ctx, b, app.UserName(), "", report.Missing)
+	return collect.Recover(ctx, bucket, app.UserName(), "", report.Missing)
 }
 
 // drivenElsewhere returns the claim of another namespace that drives a run which has not ended, or an empty one.
-func drivenElsewhere(ctx context.Context, s *app.Session, run runs.Run) (runs.Claim, error) {
-	newest, n, err := run.Claimed(ctx, s.Store, 0)
+func drivenElsewhere(ctx context.Context, session *app.Session, run runs.Run) (runs.Claim, error) {
+	newest, n, err := run.Claimed(ctx, session.Store, 0)
 	if err != nil || n == 0 {
 		return runs.Claim{}, err
 	}
-	ended, err := run.End().Exists(ctx, s.Store)
+	ended, err := run.End().Exists(ctx, session.Store)
 	if err != nil || ended {
 		return runs.Claim{}, err
 	}
-	own, err := workers.ClaimOf(ctx, s.Temporal, s.Endpoints, app.UserName())
+	own, err := workers.ClaimOf(ctx, session.Temporal, session.Endpoints, app.UserName())
 	if err != nil || newest.Namespace == own.Namespace {
 		return runs.Claim{}, err
 	}
@@ -90,7 +90,7 @@ func drivenElsewhere(ctx context.Context, s *app.Session, run runs.Run) (runs.Cl
 func deleteCmd(a *app.App) *cobra.Command {
 	var why string
 	var undo, missing bool
-	c := &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "delete [RUN]",
 		Short: "Delete a run that nothing else needs, or take back what was deleted",
 		Long: `delete hides a run at once, and lets gc remove it. It refuses a run that goes on, whose system a line
@@ -104,28 +104,28 @@ repeated.`,
 		Example: "  collabui delete try-7 --why 'a wrong prompt' && collabui gc\n  collabui delete try-7 --undo\n" +
 			"  collabui delete quickstart --undo --missing\n  collabui delete --undo --missing",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			run := append(args, "")[0]
 			switch {
 			case run == "" && !missing:
 				return fault.New(fault.Invalid, "name a RUN, or use --undo --missing for the whole store")
 			case undo:
-				return runUndo(c.Context(), a, run, missing)
+				return runUndo(cmd.Context(), a, run, missing)
 			}
 
-			return runDelete(c.Context(), a, run, why)
+			return runDelete(cmd.Context(), a, run, why)
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&why, "why", "", "the reason for which the run is deleted, which is recorded")
-	f.BoolVar(&undo, "undo", false, "take back a deleted run")
-	f.BoolVar(&missing, "missing", false,
+	flags := cmd.Flags()
+	flags.StringVar(&why, "why", "", "the reason for which the run is deleted, which is recorded")
+	flags.BoolVar(&undo, "undo", false, "take back a deleted run")
+	flags.BoolVar(&missing, "missing", false,
 		"with --undo: take back what RUN lacks, or what fsck misses in the whole store")
-	c.MarkFlagsOneRequired("why", "undo")
-	c.MarkFlagsMutuallyExclusive("why", "undo")
-	c.MarkFlagsMutuallyExclusive("why", "missing")
+	cmd.MarkFlagsOneRequired("why", "undo")
+	cmd.MarkFlagsMutuallyExclusive("why", "undo")
+	cmd.MarkFlagsMutuallyExclusive("why", "missing")
 
-	return c
+	return cmd
 }
 
 func runDelete(ctx context.Context, a *app.App, run, why string) error {
@@ -157,8 +157,8 @@ func runDelete(ctx context.Context, a *app.App, run, why string) error {
 }
 
 // goesOn reports whether the workflow of a run is open.
-func goesOn(ctx context.Context, s *app.Session, run string) (bool, error) {
-	d, err := s.Temporal.DescribeWorkflowExecution(ctx, run, "")
+func goesOn(ctx context.Context, session *app.Session, run string) (bool, error) {
+	description, err := session.Temporal.DescribeWorkflowExecution(ctx, run, "")
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {
 		return false, nil
@@ -167,5 +167,5 @@ func goesOn(ctx context.Context, s *app.Session, run string) (bool, error) {
 		return false, fault.New(fault.Transient, "ask Temporal for run %s: %w", run, err)
 	}
 
-	return d.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	return description.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }

@@ -30,7 +30,7 @@ With RUN it reads only the objects of that run and those that they reference. On
 that nothing references.`,
 		Example: "  collabui fsck --json\n  collabui fsck quickstart",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return runFsck(c.Context(), a, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runFsck(cmd.Context(), a, args) },
 	}
 }
 
@@ -38,17 +38,17 @@ that nothing references.`,
 const fsckGC = 400
 
 func runFsck(ctx context.Context, a *app.App, names []string) error {
-	b, err := a.OpenObjects()
+	bucket, err := a.OpenObjects()
 	if err != nil {
 		return err
 	}
 	debug.SetGCPercent(fsckGC)
-	report, names, err := verifyObjects(ctx, b, names)
+	report, names, err := verifyObjects(ctx, bucket, names)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		problems, err := verify.Run(ctx, b, name)
+		problems, err := verify.Run(ctx, bucket, name)
 		report.Problems = append(report.Problems, problems...)
 		if err != nil && len(report.Problems) == 0 { // otherwise a problem explains it
 			return err
@@ -66,16 +66,16 @@ func runFsck(ctx context.Context, a *app.App, names []string) error {
 }
 
 // verifyObjects verifies the objects of the named runs, or of the whole store, and returns the names of the runs.
-func verifyObjects(ctx context.Context, b store.Bucket, names []string) (verify.Report, []string, error) {
+func verifyObjects(ctx context.Context, bucket store.Bucket, names []string) (verify.Report, []string, error) {
 	if len(names) == 1 {
-		report, err := verify.FsckRun(ctx, b, names[0])
+		report, err := verify.FsckRun(ctx, bucket, names[0])
 		return report, names, err
 	}
-	report, err := verify.Fsck(ctx, b)
+	report, err := verify.Fsck(ctx, bucket)
 	if err != nil {
 		return report, nil, err
 	}
-	names, err = runs.Names(ctx, b)
+	names, err = runs.Names(ctx, bucket)
 
 	return report, names, err
 }

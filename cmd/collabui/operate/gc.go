@@ -18,7 +18,7 @@ func gcCmd(a *app.App) *cobra.Command {
 	var policy collect.Policy
 	var days int
 	var dry bool
-	c := &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove from the store what nothing needs",
 		Long: `gc removes what belongs to deleted runs alone, blobs that nothing refers to, and checkpoints of training
@@ -34,18 +34,18 @@ gc removes nothing if a LIST of the store does not show what is there, or if mor
 training and retention explain: see --dry-run, and then --force.`,
 		Example: "  collabui gc --dry-run\n  collabui gc --keep-epochs 3 --keep-calls 30",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return runGC(c.Context(), a, policy, days, dry) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runGC(cmd.Context(), a, policy, days, dry) },
 	}
-	f := c.Flags()
-	f.BoolVar(&dry, "dry-run", false, "only say what would be removed")
-	f.DurationVar(&policy.Grace, "grace", 24*time.Hour,
+	flags := cmd.Flags()
+	flags.BoolVar(&dry, "dry-run", false, "only say what would be removed")
+	flags.DurationVar(&policy.Grace, "grace", 24*time.Hour,
 		"keep objects that are younger: longer than the longest step between writing a policy and recording it")
-	f.IntVar(&policy.Epochs, "keep-epochs", 0,
+	flags.IntVar(&policy.Epochs, "keep-epochs", 0,
 		"of runs that have ended, keep the policies of the best epoch and of the last `N`; 0 keeps all")
-	f.IntVar(&days, "keep-calls", 0, "of runs that have ended, keep recorded calls for `DAYS`; 0 keeps all")
-	f.BoolVar(&policy.Force, "force", false, "remove even unusually much that no deletion explains")
+	flags.IntVar(&days, "keep-calls", 0, "of runs that have ended, keep recorded calls for `DAYS`; 0 keeps all")
+	flags.BoolVar(&policy.Force, "force", false, "remove even unusually much that no deletion explains")
 
-	return c
+	return cmd
 }
 
 // runGC collects garbage, with recorded calls older than some days, or only reports what it would remove.
@@ -53,13 +53,13 @@ func runGC(ctx context.Context, a *app.App, policy collect.Policy, days int, dry
 	if policy.Grace < time.Minute || policy.Epochs < 0 || days < 0 {
 		return fault.New(fault.Invalid, "expected a --grace of at least 1m, and --keep-epochs and --keep-calls from 0")
 	}
-	b, _, err := a.OpenStore()
+	bucket, _, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
 	policy.Who, policy.Calls = app.UserName(), time.Duration(days)*24*time.Hour
 	bar := a.NewBar("")
-	report, err := collect.Collect(ctx, b, policy, dry, bar.Objects())
+	report, err := collect.Collect(ctx, bucket, policy, dry, bar.Objects())
 	bar.Clear()
 	if err != nil {
 		return err

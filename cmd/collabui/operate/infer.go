@@ -29,8 +29,8 @@ type inferOptions struct {
 }
 
 func inferCmd(a *app.App) *cobra.Command {
-	var o inferOptions
-	c := &cobra.Command{
+	var options inferOptions
+	cmd := &cobra.Command{
 		Use:   "infer RUN|--line LINE",
 		Short: "Serve a trained system as an OpenAI-compatible endpoint",
 		Long: `infer lets all agents of a system decide together as in evaluation: with its temperatures, its
@@ -49,37 +49,37 @@ eval lets a system play in an environment; the viewer shows every step.`,
 			"  collabui infer quickstart --epoch base\n" +
 			"  collabui infer --line mobile",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return runInfer(c.Context(), a, o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runInfer(cmd.Context(), a, options, args) },
 	}
-	f := c.Flags()
-	f.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
-	f.StringVar(&o.epoch, "epoch", "",
+	flags := cmd.Flags()
+	flags.StringVar(&options.line, "line", "", "instead of a run: the system that this `LINE` accepts")
+	flags.StringVar(&options.epoch, "epoch", "",
 		"`EPOCH` of the system: a number, best or base "+
 			"(default: the best of a run that has ended, otherwise the newest)")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "serve on `HOST:PORT`; port 0 picks one")
-	app.AddTLSFlags(f, &o.tls)
+	flags.StringVar(&options.listen, "listen", "127.0.0.1:8080", "serve on `HOST:PORT`; port 0 picks one")
+	app.AddTLSFlags(flags, &options.tls)
 
-	return c
+	return cmd
 }
 
-func runInfer(ctx context.Context, a *app.App, o inferOptions, args []string) error {
-	if (len(args) == 1) == (o.line != "") || o.line != "" && o.epoch != "" {
+func runInfer(ctx context.Context, a *app.App, options inferOptions, args []string) error {
+	if (len(args) == 1) == (options.line != "") || options.line != "" && options.epoch != "" {
 		return fault.New(fault.Invalid, "expected a run, with --epoch if you like, or --line")
 	}
-	b, e, err := a.OpenStore()
+	bucket, endpoints, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
 	var sys infer.System
-	if o.line != "" {
-		sys, err = infer.OfLine(ctx, b, o.line)
+	if options.line != "" {
+		sys, err = infer.OfLine(ctx, bucket, options.line)
 	} else {
-		sys, err = infer.Find(ctx, b, args[0], o.epoch)
+		sys, err = infer.Find(ctx, bucket, args[0], options.epoch)
 	}
 	if err != nil {
 		return err
 	}
-	model, err := llm.PolicyServers(e.Policies(), llm.Config{Key: e.PolicyBearer()})
+	model, err := llm.PolicyServers(endpoints.Policies(), llm.Config{Key: endpoints.PolicyBearer()})
 	if err != nil {
 		return err
 	}
@@ -87,22 +87,22 @@ func runInfer(ctx context.Context, a *app.App, o inferOptions, args []string) er
 		return err
 	}
 
-	return serveSystem(ctx, a, b, sys, model, o)
+	return serveSystem(ctx, a, bucket, sys, model, options)
 }
 
 // serveSystem serves a system until ctx ends.
 func serveSystem(
-	ctx context.Context, a *app.App, b store.Bucket, sys infer.System, model *llm.Pool, o inferOptions,
+	ctx context.Context, a *app.App, bucket store.Bucket, sys infer.System, model *llm.Pool, options inferOptions,
 ) error {
 	key, err := config.Secret(infer.EnvKey)
 	if err != nil {
 		return err
 	}
-	l, err := serving.Listen(o.listen, key, infer.EnvKey, o.tls)
+	listener, err := serving.Listen(options.listen, key, infer.EnvKey, options.tls)
 	if err != nil {
 		return err
 	}
-	url := serving.URL(l, "http") + "/v1"
+	url := serving.URL(listener, "http") + "/v1"
 	shown := map[string]any{
 		"url": url, "model": sys.Model(), "run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests(),
 		"key": key != "",
@@ -116,10 +116,10 @@ func serveSystem(
 
 	server := infer.NewServer(sys, model, config.Live(infer.EnvKey, key))
 	if sys.Line != "" {
-		go server.Follow(ctx, b, sys.Line, followEvery, model.Load, func(sys infer.System, err error) { switched(a, sys, err) })
+		go server.Follow(ctx, bucket, sys.Line, followEvery, model.Load, func(sys infer.System, err error) { switched(a, sys, err) })
 	}
 
-	return serving.Serve(ctx, l, server, inferDrain)
+	return serving.Serve(ctx, listener, server, inferDrain)
 }
 
 // followEvery is the interval at which an endpoint reads which system its line accepts.

@@ -25,7 +25,7 @@ import (
 )
 
 func scheduleCmd(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "schedule",
 		Short: "Train the accepted system of a line again when its environment has something new",
 		Long: `A schedule is a Temporal Schedule. Each firing compares what an environment offers with what the accepted
@@ -36,19 +36,19 @@ To pause a schedule, let it fire now or for a time that has passed, or delete it
 temporal: the schedule has the same name there.`,
 		Example: "  collabui schedule create examples/schedules/nightly.yaml\n  collabui schedule show nightly",
 	}
-	c.AddCommand(
+	cmd.AddCommand(
 		scheduleCreateCmd(a), scheduleShowCmd(a),
 		rulingCmd(a, workflows.UpdateApprove, "Approve the re-trained system that waits for it"),
 		rulingCmd(a, workflows.UpdateReject, "Reject the re-trained system that waits for approval"),
 	)
 
-	return c
+	return cmd
 }
 
 func scheduleCreateCmd(a *app.App) *cobra.Command {
 	var check, noProbe bool
 	var up app.ServiceOptions
-	c := &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "create FILE|SCHEDULE",
 		Short: "Create a schedule from a file, or change it",
 		Long: `create creates a schedule from a file, or changes it: firings under way keep to the version with which
@@ -57,7 +57,7 @@ restore.`,
 		Example: "  collabui schedule create examples/schedules/nightly.yaml\n" +
 			"  collabui schedule create s.yaml --check\n  collabui schedule create nightly",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := loadSchedule(args[0])
 			stored := spec.IsName(args[0]) && errors.Is(err, fs.ErrNotExist)
 			if err != nil && (check || !stored) {
@@ -66,30 +66,30 @@ restore.`,
 			if check {
 				return a.Print(s, func(w io.Writer) { terminal.Line(w, "%s: schedule %s can be created", args[0], s.Name) })
 			}
-			if err := a.StartServices(c.Context(), up); err != nil {
+			if err := a.StartServices(cmd.Context(), up); err != nil {
 				return err
 			}
-			session, err := a.Connect(c.Context())
+			session, err := a.Connect(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer session.Close()
 			if stored {
-				v, err := schedules.Schedule(args[0]).Newest(c.Context(), session.Store)
+				version, err := schedules.Schedule(args[0]).Newest(cmd.Context(), session.Store)
 				if err != nil {
 					return fmt.Errorf("there is no file %s; %w", args[0], err)
 				}
-				s = v.Schedule
+				s = version.Schedule
 			}
 
-			return createSchedule(c.Context(), session, s, noProbe)
+			return createSchedule(cmd.Context(), session, s, noProbe)
 		},
 	}
-	c.Flags().BoolVar(&check, "check", false, "only check the file")
-	preflight.AddNoProbe(c.Flags(), &noProbe)
-	up.AddFlags(c.Flags())
+	cmd.Flags().BoolVar(&check, "check", false, "only check the file")
+	preflight.AddNoProbe(cmd.Flags(), &noProbe)
+	up.AddFlags(cmd.Flags())
 
-	return c
+	return cmd
 }
 
 // loadSchedule reads the file of a schedule.
@@ -107,51 +107,51 @@ func loadSchedule(path string) (retrain.Schedule, error) {
 }
 
 // createSchedule records a version of a schedule, and registers it with Temporal.
-func createSchedule(ctx context.Context, s *app.Session, x retrain.Schedule, noProbe bool) error {
-	if err := workers.CheckNamespace(ctx, s.Temporal, s.Endpoints.Namespace); err != nil {
+func createSchedule(ctx context.Context, session *app.Session, schedule retrain.Schedule, noProbe bool) error {
+	if err := workers.CheckNamespace(ctx, session.Temporal, session.Endpoints.Namespace); err != nil {
 		return err
 	}
-	if err := admitSchedule(ctx, s, x, noProbe); err != nil {
+	if err := admitSchedule(ctx, session, schedule, noProbe); err != nil {
 		return err
 	}
-	v, err := schedules.Append(ctx, s.Store, schedules.Version{Schedule: x, Who: app.UserName(), At: time.Now().UTC()})
+	version, err := schedules.Append(ctx, session.Store, schedules.Version{Schedule: schedule, Who: app.UserName(), At: time.Now().UTC()})
 	if err != nil {
 		return err
 	}
-	here, err := s.StartContext(ctx, "")
+	here, err := session.StartContext(ctx, "")
 	if err != nil {
 		return err
 	}
-	if err := workers.PutSchedule(here, s.Temporal, v); err != nil {
+	if err := workers.PutSchedule(here, session.Temporal, version); err != nil {
 		return err
 	}
 
-	return showSchedule(ctx, s, x.Name)
+	return showSchedule(ctx, session, schedule.Name)
 }
 
 func scheduleShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show [SCHEDULE]", Short: "Show all schedules, or one with how its last firings ended",
 		Args: cobra.MaximumNArgs(1), Example: "  collabui schedule show\n  collabui schedule show nightly --json",
-		RunE: func(c *cobra.Command, args []string) error {
-			session, err := a.Connect(c.Context())
+		RunE: func(cmd *cobra.Command, args []string) error {
+			session, err := a.Connect(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer session.Close()
 			if len(args) > 0 {
-				return showSchedule(c.Context(), session, args[0])
+				return showSchedule(cmd.Context(), session, args[0])
 			}
-			names, err := schedules.Names(c.Context(), session.Store)
+			names, err := schedules.Names(cmd.Context(), session.Store)
 			if err != nil {
 				return err
 			}
 			for _, name := range names {
-				x, err := schedule(c.Context(), session, name)
+				info, err := schedule(cmd.Context(), session, name)
 				if err != nil {
 					return err
 				}
-				if err := a.Print(x, x.line); err != nil {
+				if err := a.Print(info, info.line); err != nil {
 					return err
 				}
 			}
@@ -172,23 +172,23 @@ type scheduleInfo struct {
 }
 
 // schedule reads what the store and Temporal know about a schedule.
-func schedule(ctx context.Context, s *app.Session, name string) (scheduleInfo, error) {
-	x := scheduleInfo{Name: name}
-	v, err := schedules.Schedule(name).Newest(ctx, s.Store)
+func schedule(ctx context.Context, session *app.Session, name string) (scheduleInfo, error) {
+	info := scheduleInfo{Name: name}
+	version, err := schedules.Schedule(name).Newest(ctx, session.Store)
 	if err != nil {
-		return x, err
+		return info, err
 	}
-	x.Line, x.Version = v.Schedule.Line, v.Number
-	if x.Outcomes, err = schedules.Schedule(name).Outcomes(ctx, s.Store); err != nil {
-		return x, err
+	info.Line, info.Version = version.Schedule.Line, version.Number
+	if info.Outcomes, err = schedules.Schedule(name).Outcomes(ctx, session.Store); err != nil {
+		return info, err
 	}
-	x.ScheduleState, err = workers.DescribeSchedule(ctx, s.Temporal, name)
+	info.ScheduleState, err = workers.DescribeSchedule(ctx, session.Temporal, name)
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		x.Deleted, err = true, nil
+		info.Deleted, err = true, nil
 	}
 
-	return x, err
+	return info, err
 }
 
 // state describes in a word whether the schedule fires.
@@ -216,26 +216,26 @@ func (x scheduleInfo) line(w io.Writer) {
 // lastOutcomes is the number of firings that show lists.
 const lastOutcomes = 10
 
-func showSchedule(ctx context.Context, s *app.Session, name string) error {
-	x, err := schedule(ctx, s, name)
+func showSchedule(ctx context.Context, session *app.Session, name string) error {
+	info, err := schedule(ctx, session, name)
 	if err != nil {
 		return err
 	}
-	lookInto := s.Typed("line show %s", x.Line)
+	lookInto := session.Typed("line show %s", info.Line)
 
-	return s.Print(x, func(w io.Writer) {
-		x.line(w)
-		if x.Note != "" {
-			terminal.Line(w, "  note: %s", x.Note)
+	return session.Print(info, func(w io.Writer) {
+		info.line(w)
+		if info.Note != "" {
+			terminal.Line(w, "  note: %s", info.Note)
 		}
-		if x.Deleted {
-			terminal.Line(w, "  Temporal does not have it: %s creates it again", s.Typed("schedule create %s", name))
+		if info.Deleted {
+			terminal.Line(w, "  Temporal does not have it: %s creates it again", session.Typed("schedule create %s", name))
 		}
-		terminal.Line(w, "  version %d; fired %d times, skipped %d, missed %d", x.Version, x.Fired, x.Skipped, x.Missed)
-		for _, id := range x.Running {
+		terminal.Line(w, "  version %d; fired %d times, skipped %d, missed %d", info.Version, info.Fired, info.Skipped, info.Missed)
+		for _, id := range info.Running {
 			terminal.Line(w, "  runs: %s", id)
 		}
-		for _, o := range x.Outcomes[max(0, len(x.Outcomes)-lastOutcomes):] {
+		for _, o := range info.Outcomes[max(0, len(info.Outcomes)-lastOutcomes):] {
 			terminal.Line(w, "  %s %-18s %-8s %s", o.ID, o.News, o.Verb, o.Why)
 		}
 		terminal.Line(w, "  what the line accepts: %s", lookInto)
@@ -245,16 +245,16 @@ func showSchedule(ctx context.Context, s *app.Session, name string) error {
 // rulingCmd returns a command with which a person decides about a re-trained system.
 func rulingCmd(a *app.App, verb, short string) *cobra.Command {
 	var why string
-	c := &cobra.Command{
+	cmd := &cobra.Command{
 		Use: verb + " SCHEDULE", Short: short, Args: cobra.ExactArgs(1),
 		Example: "  collabui schedule " + verb + " nightly --why 'looked at 20 episodes'",
-		RunE: func(c *cobra.Command, args []string) error {
-			return runRuling(c.Context(), a, verb, args[0], workflows.Command{Who: app.UserName(), Why: why})
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runRuling(cmd.Context(), a, verb, args[0], workflows.Command{Who: app.UserName(), Why: why})
 		},
 	}
-	app.AddRequiredWhy(c, &why)
+	app.AddRequiredWhy(cmd, &why)
 
-	return c
+	return cmd
 }
 
 func runRuling(ctx context.Context, a *app.App, verb, name string, asked workflows.Command) error {
@@ -263,16 +263,16 @@ func runRuling(ctx context.Context, a *app.App, verb, name string, asked workflo
 		return err
 	}
 	defer session.Close()
-	x, err := schedule(ctx, session, name)
+	info, err := schedule(ctx, session, name)
 	if err != nil {
 		return err
 	}
 	var status workflows.FiringStatus
 	var ended *serviceerror.NotFound
-	if len(x.Running) > 0 {
-		err = session.Update(ctx, verb, x.Running[0], asked, &status)
+	if len(info.Running) > 0 {
+		err = session.Update(ctx, verb, info.Running[0], asked, &status)
 	}
-	if len(x.Running) == 0 || errors.As(err, &ended) {
+	if len(info.Running) == 0 || errors.As(err, &ended) {
 		return fault.New(fault.Invalid, "%s: no firing of schedule %s runs, so nothing waits for approval", verb, name)
 	}
 	if err != nil {

@@ -27,33 +27,33 @@ import (
 )
 
 // AddNoProbe adds the flag that skips the trial of models.
-func AddNoProbe(f *pflag.FlagSet, to *bool) {
-	f.BoolVar(to, "no-probe", false, "try no model before the start; its key must be there all the same")
+func AddNoProbe(flags *pflag.FlagSet, to *bool) {
+	flags.BoolVar(to, "no-probe", false, "try no model before the start; its key must be there all the same")
 }
 
 // Continued returns a specification whose stage 1 has ended already.
-func Continued(x spec.Spec) spec.Spec {
-	x.FineTune.Levels, x.FineTune.Base = nil, domain.UntrainedBase
+func Continued(wanted spec.Spec) spec.Spec {
+	wanted.FineTune.Levels, wanted.FineTune.Base = nil, domain.UntrainedBase
 
-	return x
+	return wanted
 }
 
 // preflightLimit limits the time of all checks before a start. A model that thinks may take two minutes for its trial.
 const preflightLimit = 5 * time.Minute
 
 // Check lets the workers check specifications. It returns an invalid fault if one could not be run to its end.
-func Check(ctx context.Context, s *app.Session, name string, id activities.PreflightID, all ...spec.Spec) error {
+func Check(ctx context.Context, session *app.Session, name string, id activities.PreflightID, all ...spec.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
 	defer cancel()
-	found := append(absent(ctx, s), promised(ctx, s)...)
-	if err := s.Endpoints.CheckRedisKind(ctx); err != nil {
+	found := append(absent(ctx, session), promised(ctx, session)...)
+	if err := session.Endpoints.CheckRedisKind(ctx); err != nil {
 		found = append(found, activities.Obstacle{Where: "redis", Why: err.Error()})
 	}
-	if err := disk.Room(s.Data, health.MinFree); err != nil && !s.Cluster {
+	if err := disk.Room(session.Data, health.MinFree); err != nil && !session.Cluster {
 		found = append(found, activities.Obstacle{Where: "disk", Why: err.Error()})
 	}
 	if !slices.ContainsFunc(found, func(o activities.Obstacle) bool { return !o.Warning }) {
-		more, err := examine(ctx, s, name, id, all)
+		more, err := examine(ctx, session, name, id, all)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func Check(ctx context.Context, s *app.Session, name string, id activities.Prefl
 	text := ""
 	for _, o := range found {
 		if o.Warning {
-			terminal.Line(s.Err, "note: %s: %s", o.Where, o.Why)
+			terminal.Line(session.Err, "note: %s: %s", o.Where, o.Why)
 			continue
 		}
 		text += fmt.Sprintf("\n  %s: %s", o.Where, o.Why)
@@ -71,9 +71,9 @@ func Check(ctx context.Context, s *app.Session, name string, id activities.Prefl
 	if text == "" {
 		return nil
 	}
-	if !s.Cluster && strings.Contains(text, "this worker ") { // the supervisor started it, and has its variables
+	if !session.Cluster && strings.Contains(text, "this worker ") { // the supervisor started it, and has its variables
 		text += fmt.Sprintf("\nthe worker here has the variables of the command that started it: set what is missing, "+
-			"stop it with %s, and start the same again", s.Typed("down"))
+			"stop it with %s, and start the same again", session.Typed("down"))
 	}
 
 	return fault.New(fault.Invalid, "%s was not started, and nothing was recorded, because it could not end:%s",
@@ -82,10 +82,10 @@ func Check(ctx context.Context, s *app.Session, name string, id activities.Prefl
 
 // promised tries what the store must promise. Promises that cannot be tried do not prevent a start: the store may have
 // a bad moment, or people's keys may be narrow.
-func promised(ctx context.Context, s *app.Session) []activities.Obstacle {
+func promised(ctx context.Context, session *app.Session) []activities.Obstacle {
 	ctx, cancel := context.WithTimeout(ctx, health.TrialLimit)
 	defer cancel()
-	broken, err := store.Promises(ctx, s.Store)
+	broken, err := store.Promises(ctx, session.Store)
 	switch {
 	case broken != "":
 		return []activities.Obstacle{{Where: "store", Why: broken + ": see " + health.PromisesSection}}
@@ -98,29 +98,29 @@ func promised(ctx context.Context, s *app.Session) []activities.Obstacle {
 
 // examine runs the workflow that checks specifications.
 func examine(
-	ctx context.Context, s *app.Session, name string, id activities.PreflightID, all []spec.Spec,
+	ctx context.Context, session *app.Session, name string, id activities.PreflightID, all []spec.Spec,
 ) (found []activities.Obstacle, err error) {
-	for _, x := range all {
-		raw, err := json.Marshal(activities.Candidate{At: time.Now(), Spec: x})
+	for _, wanted := range all {
+		raw, err := json.Marshal(activities.Candidate{At: time.Now(), Spec: wanted})
 		if err != nil {
 			return nil, fault.As(fault.Fatal, err)
 		}
-		ref, err := store.PutBlob(ctx, s.Store, raw)
+		ref, err := store.PutBlob(ctx, session.Store, raw)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { // otherwise gc would remove it
 			brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			_ = s.Store.Delete(brief, ref.Key)
+			_ = session.Store.Delete(brief, ref.Key)
 		}()
 		id.Specs = append(id.Specs, ref.SHA256)
 	}
-	if ctx, err = s.StartContext(ctx, ""); err != nil {
+	if ctx, err = session.StartContext(ctx, ""); err != nil {
 		return nil, err
 	}
 	o := app.StartOptions(fmt.Sprintf("preflight/%s/%.12s", name, runs.Digest(id)), "checks before "+name+" starts")
-	w, err := s.Temporal.ExecuteWorkflow(ctx, o, workflows.Preflight, id)
+	w, err := session.Temporal.ExecuteWorkflow(ctx, o, workflows.Preflight, id)
 	if err == nil {
 		err = w.Get(ctx, &found)
 	}
@@ -132,12 +132,12 @@ func examine(
 }
 
 // absent returns the roles whose task queues no worker polls. It gives workers that have just started a moment.
-func absent(ctx context.Context, s *app.Session) []activities.Obstacle {
+func absent(ctx context.Context, session *app.Session) []activities.Obstacle {
 	var out []activities.Obstacle
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		out = nil
 		for _, role := range workers.Roles {
-			res, err := s.Temporal.DescribeTaskQueue(ctx, role, enums.TASK_QUEUE_TYPE_ACTIVITY)
+			res, err := session.Temporal.DescribeTaskQueue(ctx, role, enums.TASK_QUEUE_TYPE_ACTIVITY)
 			if err == nil && len(res.Pollers) == 0 {
 				out = append(out, activities.Obstacle{Where: "workers", Why: "no worker of the role " + role +
 					" has asked for work in the last minutes: start `collabui worker --roles " + role +

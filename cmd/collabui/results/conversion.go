@@ -47,18 +47,18 @@ func (x *converted) write(name string, body []byte) error {
 // each calls use with the end of every slot of an epoch, in order, and counts the slots. It skips slots that have not
 // ended.
 func (x *converted) each(
-	ctx context.Context, b store.Bucket, run runs.Run, epoch int, use func(interop.Episode) error,
+	ctx context.Context, bucket store.Bucket, run runs.Run, epoch int, use func(interop.Episode) error,
 ) error {
-	slots, _, err := run.Slots(epoch).Must(ctx, b)
+	slots, _, err := run.Slots(epoch).Must(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	message, err := view.MessageOf(ctx, b, run, epoch, slots.Prompt)
+	message, err := view.MessageOf(ctx, bucket, run, epoch, slots.Prompt)
 	if err != nil {
 		return err
 	}
 	for i := range slots.Slots {
-		e, begun, err := view.MayEpisode(ctx, b, run, epoch, i+1)
+		e, begun, err := view.MayEpisode(ctx, bucket, run, epoch, i+1)
 		if err != nil {
 			return err
 		}
@@ -84,11 +84,11 @@ func (x *converted) each(
 }
 
 // epochsOf returns all epochs that have a plan, or only the requested one, which must have a plan.
-func epochsOf(ctx context.Context, b store.Bucket, run runs.Run, asked string) ([]int, error) {
+func epochsOf(ctx context.Context, bucket store.Bucket, run runs.Run, asked string) ([]int, error) {
 	number, _ := strconv.Atoi(asked) // checked earlier
 	var out []int
 	for epoch := max(1, number); ; epoch++ {
-		planned, err := run.Slots(epoch).Exists(ctx, b)
+		planned, err := run.Slots(epoch).Exists(ctx, bucket)
 		switch {
 		case err != nil:
 			return nil, err

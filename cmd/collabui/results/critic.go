@@ -26,13 +26,13 @@ type creditReport struct {
 }
 
 // showCritic compares the critic of a run with the environment's judge and with outcomes.
-func showCritic(ctx context.Context, a *app.App, b store.Bucket, run string) error {
-	s, err := runs.Run(run).Current(ctx, b)
+func showCritic(ctx context.Context, a *app.App, bucket store.Bucket, run string) error {
+	s, err := runs.Run(run).Current(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	report := creditReport{Run: s.Name, Critic: rules.CriticName(s, catalog.All{})}
-	if report.Check, err = checkCredit(ctx, b, s); err != nil {
+	if report.Check, err = checkCredit(ctx, bucket, s); err != nil {
 		return err
 	}
 
@@ -40,16 +40,16 @@ func showCritic(ctx context.Context, a *app.App, b store.Bucket, run string) err
 }
 
 // checkCredit reads all graded episodes of a run, committed or not.
-func checkCredit(ctx context.Context, b store.Bucket, s spec.Spec) (*credit.Check, error) {
+func checkCredit(ctx context.Context, bucket store.Bucket, s spec.Spec) (*credit.Check, error) {
 	check := credit.NewCheck()
 	run := runs.Run(s.Name)
 	for epoch := 1; epoch <= s.Epochs; epoch++ {
-		s, err := run.At(ctx, b, epoch)
+		s, err := run.At(ctx, bucket, epoch)
 		if err != nil {
 			return check, err
 		}
 		for slot := 1; slot <= s.Slots; slot++ {
-			if err := addEpisode(ctx, b, check, run, epoch, slot); err != nil {
+			if err := addEpisode(ctx, bucket, check, run, epoch, slot); err != nil {
 				return check, err
 			}
 		}
@@ -59,16 +59,16 @@ func checkCredit(ctx context.Context, b store.Bucket, s spec.Spec) (*credit.Chec
 }
 
 // addEpisode adds the episode of a slot if it is graded.
-func addEpisode(ctx context.Context, b store.Bucket, check *credit.Check, run runs.Run, epoch, slot int) error {
-	credits, labelled, err := run.Credits(epoch, slot).May(ctx, b)
+func addEpisode(ctx context.Context, bucket store.Bucket, check *credit.Check, run runs.Run, epoch, slot int) error {
+	credits, labelled, err := run.Credits(epoch, slot).May(ctx, bucket)
 	if err != nil || !labelled {
 		return err
 	}
-	episode, _, err := store.Must[runs.Episode](ctx, b, credits.Episode.Key)
+	episode, _, err := store.Must[runs.Episode](ctx, bucket, credits.Episode.Key)
 	if err != nil {
 		return err
 	}
-	recorded, err := episode.ReadSteps(ctx, b)
+	recorded, err := episode.ReadSteps(ctx, bucket)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func addEpisode(ctx context.Context, b store.Bucket, check *credit.Check, run ru
 	}
 	check.Add(steps, credits.Steps, credits.Audit, episode.Outcome.Success)
 
-	pairs, _, err := run.Pairs(epoch, slot).May(ctx, b)
+	pairs, _, err := run.Pairs(epoch, slot).May(ctx, bucket)
 	check.AddAudits(pairs.Audit)
 
 	return err
@@ -91,19 +91,19 @@ func (r creditReport) text(w io.Writer) {
 }
 
 // printLabels prints how the labels compare with the judge's, in all and by action type, and with outcomes.
-func printLabels(w io.Writer, c *credit.Check) {
+func printLabels(w io.Writer, check *credit.Check) {
 	terminal.Line(w, "%-18s %9s %9s %9s   %9s", "judge \\ critic", "1", "0", "∅", "agreement")
 	for i, name := range []string{"1", "0", "∅ (unknown)"} {
-		terminal.Line(w, "%-18s %9d %9d %9d", name, c.All[i][0], c.All[i][1], c.All[i][2])
+		terminal.Line(w, "%-18s %9d %9d %9d", name, check.All[i][0], check.All[i][1], check.All[i][2])
 	}
 
 	terminal.Line(w, "\nby action type")
-	for _, kind := range slices.Sorted(maps.Keys(c.ByAction)) {
-		printAgreement(w, kind, c.ByAction[kind])
+	for _, kind := range slices.Sorted(maps.Keys(check.ByAction)) {
+		printAgreement(w, kind, check.ByAction[kind])
 	}
-	printAgreement(w, "all", c.All)
+	printAgreement(w, "all", check.All)
 	terminal.Line(w, "\nexecuted actions by the episode's outcome: succeeded %d labelled 1, %d labelled 0; failed %d and %d",
-		c.Outcomes[0][0], c.Outcomes[0][1], c.Outcomes[1][0], c.Outcomes[1][1])
+		check.Outcomes[0][0], check.Outcomes[0][1], check.Outcomes[1][0], check.Outcomes[1][1])
 }
 
 // printAgreement prints the number of labels of each kind, and how many agree with the judge.
@@ -118,9 +118,9 @@ func printAgreement(w io.Writer, name string, c credit.Confusion) {
 }
 
 // printCalibration prints what only a model critic has: scores, and answers that had to be repaired.
-func printCalibration(w io.Writer, c *credit.Check) {
+func printCalibration(w io.Writer, check *credit.Check) {
 	graded := false
-	for _, b := range c.Bins {
+	for _, b := range check.Bins {
 		if b.Cells == 0 {
 			continue
 		}
@@ -136,5 +136,5 @@ func printCalibration(w io.Writer, c *credit.Check) {
 	}
 	terminal.Line(w, "\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · "+
 		"answers that stayed unreadable %d, incomplete %d · largest spread within one action %.2f",
-		c.Again, c.Blinded, c.Repairs, c.Faults[credit.FaultShape], c.Faults[credit.FaultMissing], c.Spread)
+		check.Again, check.Blinded, check.Repairs, check.Faults[credit.FaultShape], check.Faults[credit.FaultMissing], check.Spread)
 }

@@ -32,8 +32,8 @@ type evalOptions struct {
 }
 
 func evalCmd(a *app.App) *cobra.Command {
-	var o evalOptions
-	c := &cobra.Command{
+	var options evalOptions
+	cmd := &cobra.Command{
 		Use:   "eval RUN",
 		Short: "Evaluate the systems of an epoch on a split of an environment",
 		Long: `eval evaluates the systems of an epoch of RUN on a split of the run's environment, or of another one. On
@@ -41,59 +41,59 @@ recorded tasks it evaluates the systems without policies, too.`,
 		Example: "  collabui eval quickstart --epoch 3 --split test-seeds --episodes 300\n" +
 			"  collabui eval quickstart --epoch 3 --environment miniwob --split mobile-62 --spec mobile.yaml",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			o.counted = c.Flags().Changed("episodes")
-			return runEval(c.Context(), a, o, args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			options.counted = cmd.Flags().Changed("episodes")
+			return runEval(cmd.Context(), a, options, args[0])
 		},
 	}
-	f := c.Flags()
-	f.IntVar(&o.epoch, "epoch", 0, "epoch of the systems; 0 is the base policy, alone and n times")
-	f.StringVar(&o.split, "split", domain.SplitVal, "split of the environment")
-	f.IntVar(&o.episodes, "episodes", 100, "episodes per system; by default every recorded task once")
-	f.StringVar(&o.environment, "environment", "",
+	flags := cmd.Flags()
+	flags.IntVar(&options.epoch, "epoch", 0, "epoch of the systems; 0 is the base policy, alone and n times")
+	flags.StringVar(&options.split, "split", domain.SplitVal, "split of the environment")
+	flags.IntVar(&options.episodes, "episodes", 100, "episodes per system; by default every recorded task once")
+	flags.StringVar(&options.environment, "environment", "",
 		"another `NAME` than the run's: an adapter, or a name under environments of the run's specification "+
 			"or of --spec")
-	o.env.AddFlags(f)
+	options.env.AddFlags(flags)
 
-	return c
+	return cmd
 }
 
-func runEval(ctx context.Context, a *app.App, o evalOptions, run string) error {
-	if o.episodes < 1 || o.episodes > 9999 {
-		return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", o.episodes)
+func runEval(ctx context.Context, a *app.App, options evalOptions, run string) error {
+	if options.episodes < 1 || options.episodes > 9999 {
+		return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", options.episodes)
 	}
-	if o.epoch < 0 {
-		return fault.New(fault.Invalid, "--epoch must be 0, for the base policy, or a committed epoch, not %d", o.epoch)
+	if options.epoch < 0 {
+		return fault.New(fault.Invalid, "--epoch must be 0, for the base policy, or a committed epoch, not %d", options.epoch)
 	}
-	if o.split == domain.SplitTrain {
+	if options.split == domain.SplitTrain {
 		return fault.New(fault.Invalid, "--split must not be train: the systems were trained on it")
 	}
 
-	b, _, err := a.OpenStore()
+	bucket, _, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
-	x, err := o.plan(ctx, b, run)
+	planned, err := options.plan(ctx, bucket, run)
 	if err != nil {
 		return err
 	}
-	results, err := evaluate(ctx, a, x)
+	results, err := evaluate(ctx, a, planned)
 	if err != nil {
 		return err
 	}
 
-	critic := rules.CriticName(x.spec, catalog.All{})
+	critic := rules.CriticName(planned.spec, catalog.All{})
 	if !a.JSON {
 		status.PrintResults(a.Out, results)
 		terminal.Line(a.Out, "critic: %s", critic)
 
 		return nil
 	}
-	for _, r := range results {
+	for _, result := range results {
 		of := struct {
 			runs.Result
 			Critic string `json:"critic"` // the critic that trained the system
-		}{r, critic}
+		}{result, critic}
 		if err := a.Print(of, nil); err != nil {
 			return err
 		}
@@ -111,15 +111,15 @@ type evaluation struct {
 }
 
 // plan determines what is evaluated: the systems of the epoch, and the references for recorded tasks.
-func (o evalOptions) plan(ctx context.Context, b store.Bucket, run string) (evaluation, error) {
-	s, err := runs.Run(run).Current(ctx, b)
+func (o evalOptions) plan(ctx context.Context, bucket store.Bucket, run string) (evaluation, error) {
+	s, err := runs.Run(run).Current(ctx, bucket)
 	if err != nil {
 		return evaluation{}, err
 	}
-	if _, err := lines.Find(ctx, b, run, o.epoch); err != nil { // not committed
+	if _, err := lines.Find(ctx, bucket, run, o.epoch); err != nil { // not committed
 		return evaluation{}, err
 	}
-	made, err := runs.Run(run).System(ctx, b, o.epoch, s.Agents)
+	made, err := runs.Run(run).System(ctx, bucket, o.epoch, s.Agents)
 	if err != nil {
 		return evaluation{}, err
 	}
@@ -129,20 +129,20 @@ func (o evalOptions) plan(ctx context.Context, b store.Bucket, run string) (eval
 		return evaluation{}, err
 	}
 
-	x := evaluation{spec: s, where: o.split}
+	planned := evaluation{spec: s, where: o.split}
 	if on.Environment != "" {
-		x.where = on.Environment + "." + o.split
+		planned.where = on.Environment + "." + o.split
 	}
 	for _, r := range references {
-		x.items = append(x.items, on.Item(run, fmt.Sprintf("%s-%04d", rules.ReferenceFolder, on.Episodes), r))
+		planned.items = append(planned.items, on.Item(run, fmt.Sprintf("%s-%04d", rules.ReferenceFolder, on.Episodes), r))
 	}
 	folder := fmt.Sprintf("eval-%04d-%04d", o.epoch, on.Episodes)
 	for _, system := range systems {
-		x.items = append(x.items, on.Item(run, folder, system))
+		planned.items = append(planned.items, on.Item(run, folder, system))
 	}
-	x.id = run + "/" + folder + "/" + x.where
+	planned.id = run + "/" + folder + "/" + planned.where
 
-	return x, nil
+	return planned, nil
 }
 
 // place returns the split to play on, and the systems that are shown beside the run's. Options that the run's
@@ -198,22 +198,24 @@ func (o evalOptions) options(s spec.Spec, on *rules.Split) (envadapters.Options,
 }
 
 // evaluate runs and shows an evaluation until it ends.
-func evaluate(ctx context.Context, a *app.App, x evaluation) ([]runs.Result, error) {
-	s, err := a.Connect(ctx)
+func evaluate(ctx context.Context, a *app.App, planned evaluation) ([]runs.Result, error) {
+	session, err := a.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	title := "evaluation on " + x.where
-	here, err := s.StartContext(ctx, "")
+	defer session.Close()
+	title := "evaluation on " + planned.where
+	here, err := session.StartContext(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.Temporal.ExecuteWorkflow(here, app.StartOptions(x.id, title), workflows.Evaluation, x.items)
+	w, err := session.Temporal.ExecuteWorkflow(here, app.StartOptions(planned.id, title), workflows.Evaluation, planned.items)
 	if err != nil {
 		return nil, fault.New(fault.Transient, "start the evaluation: %w", err)
 	}
-	err = status.Attend(ctx, s, w, func(p *status.Progress) { p.ShowWorkflow(ctx, s.Temporal, title, workflows.Status{Child: w.GetID()}) })
+	err = status.Attend(ctx, session, w, func(progress *status.Progress) {
+		progress.ShowWorkflow(ctx, session.Temporal, title, workflows.Status{Child: w.GetID()})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("evaluation: %w", err)
 	}

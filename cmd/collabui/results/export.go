@@ -27,8 +27,8 @@ import (
 )
 
 func exportCmd(a *app.App) *cobra.Command {
-	var o exportOptions
-	c := &cobra.Command{
+	var options exportOptions
+	cmd := &cobra.Command{
 		Use:   "export [RUN|--line LINE] --out DIR",
 		Short: "Write a run's data sets and trained system, or the run for another tool",
 		Long: `export writes the data sets of stage 1, or with --epoch the preference pairs of an epoch, or its samples
@@ -48,57 +48,57 @@ results as tables (csv or json).`,
 			"  collabui export quickstart --as inspect --epoch 3 --out logs\n" +
 			"  collabui export --policy DIGEST --out model",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return runExport(c.Context(), a, o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runExport(cmd.Context(), a, options, args) },
 	}
-	o.addFlags(c.Flags())
+	options.addFlags(cmd.Flags())
 
-	return c
+	return cmd
 }
 
-func runExport(ctx context.Context, a *app.App, o exportOptions, args []string) error {
-	if err := o.check(args); err != nil {
+func runExport(ctx context.Context, a *app.App, options exportOptions, args []string) error {
+	if err := options.check(args); err != nil {
 		return err
 	}
-	o.build = a.Build
-	b, err := a.OpenObjects()
+	options.build = a.Build
+	bucket, err := a.OpenObjects()
 	if err != nil {
 		return err
 	}
-	if o.as != "" {
-		x, err := exportAs(ctx, b, args[0], o)
+	if options.as != "" {
+		converted, err := exportAs(ctx, bucket, args[0], options)
 		if err != nil {
 			return err
 		}
 
-		return a.Print(x, x.text)
+		return a.Print(converted, converted.text)
 	}
-	if o.policy != "" {
-		n, err := exportPolicy(ctx, b, o.policy, o.out)
+	if options.policy != "" {
+		n, err := exportPolicy(ctx, bucket, options.policy, options.out)
 		if err != nil {
 			return err
 		}
-		return a.Print(map[string]any{"out": o.out, "policy": o.policy, "files": n}, func(w io.Writer) {
-			terminal.Line(w, "%d files in %s", n, o.out)
+		return a.Print(map[string]any{"out": options.out, "policy": options.policy, "files": n}, func(w io.Writer) {
+			terminal.Line(w, "%d files in %s", n, options.out)
 		})
 	}
-	if o.line != "" {
-		e, err := lines.Line(o.line).Current(ctx, b)
+	if options.line != "" {
+		entry, err := lines.Line(options.line).Current(ctx, bucket)
 		if err != nil {
 			return err
 		}
-		args, o.epoch = []string{e.System.Run}, strconv.Itoa(e.System.Epoch)
+		args, options.epoch = []string{entry.System.Run}, strconv.Itoa(entry.System.Epoch)
 	}
-	x, err := export(ctx, b, args[0], o)
+	written, err := export(ctx, bucket, args[0], options)
 	if err != nil {
 		return err
 	}
 
-	return a.Print(x, x.text)
+	return a.Print(written, written.text)
 }
 
 // exportPolicy writes the files of a policy into a folder that does not exist or is empty, and returns their number.
-func exportPolicy(ctx context.Context, b store.Bucket, digest, dir string) (int, error) {
-	raw, there, err := store.MayBlob(ctx, b, digest)
+func exportPolicy(ctx context.Context, bucket store.Bucket, digest, dir string) (int, error) {
+	raw, there, err := store.MayBlob(ctx, bucket, digest)
 	if err == nil && !there {
 		err = store.ErrNotFound
 	}
@@ -117,7 +117,7 @@ func exportPolicy(ctx context.Context, b store.Bucket, digest, dir string) (int,
 		return 0, fault.New(fault.Invalid, "%w", err)
 	}
 
-	return len(sums), store.GetFiles(ctx, b, sums, dir)
+	return len(sums), store.GetFiles(ctx, bucket, sums, dir)
 }
 
 // exported describes what an export wrote.
@@ -142,31 +142,31 @@ func (x exported) text(w io.Writer) {
 }
 
 // export writes the data sets and the system of a run. Files written before an error stay; SHA256SUMS is written last.
-func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (exported, error) {
-	x := exported{Out: o.out, Rows: map[string]int{}}
-	sys, err := infer.Find(ctx, b, run, o.epoch)
-	early := errors.Is(err, infer.ErrNoBase) && o.epoch == "" // stage 1 may have data already
+func export(ctx context.Context, bucket store.Bucket, run string, options exportOptions) (exported, error) {
+	x := exported{Out: options.out, Rows: map[string]int{}}
+	sys, err := infer.Find(ctx, bucket, run, options.epoch)
+	early := errors.Is(err, infer.ErrNoBase) && options.epoch == "" // stage 1 may have data already
 	if err != nil && !early {
 		return x, err
 	}
 	epoch := sys.Epoch
-	if o.epoch == "" {
+	if options.epoch == "" {
 		epoch = 0
 	}
-	sets, err := dataSets(ctx, b, sys.Spec, epoch)
+	sets, err := dataSets(ctx, bucket, sys.Spec, epoch)
 	if err != nil {
 		return x, err
 	}
 	if early && len(sets) == 0 {
 		return x, fault.New(fault.Invalid, "run %q has no data of stage 1 yet", run)
 	}
-	files, err := exportFiles(ctx, b, sets)
+	files, err := exportFiles(ctx, bucket, sets)
 	if err != nil {
 		return x, err
 	}
 
 	if !early {
-		written, err := sys.Write(ctx, b, filepath.Join(o.out, infer.SystemDir))
+		written, err := sys.Write(ctx, bucket, filepath.Join(options.out, infer.SystemDir))
 		if err != nil {
 			return x, err
 		}
@@ -174,19 +174,19 @@ func export(ctx context.Context, b store.Bucket, run string, o exportOptions) (e
 	}
 	card := dataCard{
 		Run: sys.Run, Epoch: epoch, Samples: sys.Spec.Preference == spec.PreferenceGRPO,
-		Configs: rows.Configs(files, sets...), System: infer.Readme(sys.Run, x.System), build: o.build,
+		Configs: rows.Configs(files, sets...), System: infer.Readme(sys.Run, x.System), build: options.build,
 	}
 	card.describe(sets, files)
-	if files["README.md"], err = card.readme(ctx, b, sys.Spec); err != nil {
+	if files["README.md"], err = card.readme(ctx, bucket, sys.Spec); err != nil {
 		return x, err
 	}
-	if err := writeFiles(o.out, files); err != nil {
+	if err := writeFiles(options.out, files); err != nil {
 		return x, fault.New(fault.Invalid, "write the export: %w", err)
 	}
 	for _, set := range sets {
 		x.Rows[set.Name] = len(set.Pairs)
 	}
-	x.Files, err = infer.Sums(o.out)
+	x.Files, err = infer.Sums(options.out)
 
 	return x, err
 }

@@ -11,27 +11,27 @@ import (
 )
 
 // exportAs writes a run for another tool.
-func exportAs(ctx context.Context, b store.Bucket, run string, o exportOptions) (converted, error) {
-	x := converted{Out: o.out, Format: o.as, build: o.build.Version}
-	if _, err := runs.Run(run).Find(ctx, b); err != nil {
-		return x, err
+func exportAs(ctx context.Context, bucket store.Bucket, run string, options exportOptions) (converted, error) {
+	conversion := converted{Out: options.out, Format: options.as, build: options.build.Version}
+	if _, err := runs.Run(run).Find(ctx, bucket); err != nil {
+		return conversion, err
 	}
 	var err error
-	switch o.as {
+	switch options.as {
 	case asATIF:
-		err = x.atif(ctx, b, runs.Run(run), o)
+		err = conversion.atif(ctx, bucket, runs.Run(run), options)
 	case asInspect:
-		err = x.inspect(ctx, b, runs.Run(run), o)
+		err = conversion.inspect(ctx, bucket, runs.Run(run), options)
 	default:
-		err = x.tables(ctx, b, runs.Run(run))
+		err = conversion.tables(ctx, bucket, runs.Run(run))
 	}
 
-	return x, err
+	return conversion, err
 }
 
 // tables writes the tables of a run.
-func (x *converted) tables(ctx context.Context, b store.Bucket, run runs.Run) error {
-	r, err := interop.Read(ctx, b, run)
+func (x *converted) tables(ctx context.Context, bucket store.Bucket, run runs.Run) error {
+	r, err := interop.Read(ctx, bucket, run)
 	if err != nil {
 		return err
 	}
@@ -56,13 +56,13 @@ func (x *converted) tables(ctx context.Context, b store.Bucket, run runs.Run) er
 }
 
 // atif writes one trajectory per episode.
-func (x *converted) atif(ctx context.Context, b store.Bucket, run runs.Run, o exportOptions) error {
-	epochs, err := epochsOf(ctx, b, run, o.epoch)
+func (x *converted) atif(ctx context.Context, bucket store.Bucket, run runs.Run, options exportOptions) error {
+	epochs, err := epochsOf(ctx, bucket, run, options.epoch)
 	if err != nil {
 		return err
 	}
 	for _, epoch := range epochs {
-		err := x.each(ctx, b, run, epoch, func(e interop.Episode) error {
+		err := x.each(ctx, bucket, run, epoch, func(e interop.Episode) error {
 			if e.Record.Failed != "" {
 				return nil
 			}

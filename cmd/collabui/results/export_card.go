@@ -59,8 +59,8 @@ type dataCard struct {
 }
 
 // readme returns the README.md of an export, which describes its data sets and how to use its system.
-func (c *dataCard) readme(ctx context.Context, b store.Bucket, s spec.Spec) ([]byte, error) {
-	if err := c.findFacts(ctx, b, s); err != nil {
+func (c *dataCard) readme(ctx context.Context, bucket store.Bucket, s spec.Spec) ([]byte, error) {
+	if err := c.findFacts(ctx, bucket, s); err != nil {
 		return nil, err
 	}
 	head, err := rows.CardHeader("collabui run "+c.Run, c.Configs)
@@ -76,13 +76,13 @@ func (c *dataCard) readme(ctx context.Context, b store.Bucket, s spec.Spec) ([]b
 }
 
 // findFacts fills in where the rows come from.
-func (c *dataCard) findFacts(ctx context.Context, b store.Bucket, s spec.Spec) error {
+func (c *dataCard) findFacts(ctx context.Context, bucket store.Bucket, s spec.Spec) error {
 	run := runs.Run(s.Name)
-	_, ref, err := run.Spec().Must(ctx, b)
+	_, ref, err := run.Spec().Must(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	end, ended, err := run.End().May(ctx, b)
+	end, ended, err := run.End().May(ctx, bucket)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *dataCard) findFacts(ctx context.Context, b store.Bucket, s spec.Spec) e
 	c.findEnvironment(s)
 	if c.Epoch > 0 {
 		c.ofEpoch(s)
-	} else if err := c.ofStage1(ctx, b, s); err != nil {
+	} else if err := c.ofStage1(ctx, bucket, s); err != nil {
 		return err
 	}
 	c.fact("lines of histories", "by "+rules.RoleName(s, s.Summariser.Model, "fixed rules"))
@@ -122,10 +122,10 @@ func (c *dataCard) findEnvironment(s spec.Spec) {
 	}
 	var texts []string
 	for _, name := range slices.Compact(suites) {
-		e, _ := catalog.FindEnvironment(name)
-		c.fact("environment", "`"+name+"`: "+cmp.Or(e.About, "not part of this build"))
+		environment, _ := catalog.FindEnvironment(name)
+		c.fact("environment", "`"+name+"`: "+cmp.Or(environment.About, "not part of this build"))
 		if len(o.Parts) == 0 || name != o.Suite {
-			texts = append(texts, name+": "+cmp.Or(e.Texts, "not known"))
+			texts = append(texts, name+": "+cmp.Or(environment.Texts, "not known"))
 		}
 	}
 	c.Texts = strings.Join(texts, "; ")
@@ -146,10 +146,10 @@ func (c *dataCard) ofEpoch(s spec.Spec) {
 }
 
 // ofStage1 describes how the data of stage 1 were made.
-func (c *dataCard) ofStage1(ctx context.Context, b store.Bucket, s spec.Spec) error {
+func (c *dataCard) ofStage1(ctx context.Context, bucket store.Bucket, s spec.Spec) error {
 	c.fact("data of", "stage 1")
 	c.Critic = "the environment's expert"
-	levels, err := runs.Run(s.Name).Levels(ctx, b)
+	levels, err := runs.Run(s.Name).Levels(ctx, bucket)
 	if err != nil {
 		return err
 	}

@@ -15,21 +15,21 @@ import (
 )
 
 // dataSets returns the data sets of an epoch, or of stage 1 for epoch 0. It returns nothing before stage 1 has data.
-func dataSets(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) ([]rows.Set, error) {
+func dataSets(ctx context.Context, bucket store.Bucket, s spec.Spec, epoch int) ([]rows.Set, error) {
 	template, err := rules.Template(s)
 	if err != nil {
 		return nil, err
 	}
 	run, system := runs.Run(s.Name), template.System()
 	if epoch > 0 {
-		return epochSets(ctx, b, run, epoch, system)
+		return epochSets(ctx, bucket, run, epoch, system)
 	}
 
-	sets, err := levelSets(ctx, b, run, system)
+	sets, err := levelSets(ctx, bucket, run, system)
 	if err != nil || len(sets) > 0 {
 		return sets, err
 	}
-	pairs, err := demonstrations(ctx, b, run)
+	pairs, err := demonstrations(ctx, bucket, run)
 	if err != nil || len(pairs) == 0 {
 		return nil, err
 	}
@@ -38,22 +38,22 @@ func dataSets(ctx context.Context, b store.Bucket, s spec.Spec, epoch int) ([]ro
 }
 
 // epochSets returns the preference pairs of an epoch, one set per agent.
-func epochSets(ctx context.Context, b store.Bucket, run runs.Run, epoch int, system string) ([]rows.Set, error) {
-	e, _, err := run.Epoch(epoch).Must(ctx, b)
+func epochSets(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int, system string) ([]rows.Set, error) {
+	e, _, err := run.Epoch(epoch).Must(ctx, bucket)
 	if err != nil {
 		return nil, fmt.Errorf("epoch %d of run %q: %w", epoch, string(run), err)
 	}
 	var sets []rows.Set
 	for i, ref := range e.Updates {
-		update, _, err := store.Must[runs.Update](ctx, b, ref.Key)
+		update, _, err := store.Must[runs.Update](ctx, bucket, ref.Key)
 		if err != nil {
 			return nil, err
 		}
-		dataset, _, err := store.Must[runs.Dataset](ctx, b, update.Dataset.Key)
+		dataset, _, err := store.Must[runs.Dataset](ctx, bucket, update.Dataset.Key)
 		if err != nil {
 			return nil, err
 		}
-		pairs, err := runs.ReadPairs(ctx, b, dataset.Body)
+		pairs, err := runs.ReadPairs(ctx, bucket, dataset.Body)
 		if err != nil {
 			return nil, err
 		}
@@ -64,14 +64,14 @@ func epochSets(ctx context.Context, b store.Bucket, run runs.Run, epoch int, sys
 }
 
 // levelSets returns the data sets of the levels of stage 1.
-func levelSets(ctx context.Context, b store.Bucket, run runs.Run, system string) ([]rows.Set, error) {
-	levels, err := run.Levels(ctx, b)
+func levelSets(ctx context.Context, bucket store.Bucket, run runs.Run, system string) ([]rows.Set, error) {
+	levels, err := run.Levels(ctx, bucket)
 	if err != nil {
 		return nil, err
 	}
 	var sets []rows.Set
 	for _, level := range levels {
-		pairs, err := runs.ReadPairs(ctx, b, level.Body)
+		pairs, err := runs.ReadPairs(ctx, bucket, level.Body)
 		if err != nil {
 			return nil, err
 		}
@@ -84,10 +84,10 @@ func levelSets(ctx context.Context, b store.Bucket, run runs.Run, system string)
 }
 
 // demonstrations returns the data of stage 1 in a run without levels.
-func demonstrations(ctx context.Context, b store.Bucket, run runs.Run) ([]domain.Pair, error) {
+func demonstrations(ctx context.Context, bucket store.Bucket, run runs.Run) ([]domain.Pair, error) {
 	var pairs []domain.Pair
 	for i := 0; ; i++ {
-		d, there, err := run.Demonstration(i).Sure(ctx, b)
+		d, there, err := run.Demonstration(i).Sure(ctx, bucket)
 		if err != nil || !there {
 			return pairs, err
 		}
@@ -96,7 +96,7 @@ func demonstrations(ctx context.Context, b store.Bucket, run runs.Run) ([]domain
 }
 
 // exportFiles returns the files of data sets, with screenshots, by their paths.
-func exportFiles(ctx context.Context, b store.Bucket, sets []rows.Set) (map[string][]byte, error) {
+func exportFiles(ctx context.Context, bucket store.Bucket, sets []rows.Set) (map[string][]byte, error) {
 	files, err := rows.Export(sets...)
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
@@ -108,7 +108,7 @@ func exportFiles(ctx context.Context, b store.Bucket, sets []rows.Set) (map[stri
 			if pair.Image == "" || files[path] != nil {
 				continue
 			}
-			if files[path], err = store.GetBlob(ctx, b, pair.Image); err != nil {
+			if files[path], err = store.GetBlob(ctx, bucket, pair.Image); err != nil {
 				return nil, err
 			}
 		}

@@ -21,25 +21,25 @@ import (
 )
 
 // inspect writes logs of Inspect: of the rollouts of each epoch, and of each evaluated item.
-func (x *converted) inspect(ctx context.Context, b store.Bucket, run runs.Run, o exportOptions) error {
-	epochs, err := epochsOf(ctx, b, run, o.epoch)
+func (x *converted) inspect(ctx context.Context, bucket store.Bucket, run runs.Run, options exportOptions) error {
+	epochs, err := epochsOf(ctx, bucket, run, options.epoch)
 	if err != nil {
 		return err
 	}
 	for _, epoch := range epochs {
-		if err := x.inspectRollouts(ctx, b, run, epoch); err != nil {
+		if err := x.inspectRollouts(ctx, bucket, run, epoch); err != nil {
 			return err
 		}
 	}
-	if o.epoch != "" {
+	if options.epoch != "" {
 		return nil
 	}
-	items, err := itemsIn(ctx, b, run)
+	items, err := itemsIn(ctx, bucket, run)
 	if err != nil {
 		return err
 	}
 	for _, item := range items {
-		if err := x.inspectItem(ctx, b, run, item); err != nil {
+		if err := x.inspectItem(ctx, bucket, run, item); err != nil {
 			return err
 		}
 	}
@@ -48,8 +48,8 @@ func (x *converted) inspect(ctx context.Context, b store.Bucket, run runs.Run, o
 }
 
 // itemsIn returns the evaluated items of a run that have an episode or a result, in lexical order.
-func itemsIn(ctx context.Context, b store.Bucket, run runs.Run) ([]string, error) {
-	keys, err := run.Keys(ctx, b, "evals/")
+func itemsIn(ctx context.Context, bucket store.Bucket, run runs.Run) ([]string, error) {
+	keys, err := run.Keys(ctx, bucket, "evals/")
 	var out []string
 	for _, key := range keys {
 		out = append(out, path.Dir(strings.TrimPrefix(key, run.EvalPrefix())))
@@ -60,9 +60,9 @@ func itemsIn(ctx context.Context, b store.Bucket, run runs.Run) ([]string, error
 
 // log creates a log of Inspect, calls fill with it, and writes it. fill reports whether all samples are there.
 func (x *converted) log(
-	ctx context.Context, b store.Bucket, run runs.Run, name, model string, fill func(*interop.InspectLog) (bool, error),
+	ctx context.Context, bucket store.Bucket, run runs.Run, name, model string, fill func(*interop.InspectLog) (bool, error),
 ) (err error) {
-	s, err := run.Find(ctx, b)
+	s, err := run.Find(ctx, bucket)
 	if err != nil {
 		return err
 	}
@@ -88,16 +88,16 @@ func (x *converted) log(
 }
 
 // inspectRollouts writes the log of an epoch's rollouts.
-func (x *converted) inspectRollouts(ctx context.Context, b store.Bucket, run runs.Run, epoch int) error {
-	slots, _, err := run.Slots(epoch).Must(ctx, b)
+func (x *converted) inspectRollouts(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int) error {
+	slots, _, err := run.Slots(epoch).Must(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	name, model := fmt.Sprintf("rollouts-epoch-%04d", epoch), fmt.Sprintf("%s@%d", run, slots.System.Version)
 
-	return x.log(ctx, b, run, name, model, func(l *interop.InspectLog) (bool, error) {
+	return x.log(ctx, bucket, run, name, model, func(l *interop.InspectLog) (bool, error) {
 		open := x.Open
-		err := x.each(ctx, b, run, epoch, func(e interop.Episode) error {
+		err := x.each(ctx, bucket, run, epoch, func(e interop.Episode) error {
 			l.Rollout(e)
 
 			return nil
@@ -108,27 +108,27 @@ func (x *converted) inspectRollouts(ctx context.Context, b store.Bucket, run run
 }
 
 // inspectItem writes the log of an evaluated item.
-func (x *converted) inspectItem(ctx context.Context, b store.Bucket, run runs.Run, item string) error {
-	s, err := run.Find(ctx, b)
+func (x *converted) inspectItem(ctx context.Context, bucket store.Bucket, run runs.Run, item string) error {
+	s, err := run.Find(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	ended, err := run.Result(item).Exists(ctx, b)
+	ended, err := run.Result(item).Exists(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	keys, err := run.Keys(ctx, b, "evals/"+item+"/")
+	keys, err := run.Keys(ctx, bucket, "evals/"+item+"/")
 	if err != nil {
 		return err
 	}
 
-	return x.log(ctx, b, run, item, string(run)+"/"+path.Dir(item), func(l *interop.InspectLog) (bool, error) {
+	return x.log(ctx, bucket, run, item, string(run)+"/"+path.Dir(item), func(l *interop.InspectLog) (bool, error) {
 		for _, key := range keys {
 			n := 0
 			if _, err := fmt.Sscanf(path.Base(key), "%d.json", &n); err != nil {
 				continue // the result
 			}
-			e, _, err := run.EvalEpisode(item, n).Must(ctx, b)
+			e, _, err := run.EvalEpisode(item, n).Must(ctx, bucket)
 			if err != nil {
 				return false, err
 			}

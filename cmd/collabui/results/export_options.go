@@ -22,13 +22,13 @@ type exportOptions struct {
 	build  app.Build // of the program that exports
 }
 
-func (o *exportOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.out, "out", "", "`FOLDER` to write into; it is created, and must be empty")
-	f.StringVar(&o.epoch, "epoch", "",
+func (o *exportOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.out, "out", "", "`FOLDER` to write into; it is created, and must be empty")
+	flags.StringVar(&o.epoch, "epoch", "",
 		"system and pairs of this `EPOCH`: a number or best; base: the base policy and the data of stage 1")
-	f.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
-	f.StringVar(&o.policy, "policy", "", "instead of a run: the files of the policy with this `DIGEST`")
-	f.StringVar(&o.as, "as", "", "instead of data sets: `FORMAT` of another tool, one of "+strings.Join(formats, ", "))
+	flags.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
+	flags.StringVar(&o.policy, "policy", "", "instead of a run: the files of the policy with this `DIGEST`")
+	flags.StringVar(&o.as, "as", "", "instead of data sets: `FORMAT` of another tool, one of "+strings.Join(formats, ", "))
 }
 
 func (o exportOptions) check(args []string) error {

@@ -25,7 +25,7 @@ import (
 
 func importCmd(a *app.App) *cobra.Command {
 	var baseModel string
-	c := &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import custom demonstrations, preference pairs or a policy into the store",
 		Long: `import checks a file, stores it by content and prints the digest by which a specification names it:
@@ -40,11 +40,11 @@ with all parameters. Both belong to the model in --base-model.`,
 		Example: "  collabui import pairs.jsonl\n  collabui import policy.safetensors\n" +
 			"  collabui import my-adapter --base-model /models/Qwen2-7B-Instruct",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return runImport(c.Context(), a, args[0], baseModel) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runImport(cmd.Context(), a, args[0], baseModel) },
 	}
-	c.Flags().StringVar(&baseModel, "base-model", "", "base model that the folder belongs to")
+	cmd.Flags().StringVar(&baseModel, "base-model", "", "base model that the folder belongs to")
 
-	return c
+	return cmd
 }
 
 // Kinds of imported files. Folders have the kinds of artifacts.
@@ -78,32 +78,32 @@ func runImport(ctx context.Context, a *app.App, path, baseModel string) error {
 // importPath stores a folder or a file. It checks a file before it opens the store.
 func importPath(ctx context.Context, a *app.App, path, baseModel string) (imported, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		b, _, err := a.OpenStore()
+		bucket, _, err := a.OpenStore()
 		if err != nil {
 			return imported{}, err
 		}
-		return importFolder(ctx, b, path, baseModel)
+		return importFolder(ctx, bucket, path, baseModel)
 	}
 	out, raw, err := readImport(path)
 	if err != nil {
 		return out, err
 	}
-	b, _, err := a.OpenStore()
+	bucket, _, err := a.OpenStore()
 	if err != nil {
 		return out, err
 	}
-	ref, err := store.PutBlob(ctx, b, raw)
+	ref, err := store.PutBlob(ctx, bucket, raw)
 	out.Digest = ref.SHA256
 	if err != nil {
 		return out, err
 	}
 
-	return out, out.record(ctx, b, ref)
+	return out, out.record(ctx, bucket, ref)
 }
 
 // record lists the import in the store, because gc would otherwise remove it before a run refers to it.
-func (x imported) record(ctx context.Context, b store.Bucket, blob store.Ref) error {
-	return runs.Import(ctx, b, runs.Imported{Blob: blob, File: x.File, Who: app.UserName(), At: time.Now().UTC()})
+func (x imported) record(ctx context.Context, bucket store.Bucket, blob store.Ref) error {
+	return runs.Import(ctx, bucket, runs.Imported{Blob: blob, File: x.File, Who: app.UserName(), At: time.Now().UTC()})
 }
 
 func (x imported) text(w io.Writer) {
@@ -156,7 +156,7 @@ func readImport(path string) (imported, []byte, error) {
 }
 
 // importFolder stores an adapter, or a whole model, as a policy.
-func importFolder(ctx context.Context, b store.Bucket, dir, model string) (imported, error) {
+func importFolder(ctx context.Context, bucket store.Bucket, dir, model string) (imported, error) {
 	out := imported{File: dir, Kind: domain.ArtifactFull}
 	if model == "" {
 		return out, fault.New(fault.Invalid,
@@ -183,12 +183,12 @@ func importFolder(ctx context.Context, b store.Bucket, dir, model string) (impor
 	}
 
 	artifact := domain.Artifact{Kind: out.Kind, Base: base, Rank: rank}
-	if artifact, out.Digest, err = external.PutArtifact(ctx, b, artifact, files); err != nil {
+	if artifact, out.Digest, err = external.PutArtifact(ctx, bucket, artifact, files); err != nil {
 		return out, err
 	}
 	body, _ := artifact.Encode()
 
-	return out, out.record(ctx, b, store.Ref{
+	return out, out.record(ctx, bucket, store.Ref{
 		Key: store.BlobPrefix + out.Digest, SHA256: out.Digest, Size: int64(len(body)),
 	})
 }

@@ -13,23 +13,23 @@ import (
 // library returns the maker of pages for the store: for the files of this data folder, whether its services run or not,
 // or for the store at an address.
 func library(a *app.App) (*view.Library, error) {
-	b, err := a.OpenObjects()
+	bucket, err := a.OpenObjects()
 	if err != nil {
 		return nil, err
 	}
 
-	return libraryOf(a, b), nil
+	return libraryOf(a, bucket), nil
 }
 
 // libraryOf returns the maker of pages for a store.
-func libraryOf(a *app.App, b store.Bucket) *view.Library {
+func libraryOf(a *app.App, bucket store.Bucket) *view.Library {
 	return &view.Library{
-		Bucket: b, Catalog: catalog.All{},
+		Bucket: bucket, Catalog: catalog.All{},
 		Status: func(ctx context.Context, run string) (any, error) {
-			e := a.RunningEndpoints()
-			st, err := status.Read(ctx, b, e, run)
-			if err == nil && e.Temporal != "" {
-				st.ReadLive(ctx, e)
+			endpoints := a.RunningEndpoints()
+			st, err := status.Read(ctx, bucket, endpoints, run)
+			if err == nil && endpoints.Temporal != "" {
+				st.ReadLive(ctx, endpoints)
 			}
 
 			return st, err

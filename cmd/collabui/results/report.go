@@ -20,7 +20,7 @@ import (
 
 func reportCmd(a *app.App) *cobra.Command {
 	var out string
-	c := &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "report [RUN|EXPERIMENT|LINE]... --out DIR",
 		Short: "Write pages about runs, experiments and lines that open without a server",
 		Long: `report writes a folder: open index.html in it with a browser. It has the curves, results, updates, data
@@ -32,11 +32,11 @@ It reads the objects of a data folder whether its services run or not.`,
 		Example: "  collabui report quickstart --out report\n" +
 			"  collabui report ablations ablations-full-s1 --out ablations",
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return runReport(c.Context(), a, out, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), a, out, args) },
 	}
-	c.Flags().StringVar(&out, "out", "", "`FOLDER` to write; it must not exist")
+	cmd.Flags().StringVar(&out, "out", "", "`FOLDER` to write; it must not exist")
 
-	return c
+	return cmd
 }
 
 func runReport(ctx context.Context, a *app.App, out string, args []string) error {
@@ -72,17 +72,17 @@ func runReport(ctx context.Context, a *app.App, out string, args []string) error
 }
 
 // contents sorts names into runs, experiments and lines. One name may be several of these.
-func contents(ctx context.Context, b store.Bucket, names []string) (c view.Contents, err error) {
+func contents(ctx context.Context, bucket store.Bucket, names []string) (c view.Contents, err error) {
 	for _, name := range names {
-		run, err := runs.Run(name).Spec().Exists(ctx, b)
+		run, err := runs.Run(name).Spec().Exists(ctx, bucket)
 		if err != nil {
 			return c, err
 		}
-		experiment, err := experiments.Experiment(name).Version(1).Exists(ctx, b)
+		experiment, err := experiments.Experiment(name).Version(1).Exists(ctx, bucket)
 		if err != nil {
 			return c, err
 		}
-		line, err := lines.Line(name).Entry(1).Exists(ctx, b)
+		line, err := lines.Line(name).Entry(1).Exists(ctx, bucket)
 		if err != nil {
 			return c, err
 		}

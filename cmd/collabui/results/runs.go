@@ -22,7 +22,7 @@ import (
 
 func runsCmd(a *app.App) *cobra.Command {
 	var usage bool
-	c := &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List the runs in the store, with state, age and, with --usage, size and cost",
 		Long: `runs lists the runs in the store, a line for each. With --usage it adds size and cost, for which it lists
@@ -31,18 +31,18 @@ made, which forks may share. The cost is what its recorded calls to chat endpoin
 specification.`,
 		Example: "  collabui runs --usage\n  collabui runs | grep team=web",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			b, e, err := a.OpenStore()
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			bucket, endpoints, err := a.OpenStore()
 			if err != nil {
 				return err
 			}
 
-			return listRuns(c.Context(), a, b, e, usage)
+			return listRuns(cmd.Context(), a, bucket, endpoints, usage)
 		},
 	}
-	c.Flags().BoolVar(&usage, "usage", false, "add size and cost, which takes longer the more objects the runs have")
+	cmd.Flags().BoolVar(&usage, "usage", false, "add size and cost, which takes longer the more objects the runs have")
 
-	return c
+	return cmd
 }
 
 // runRow is a line in the output of runs.
@@ -54,29 +54,29 @@ type runRow struct {
 }
 
 // listRuns prints the runs.
-func listRuns(ctx context.Context, a *app.App, b store.Keeper, e config.Endpoints, usage bool) error {
-	names, err := runs.Names(ctx, b)
+func listRuns(ctx context.Context, a *app.App, bucket store.Keeper, endpoints config.Endpoints, usage bool) error {
+	names, err := runs.Names(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	var sizes map[string]int64
 	if usage {
-		if sizes, err = blobSizes(ctx, b); err != nil {
+		if sizes, err = blobSizes(ctx, bucket); err != nil {
 			return err
 		}
 	}
-	live := status.TemporalReader{Ends: e}
+	live := status.TemporalReader{Ends: endpoints}
 	defer live.Close()
 	read := func(ctx context.Context, i int) (*runRow, error) {
-		x, err := readRow(ctx, b, &live, names[i])
+		row, err := readRow(ctx, bucket, &live, names[i])
 		if errors.Is(err, store.ErrNotFound) { // someone has deleted it meanwhile
 			return nil, nil
 		}
 		if err == nil && usage {
-			err = x.readUsage(ctx, b, sizes)
+			err = row.readUsage(ctx, bucket, sizes)
 		}
 
-		return &x, err
+		return &row, err
 	}
 
 	return store.InOrder(ctx, len(names), read, func(_ int, x *runRow) error {
@@ -89,8 +89,8 @@ func listRuns(ctx context.Context, a *app.App, b store.Keeper, e config.Endpoint
 }
 
 // blobSizes returns the sizes of all blobs by their digests.
-func blobSizes(ctx context.Context, b store.Bucket) (map[string]int64, error) {
-	blobs, err := b.List(ctx, store.BlobPrefix)
+func blobSizes(ctx context.Context, bucket store.Bucket) (map[string]int64, error) {
+	blobs, err := bucket.List(ctx, store.BlobPrefix)
 	sizes := make(map[string]int64, len(blobs))
 	for _, o := range blobs {
 		sizes[strings.TrimPrefix(o.Key, store.BlobPrefix)] = o.Size
@@ -100,30 +100,30 @@ func blobSizes(ctx context.Context, b store.Bucket) (map[string]int64, error) {
 }
 
 // readRow reads what is known about a run without a list of its objects.
-func readRow(ctx context.Context, b store.Keeper, live *status.TemporalReader, name string) (x runRow, err error) {
-	if x.Report, err = status.ReadStored(ctx, b, name); err != nil {
-		return x, err
+func readRow(ctx context.Context, bucket store.Keeper, live *status.TemporalReader, name string) (row runRow, err error) {
+	if row.Report, err = status.ReadStored(ctx, bucket, name); err != nil {
+		return row, err
 	}
-	live.Read(ctx, &x.Report)
-	x.Labels = x.Spec.Labels
+	live.Read(ctx, &row.Report)
+	row.Labels = row.Spec.Labels
 	key := runs.Run(name).Spec().Key
-	objects, err := b.Ages(ctx, key)
+	objects, err := bucket.Ages(ctx, key)
 	for _, o := range objects {
 		if o.Key == key {
-			x.Began = o.Written.UTC()
+			row.Began = o.Written.UTC()
 		}
 	}
 
-	return x, err
+	return row, err
 }
 
 // readUsage adds the size of a run and what its calls cost.
-func (x *runRow) readUsage(ctx context.Context, b store.Keeper, sizes map[string]int64) error {
-	if err := x.ReadSpent(ctx, b); err != nil {
+func (x *runRow) readUsage(ctx context.Context, bucket store.Keeper, sizes map[string]int64) error {
+	if err := x.ReadSpent(ctx, bucket); err != nil {
 		return err
 	}
 	run := runs.Run(x.Name)
-	objects, err := b.List(ctx, run.Prefix())
+	objects, err := bucket.List(ctx, run.Prefix())
 	if err != nil {
 		return err
 	}

@@ -29,27 +29,27 @@ knows the solution. It compares the labels of executed actions with how the epis
 			"  collabui show quickstart 2/17\n  collabui show curriculum stage-1\n" +
 			"  collabui show quickstart critic --json",
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(c *cobra.Command, args []string) error {
-			return runShow(c.Context(), a, args[0], append(args, "")[1])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runShow(cmd.Context(), a, args[0], append(args, "")[1])
 		},
 	}
 }
 
 // runShow prints a run, or the named part of it.
 func runShow(ctx context.Context, a *app.App, run, part string) error {
-	b, e, err := a.OpenStore()
+	bucket, endpoints, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
 	switch {
 	case part == "":
 	case part == status.Stage1:
-		return status.ShowStage1(ctx, a, b, run)
+		return status.ShowStage1(ctx, a, bucket, run)
 	case part == "critic":
-		return showCritic(ctx, a, b, run)
+		return showCritic(ctx, a, bucket, run)
 	default:
-		return showEpisode(ctx, a, b, run, part)
+		return showEpisode(ctx, a, bucket, run, part)
 	}
 
-	return status.Show(ctx, a, b, e, run)
+	return status.Show(ctx, a, bucket, endpoints, run)
 }

@@ -36,8 +36,8 @@ type viewOptions struct {
 const listenDefault = "127.0.0.1:8085"
 
 func viewCmd(a *app.App) *cobra.Command {
-	var o viewOptions
-	c := &cobra.Command{
+	var options viewOptions
+	cmd := &cobra.Command{
 		Use:   "view",
 		Short: "Serve pages about all runs, live",
 		Long: `view serves the pages of report for everything in the store, live: a run's curves while it trains, and
@@ -50,16 +50,16 @@ On the loopback it needs no key. To be reached from other machines it needs one 
 ` + envViewKey + `_FILE), which a browser asks for as a password, with any name; put a proxy with TLS in front of it.`,
 		Example: "  collabui view\n  collabui view --listen 127.0.0.1:8090",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return runView(c.Context(), a, o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runView(cmd.Context(), a, options) },
 	}
-	c.Flags().StringVar(&o.listen, "listen", "", "`ADDRESS` to listen on (default "+listenDefault+")")
-	app.AddTLSFlags(c.Flags(), &o.tls)
-	o.child.AddFlags(c.Flags())
+	cmd.Flags().StringVar(&options.listen, "listen", "", "`ADDRESS` to listen on (default "+listenDefault+")")
+	app.AddTLSFlags(cmd.Flags(), &options.tls)
+	options.child.AddFlags(cmd.Flags())
 
-	return c
+	return cmd
 }
 
-func runView(ctx context.Context, a *app.App, o viewOptions) error {
+func runView(ctx context.Context, a *app.App, options viewOptions) error {
 	lib, err := library(a)
 	if err != nil {
 		return err
@@ -68,39 +68,39 @@ func runView(ctx context.Context, a *app.App, o viewOptions) error {
 	if err != nil {
 		return err
 	}
-	e := a.RunningEndpoints()
-	if o.listen == "" && e.View != "" {
-		return a.Print(map[string]any{"url": e.View}, func(w io.Writer) { terminal.Line(w, "viewer at %s", e.View) })
+	endpoints := a.RunningEndpoints()
+	if options.listen == "" && endpoints.View != "" {
+		return a.Print(map[string]any{"url": endpoints.View}, func(w io.Writer) { terminal.Line(w, "viewer at %s", endpoints.View) })
 	}
-	l, err := serving.Listen(cmp.Or(o.listen, listenDefault), key, envViewKey, o.tls)
+	listener, err := serving.Listen(cmp.Or(options.listen, listenDefault), key, envViewKey, options.tls)
 	if err != nil {
 		return err
 	}
-	client, err := e.OpenRedis()
+	client, err := endpoints.OpenRedis()
 	if err != nil {
 		return err
 	}
 	stream := events.Over(client)
 	s := view.Server{
-		Library: lib, Temporal: status.TemporalPages(e), Index: index(lib.Bucket),
+		Library: lib, Temporal: status.TemporalPages(endpoints), Index: index(lib.Bucket),
 		Events: func(ctx context.Context, run, after string) (int, string) {
 			found, next := stream.Read(ctx, run, after)
 
 			return len(found), next
 		},
 	}
-	at := serving.URL(l, "http") + "/"
+	at := serving.URL(listener, "http") + "/"
 	err = a.Print(map[string]any{"url": at, "key": key != ""}, func(w io.Writer) { terminal.Line(w, "viewer at %s", at) })
 	if err != nil {
 		return err
 	}
 
-	ctx = o.child.Lifetime(ctx)
+	ctx = options.child.Lifetime(ctx)
 	mux := http.NewServeMux()
 	mux.Handle("/", serving.Locked(s.Handler(ctx), config.Live(envViewKey, key)))
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 
-	return serving.Serve(ctx, l, mux, time.Second, originOf(e.UI)) // its pages link to the viewer's pages
+	return serving.Serve(ctx, listener, mux, time.Second, originOf(endpoints.UI)) // its pages link to the viewer's pages
 }
 
 // originOf returns the origin of an address, as browsers write it, or "".
@@ -118,7 +118,7 @@ func originOf(address string) string {
 const indexKept = 10 * time.Second
 
 // index returns a function that lists runs, experiments and lines.
-func index(b store.Bucket) func(context.Context) (view.Names, error) {
+func index(bucket store.Bucket) func(context.Context) (view.Names, error) {
 	var mu sync.Mutex
 	var known view.Names
 	var until time.Time
@@ -132,13 +132,13 @@ func index(b store.Bucket) func(context.Context) (view.Names, error) {
 		var x view.Names
 		var err error
 		began := time.Now()
-		if x.Runs, err = runs.Names(ctx, b); err != nil {
+		if x.Runs, err = runs.Names(ctx, bucket); err != nil {
 			return x, err
 		}
-		if x.Experiments, err = b.Folders(ctx, "experiments/"); err != nil {
+		if x.Experiments, err = bucket.Folders(ctx, "experiments/"); err != nil {
 			return x, err
 		}
-		if x.Lines, err = b.Folders(ctx, "lines/"); err != nil {
+		if x.Lines, err = bucket.Folders(ctx, "lines/"); err != nil {
 			return x, err
 		}
 		known = x

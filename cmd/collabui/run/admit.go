@@ -17,42 +17,42 @@ import (
 // admit records the specification of a new run, after the workers have checked that it can be run to its end. A run
 // with the same specification stays as it is, and a different specification under the same name is an error. A
 // specification that is not admitted leaves nothing behind.
-func admit(ctx context.Context, s *app.Session, x spec.Spec, noProbe bool, todo string) error {
-	name := runs.Run(x.Name)
-	_, known, err := name.Spec().Sure(ctx, s.Store)
+func admit(ctx context.Context, session *app.Session, wanted spec.Spec, noProbe bool, todo string) error {
+	name := runs.Run(wanted.Name)
+	_, known, err := name.Spec().Sure(ctx, session.Store)
 	if err != nil {
 		return err
 	}
 	if known {
-		return recordSpec(ctx, s.Store, x, todo)
+		return recordSpec(ctx, session.Store, wanted, todo)
 	}
-	part, err := s.Store.List(ctx, name.Prefix())
+	part, err := session.Store.List(ctx, name.Prefix())
 	if err != nil {
 		return err
 	}
 	if len(part) > 0 {
 		return fault.New(fault.Invalid, "there is no run %s, but a part of one: a fork or a copy of that name was cut "+
-			"short. Finish it with the same command as before, or choose another name", x.Name)
+			"short. Finish it with the same command as before, or choose another name", wanted.Name)
 	}
 
-	if err := workers.CheckNamespace(ctx, s.Temporal, s.Endpoints.Namespace); err != nil {
+	if err := workers.CheckNamespace(ctx, session.Temporal, session.Endpoints.Namespace); err != nil {
 		return err
 	}
-	if err := preflight.Check(ctx, s, x.Name, activities.PreflightID{NoProbe: noProbe}, x); err != nil {
+	if err := preflight.Check(ctx, session, wanted.Name, activities.PreflightID{NoProbe: noProbe}, wanted); err != nil {
 		return err
 	}
 
-	return recordSpec(ctx, s.Store, x, todo)
+	return recordSpec(ctx, session.Store, wanted, todo)
 }
 
 // recordSpec records the specification of a run. If the name belongs to a different specification, it returns an error
 // with the difference and what to do.
-func recordSpec(ctx context.Context, b store.Bucket, s spec.Spec, todo string) error {
-	recorded, _, err := runs.Run(s.Name).Spec().Record(ctx, b, func() (spec.Spec, error) { return s, nil })
+func recordSpec(ctx context.Context, bucket store.Bucket, s spec.Spec, todo string) error {
+	recorded, _, err := runs.Run(s.Name).Spec().Record(ctx, bucket, func() (spec.Spec, error) { return s, nil })
 	if err != nil {
 		return err
 	}
-	if err := runs.Run(s.Name).Alive(ctx, b); err != nil {
+	if err := runs.Run(s.Name).Alive(ctx, bucket); err != nil {
 		return err
 	}
 	if diff := difference(recorded, s); diff != "" {

@@ -26,8 +26,8 @@ func difference(recorded, given spec.Spec) string {
 const nothing = "nothing"
 
 // differing returns the values of both specifications for the keys in which they differ.
-func differing(x, y spec.Spec) map[string][2]string {
-	a, b := fields(x), fields(y)
+func differing(wanted, y spec.Spec) map[string][2]string {
+	a, b := fields(wanted), fields(y)
 	out := map[string][2]string{}
 	for k, v := range a {
 		if w, ok := b[k]; !ok {

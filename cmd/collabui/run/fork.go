@@ -31,8 +31,8 @@ type forkOptions struct {
 }
 
 func forkCmd(a *app.App) *cobra.Command {
-	var o forkOptions
-	c := &cobra.Command{
+	var options forkOptions
+	cmd := &cobra.Command{
 		Use:   "fork RUN --epoch K --name NEW",
 		Short: "Make a new run of the first epochs of a run, with other values if you like",
 		Long: `fork makes a new run that shares everything of a run up to an epoch, and runs it. 0 is the base policy.
@@ -45,62 +45,62 @@ valid. The original is not changed, and may go on meanwhile.`,
 			"  collabui fork quickstart --epoch 4 --name longer --set epochs=8\n" +
 			"  collabui fork quickstart --epoch 1 --name mended --label 17/3/0/2=0 --why 'it closed the wrong tab'",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return runFork(c.Context(), a, o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runFork(cmd.Context(), a, options, args[0]) },
 	}
-	o.addFlags(c.Flags())
+	options.addFlags(cmd.Flags())
 
-	return c
+	return cmd
 }
 
-func (o *forkOptions) addFlags(f *pflag.FlagSet) {
-	f.IntVar(&o.epoch, "epoch", -1, "the last epoch that is shared; 0 is the base policy")
-	f.StringVar(&o.name, "name", "", "name of the new run")
-	f.StringArrayVar(&o.set, "set", nil, "another value from the next epoch on, as `KEY=VALUE`; may be repeated")
-	f.StringArrayVar(&o.labels, "label", nil,
+func (o *forkOptions) addFlags(flags *pflag.FlagSet) {
+	flags.IntVar(&o.epoch, "epoch", -1, "the last epoch that is shared; 0 is the base policy")
+	flags.StringVar(&o.name, "name", "", "name of the new run")
+	flags.StringArrayVar(&o.set, "set", nil, "another value from the next epoch on, as `KEY=VALUE`; may be repeated")
+	flags.StringArrayVar(&o.labels, "label", nil,
 		"another label of a cell of the next epoch, as `SLOT/STEP/AGENT/ROUND=LABEL`: 1 right, 0 wrong, -1 uncertain")
-	f.StringVar(&o.why, "why", "", "the reason, recorded with the new run")
-	f.BoolVar(&o.plan, "plan", false, "only print what stays valid and what is recomputed")
-	f.BoolVar(&o.detach, "detach", false, "start the new run and return")
-	o.up.AddFlags(f)
+	flags.StringVar(&o.why, "why", "", "the reason, recorded with the new run")
+	flags.BoolVar(&o.plan, "plan", false, "only print what stays valid and what is recomputed")
+	flags.BoolVar(&o.detach, "detach", false, "start the new run and return")
+	o.up.AddFlags(flags)
 }
 
-func runFork(ctx context.Context, a *app.App, o forkOptions, run string) error {
-	if o.epoch < 0 || o.name == "" {
+func runFork(ctx context.Context, a *app.App, options forkOptions, run string) error {
+	if options.epoch < 0 || options.name == "" {
 		return fault.New(fault.Invalid, "--epoch and --name are required: where to fork, and the name of the new run")
 	}
-	typed, err := assignments(o.set)
+	typed, err := assignments(options.set)
 	if err != nil {
 		return err
 	}
-	cells, err := relabels(o.labels)
+	cells, err := relabels(options.labels)
 	if err != nil {
 		return err
 	}
-	s, err := a.StartAndConnect(ctx, o.up)
+	session, err := a.StartAndConnect(ctx, options.up)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	f, err := fork.Plan(ctx, s.Store, fork.Request{
-		Run: runs.Run(run), Name: runs.Run(o.name), Epoch: o.epoch, Who: app.UserName(), Why: o.why, At: time.Now().UTC(),
+	defer session.Close()
+	f, err := fork.Plan(ctx, session.Store, fork.Request{
+		Run: runs.Run(run), Name: runs.Run(options.name), Epoch: options.epoch, Who: app.UserName(), Why: options.why, At: time.Now().UTC(),
 		Typed: typed, Cells: cells,
 	}, typedHere(), catalog.All{})
 	if err != nil {
 		return err
 	}
-	if err := a.Print(newForked(o.name, f), newForked(o.name, f).text); err != nil || o.plan {
+	if err := a.Print(newForked(options.name, f), newForked(options.name, f).text); err != nil || options.plan {
 		return err
 	}
 
-	bar := a.NewBar(o.name)
+	bar := a.NewBar(options.name)
 	count := bar.Objects()
-	err = f.Make(ctx, s.Store, func(n int) { count(n, f.Objects) })
+	err = f.Make(ctx, session.Store, func(n int) { count(n, f.Objects) })
 	bar.Clear()
 	if err != nil {
 		return err
 	}
 
-	return goOn(ctx, s, workflows.RunInput{Name: o.name}, o.detach)
+	return goOn(ctx, session, workflows.RunInput{Name: options.name}, options.detach)
 }
 
 // forked is the output of fork.
@@ -139,16 +139,16 @@ func (x forked) text(w io.Writer) {
 // relabels reads SLOT/STEP/AGENT/ROUND=LABEL arguments.
 func relabels(args []string) (out []runs.Relabel, err error) {
 	for _, arg := range args {
-		var c runs.Relabel
+		var relabel runs.Relabel
 		const form = "%d/%d/%d/%d=%d"
-		_, bad := fmt.Sscanf(arg, form, &c.Slot, &c.Step, &c.Agent, &c.Round, &c.Label)
-		whole := fmt.Sprintf(form, c.Slot, c.Step, c.Agent, c.Round, c.Label) == arg // Sscanf ignores what follows
-		if bad != nil || !whole || c.Label < -1 || c.Label > 1 {
+		_, bad := fmt.Sscanf(arg, form, &relabel.Slot, &relabel.Step, &relabel.Agent, &relabel.Round, &relabel.Label)
+		whole := fmt.Sprintf(form, relabel.Slot, relabel.Step, relabel.Agent, relabel.Round, relabel.Label) == arg // Sscanf ignores what follows
+		if bad != nil || !whole || relabel.Label < -1 || relabel.Label > 1 {
 			return nil, fault.New(fault.Invalid,
 				"--label %s: expected SLOT/STEP/AGENT/ROUND=LABEL such as 17/3/0/2=0, "+
 					"with the label 1 (right), 0 (wrong) or -1 (uncertain), and --label again for another one", arg)
 		}
-		out = append(out, c)
+		out = append(out, relabel)
 	}
 
 	return out, nil

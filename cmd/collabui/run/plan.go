@@ -25,8 +25,8 @@ type planOptions struct {
 }
 
 func planCmd(a *app.App) *cobra.Command {
-	var o planOptions
-	c := &cobra.Command{
+	var options planOptions
+	cmd := &cobra.Command{
 		Use:   "plan SPEC",
 		Short: "Run a pilot of a few episodes and estimate calls, tokens, money, hours and disk of the whole run",
 		Long: `plan runs a pilot of the specification: every stage with a few episodes, as a separate run, with the
@@ -36,12 +36,12 @@ succeed, since the pilot's policy is barely trained. If the run has ended, what 
 The pilot of an unchanged specification runs once. The run itself is not started.`,
 		Example: "  collabui plan my.yaml --episodes 8",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return runPlan(c.Context(), a, o, args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), a, options, args[0]) },
 	}
-	c.Flags().IntVar(&o.episodes, "episodes", 8, "episodes of the pilot, per stage")
-	o.up.AddFlags(c.Flags())
+	cmd.Flags().IntVar(&options.episodes, "episodes", 8, "episodes of the pilot, per stage")
+	options.up.AddFlags(cmd.Flags())
 
-	return c
+	return cmd
 }
 
 // planned is the output of plan.
@@ -52,15 +52,15 @@ type planned struct {
 	Took     []pilot.Line `json:"took,omitempty"` // by the run itself, if it has ended
 }
 
-func runPlan(ctx context.Context, a *app.App, o planOptions, file string) error {
+func runPlan(ctx context.Context, a *app.App, options planOptions, file string) error {
 	s, err := app.LoadSpec(file)
 	if err != nil {
 		return err
 	}
-	if o.episodes < 2 || o.episodes > 100 {
-		return fault.New(fault.Invalid, "--episodes must be from 2 to 100, not %d", o.episodes)
+	if options.episodes < 2 || options.episodes > 100 {
+		return fault.New(fault.Invalid, "--episodes must be from 2 to 100, not %d", options.episodes)
 	}
-	if err := a.StartServices(ctx, o.up); err != nil {
+	if err := a.StartServices(ctx, options.up); err != nil {
 		return err
 	}
 	session, err := a.Connect(ctx)
@@ -69,7 +69,7 @@ func runPlan(ctx context.Context, a *app.App, o planOptions, file string) error 
 	}
 	defer session.Close()
 
-	p := pilot.Spec(s, o.episodes)
+	p := pilot.Spec(s, options.episodes)
 	if err := finish(ctx, session, p); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func runPlan(ctx context.Context, a *app.App, o planOptions, file string) error 
 	}
 	out := planned{Pilot: p.Name, Spent: spent, Estimate: measured.Estimate(), Took: took}
 
-	return a.Print(out, func(w io.Writer) { out.text(w, s.Name, o.episodes) })
+	return a.Print(out, func(w io.Writer) { out.text(w, s.Name, options.episodes) })
 }
 
 // countEpisodes fills in the numbers of episodes that a specification leaves to its environments: the split test-apps
@@ -122,16 +122,16 @@ func templates(o envadapters.Options, split string) int {
 }
 
 // took returns what the run of a specification used, by kind of work, if it has ended.
-func took(ctx context.Context, s *app.Session, of spec.Spec) ([]pilot.Line, error) {
+func took(ctx context.Context, session *app.Session, of spec.Spec) ([]pilot.Line, error) {
 	run := runs.Run(of.Name)
-	if ended, err := run.End().Exists(ctx, s.Store); err != nil || !ended {
+	if ended, err := run.End().Exists(ctx, session.Store); err != nil || !ended {
 		return nil, err
 	}
-	played, _, err := run.Spec().Must(ctx, s.Store)
+	played, _, err := run.Spec().Must(ctx, session.Store)
 	if err != nil || runs.Digest(played) != runs.Digest(of) {
 		return nil, err
 	}
-	m, err := pilot.Measure(ctx, s.Store, s.Temporal, of, of)
+	m, err := pilot.Measure(ctx, session.Store, session.Temporal, of, of)
 
 	return m.Took(), err
 }

@@ -30,8 +30,8 @@ type resumeOptions struct {
 }
 
 func resumeCmd(a *app.App) *cobra.Command {
-	var o resumeOptions
-	c := &cobra.Command{
+	var options resumeOptions
+	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Resume a paused run, and decide about slots that failed",
 		Long: `resume lets a paused run go on. If more slots of an epoch failed than failed_share allows,
@@ -41,43 +41,43 @@ else failed is tried again. Decisions are kept in the store with who made them a
 		Example: "  collabui resume quickstart --retry-failed\n" +
 			"  collabui resume quickstart --skip 1/4 --why 'the page is gone'",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return runResume(c.Context(), a, o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runResume(cmd.Context(), a, options, args[0]) },
 	}
-	app.AddWhy(c, &o.why)
-	f := c.Flags()
-	f.BoolVar(&o.retry, "retry-failed", false, "play the failed slots of the epoch again")
-	f.BoolVar(&o.accept, "accept-failed", false, "go on without the failed slots of the epoch; needs --why")
-	f.StringSliceVar(&o.skip, "skip", nil, "leave out the slot `EPOCH/SLOT`; needs --why")
-	f.StringSliceVar(&o.update, "skip-update", nil,
+	app.AddWhy(cmd, &options.why)
+	flags := cmd.Flags()
+	flags.BoolVar(&options.retry, "retry-failed", false, "play the failed slots of the epoch again")
+	flags.BoolVar(&options.accept, "accept-failed", false, "go on without the failed slots of the epoch; needs --why")
+	flags.StringSliceVar(&options.skip, "skip", nil, "leave out the slot `EPOCH/SLOT`; needs --why")
+	flags.StringSliceVar(&options.update, "skip-update", nil,
 		"leave out the update `EPOCH/AGENT`, agents from 0: the agent keeps its policy; needs --why")
-	f.StringSliceVar(&o.row, "skip-row", nil,
+	flags.StringSliceVar(&options.row, "skip-row", nil,
 		"leave `EPOCH/AGENT/ROW` out of an update: a row of the agent's data set, from 1; needs --why")
-	c.MarkFlagsMutuallyExclusive("retry-failed", "accept-failed")
+	cmd.MarkFlagsMutuallyExclusive("retry-failed", "accept-failed")
 
-	return c
+	return cmd
 }
 
-func runResume(ctx context.Context, a *app.App, o resumeOptions, run string) error {
-	skips := len(o.skip)+len(o.update)+len(o.row) > 0
-	if (o.accept || skips) && strings.TrimSpace(o.why) == "" {
+func runResume(ctx context.Context, a *app.App, options resumeOptions, run string) error {
+	skips := len(options.skip)+len(options.update)+len(options.row) > 0
+	if (options.accept || skips) && strings.TrimSpace(options.why) == "" {
 		return fault.New(fault.Invalid, "say with --why for what reason slots, updates or rows are left out")
 	}
-	s, err := a.Connect(ctx)
+	session, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	if o.retry || o.accept { // the run's further course would depend on when it finds the decision
-		if err := mustBePaused(ctx, s, run); err != nil {
+	defer session.Close()
+	if options.retry || options.accept { // the run's further course would depend on when it finds the decision
+		if err := mustBePaused(ctx, session, run); err != nil {
 			return err
 		}
 	}
-	if o.retry || o.accept || skips {
-		if err := decide(ctx, a, s.Store, o, runs.Run(run)); err != nil {
+	if options.retry || options.accept || skips {
+		if err := decide(ctx, a, session.Store, options, runs.Run(run)); err != nil {
 			return err
 		}
 	}
-	err = control(ctx, s, workflows.UpdateResume, run, workflows.Command{Who: app.UserName(), Why: o.why})
+	err = control(ctx, session, workflows.UpdateResume, run, workflows.Command{Who: app.UserName(), Why: options.why})
 	if skips && err != nil && strings.Contains(err.Error(), workflows.NotPaused) {
 		return nil // the activity that is tried again finds the decision
 	}
@@ -86,12 +86,12 @@ func runResume(ctx context.Context, a *app.App, o resumeOptions, run string) err
 }
 
 // mustBePaused returns an error unless a run is paused.
-func mustBePaused(ctx context.Context, s *app.Session, run string) error {
+func mustBePaused(ctx context.Context, session *app.Session, run string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var st workflows.Status
-	if !app.Query(ctx, s.Temporal, run, workflows.QueryStatus, &st) {
-		return fault.New(fault.Transient, "run %s does not answer: see %s", run, s.Typed("doctor"))
+	if !app.Query(ctx, session.Temporal, run, workflows.QueryStatus, &st) {
+		return fault.New(fault.Transient, "run %s does not answer: see %s", run, session.Typed("doctor"))
 	}
 	if !st.Paused {
 		return fault.New(fault.Invalid, "resume %s: %s", run, workflows.NotPaused)
@@ -101,21 +101,21 @@ func mustBePaused(ctx context.Context, s *app.Session, run string) error {
 }
 
 // decide records what a person decides about slots.
-func decide(ctx context.Context, a *app.App, b store.Bucket, o resumeOptions, run runs.Run) error {
-	if _, err := run.Find(ctx, b); err != nil {
+func decide(ctx context.Context, a *app.App, bucket store.Bucket, options resumeOptions, run runs.Run) error {
+	if _, err := run.Find(ctx, bucket); err != nil {
 		return err
 	}
-	d := runs.Decision{Who: app.UserName(), Why: o.why, At: time.Now().UTC()}
+	d := runs.Decision{Who: app.UserName(), Why: options.why, At: time.Now().UTC()}
 
-	if err := leaveOut(ctx, a, b, o, run, d); err != nil {
+	if err := leaveOut(ctx, a, bucket, options, run, d); err != nil {
 		return err
 	}
-	committed, err := run.Committed(ctx, b)
+	committed, err := run.Committed(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	if o.retry {
-		slots, err := run.Retry(ctx, b, committed+1)
+	if options.retry {
+		slots, err := run.Retry(ctx, bucket, committed+1)
 		text := fmt.Sprintf("%d slots of epoch %d are played again: %v", len(slots), committed+1, slots)
 		if len(slots) == 0 {
 			text = fmt.Sprintf("no slot of epoch %d has failed: what failed before it is tried again", committed+1)
@@ -127,48 +127,48 @@ func decide(ctx context.Context, a *app.App, b store.Bucket, o resumeOptions, ru
 			return err
 		}
 	}
-	if !o.accept {
+	if !options.accept {
 		return nil
 	}
 
 	// Before the first epoch has slots, only tasks of val that the base systems play can have failed.
 	epoch := committed + 1
-	_, begun, err := run.Slots(epoch).Sure(ctx, b)
+	_, begun, err := run.Slots(epoch).Sure(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	if !begun {
 		epoch = committed
 	}
-	_, _, err = run.Accepted(epoch).Record(ctx, b, func() (runs.Decision, error) { return d, nil })
+	_, _, err = run.Accepted(epoch).Record(ctx, bucket, func() (runs.Decision, error) { return d, nil })
 
 	return err
 }
 
 // leaveOut records which slots, updates and rows are left out.
-func leaveOut(ctx context.Context, a *app.App, b store.Bucket, o resumeOptions, run runs.Run, d runs.Decision) error {
+func leaveOut(ctx context.Context, a *app.App, bucket store.Bucket, options resumeOptions, run runs.Run, d runs.Decision) error {
 	for _, x := range []struct {
 		flag, what string
 		places     []string
 		skip       func(place string) error
 	}{
-		{"skip", "the slot", o.skip, func(place string) error {
+		{"skip", "the slot", options.skip, func(place string) error {
 			epoch, slot, err := app.ParsePlace("--skip", place, 1)
 			if err != nil {
 				return err
 			}
 
-			return run.Skip(ctx, b, epoch, slot, d)
+			return run.Skip(ctx, bucket, epoch, slot, d)
 		}},
-		{"skip_update", "the update", o.update, func(place string) error {
+		{"skip_update", "the update", options.update, func(place string) error {
 			epoch, agent, err := app.ParsePlace("--skip-update", place, 0)
 			if err != nil {
 				return err
 			}
 
-			return run.SkipUpdate(ctx, b, epoch, agent, d)
+			return run.SkipUpdate(ctx, bucket, epoch, agent, d)
 		}},
-		{"skip_row", "the row", o.row, func(place string) error { return skipRow(ctx, b, run, place, d) }},
+		{"skip_row", "the row", options.row, func(place string) error { return skipRow(ctx, bucket, run, place, d) }},
 	} {
 		for _, place := range x.places {
 			if err := x.skip(place); err != nil {
@@ -189,7 +189,7 @@ func decided(a *app.App, flag, place, text string) error {
 }
 
 // skipRow leaves out a row, EPOCH/AGENT/ROW.
-func skipRow(ctx context.Context, b store.Bucket, run runs.Run, s string, d runs.Decision) error {
+func skipRow(ctx context.Context, bucket store.Bucket, run runs.Run, s string, d runs.Decision) error {
 	place, last := path.Split(s)
 	epoch, agent, err := app.ParsePlace("--skip-row", strings.TrimSuffix(place, "/"), 0)
 	row, bad := strconv.Atoi(last)
@@ -197,5 +197,5 @@ func skipRow(ctx context.Context, b store.Bucket, run runs.Run, s string, d runs
 		return fault.New(fault.Invalid, "--skip-row %s: expected EPOCH/AGENT/ROW, such as 1/0/17", s)
 	}
 
-	return run.SkipRow(ctx, b, epoch, agent, row, d)
+	return run.SkipRow(ctx, bucket, epoch, agent, row, d)
 }

@@ -21,7 +21,7 @@ import (
 
 func setCmd(a *app.App) *cobra.Command {
 	var why string
-	c := &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "set RUN KEY=VALUE…",
 		Short: "Change values of a run from the next epoch that begins",
 		Long: `set changes values of a run's specification. They count from the next epoch that begins. A budget, the
@@ -31,11 +31,11 @@ why, and is part of the run from there on.`,
 		Example: "  collabui set quickstart budget.money=40 --why 'one more epoch'\n" +
 			"  collabui set quickstart train.beta=0.5 'decoding.temperatures=[0.3]'",
 		Args: cobra.MinimumNArgs(2),
-		RunE: func(c *cobra.Command, args []string) error { return runSet(c.Context(), a, why, args[0], args[1:]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runSet(cmd.Context(), a, why, args[0], args[1:]) },
 	}
-	app.AddWhy(c, &why)
+	app.AddWhy(cmd, &why)
 
-	return c
+	return cmd
 }
 
 // runSet changes values of a run. Its workflow applies the change; if no workflow runs, the next one finds it.
@@ -44,12 +44,12 @@ func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) er
 	if err != nil {
 		return err
 	}
-	s, err := a.Connect(ctx)
+	session, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	of, err := runs.Run(run).Current(ctx, s.Store)
+	defer session.Close()
+	of, err := runs.Run(run).Current(ctx, session.Store)
 	if err != nil {
 		return err
 	}
@@ -64,10 +64,10 @@ func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) er
 		asked.Values[key] = string(v)
 	}
 	var change runs.Change
-	err = s.Update(ctx, workflows.UpdateSet, run, asked, &change)
+	err = session.Update(ctx, workflows.UpdateSet, run, asked, &change)
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
-		change, err = setStored(ctx, s.Store, run, asked)
+		change, err = setStored(ctx, session.Store, run, asked)
 	}
 	if err != nil {
 		return err
@@ -85,9 +85,9 @@ func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) er
 }
 
 // setStored records a change for a run that no workflow runs.
-func setStored(ctx context.Context, b store.Bucket, run string, c workflows.SetCommand) (runs.Change, error) {
+func setStored(ctx context.Context, bucket store.Bucket, run string, c workflows.SetCommand) (runs.Change, error) {
 	change := runs.Change{Who: c.Who, Why: c.Why, At: time.Now().UTC()}
-	change, _, err := runs.Run(run).Set(ctx, b, change, c.Values, spec.Source{}, catalog.All{})
+	change, _, err := runs.Run(run).Set(ctx, bucket, change, c.Values, spec.Source{}, catalog.All{})
 	if err != nil {
 		return change, fmt.Errorf("set %s: %w", run, err)
 	}

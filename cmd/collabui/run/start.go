@@ -19,49 +19,49 @@ import (
 
 // goOn starts the workflow of a recorded run, or attaches to it, and shows the run until it ends. If the run has ended,
 // goOn only shows it.
-func goOn(ctx context.Context, s *app.Session, in workflows.RunInput, detach bool) error {
+func goOn(ctx context.Context, session *app.Session, in workflows.RunInput, detach bool) error {
 	run := runs.Run(in.Name)
 	if in.FineTune {
-		tuned, err := run.Base().Exists(ctx, s.Store)
+		tuned, err := run.Base().Exists(ctx, session.Store)
 		if err != nil {
 			return err
 		}
 		if tuned {
-			return status.ShowStage1(ctx, s.App, s.Store, in.Name)
+			return status.ShowStage1(ctx, session.App, session.Store, in.Name)
 		}
 	}
-	ended, err := run.End().Exists(ctx, s.Store)
+	ended, err := run.End().Exists(ctx, session.Store)
 	if err != nil {
 		return err
 	}
 	if ended {
-		return status.Show(ctx, s.App, s.Store, s.Endpoints, in.Name)
+		return status.Show(ctx, session.App, session.Store, session.Endpoints, in.Name)
 	}
-	if err := start(ctx, s, in); err != nil {
+	if err := start(ctx, session, in); err != nil {
 		return err
 	}
 	if detach {
-		x := detached{Run: in.Name, Started: true, View: status.RunPage(s.Endpoints, in.Name)}
+		x := detached{Run: in.Name, Started: true, View: status.RunPage(session.Endpoints, in.Name)}
 
-		return s.Print(x, func(w io.Writer) { x.text(w, s.Typed("watch %s", in.Name)) })
+		return session.Print(x, func(w io.Writer) { x.text(w, session.Typed("watch %s", in.Name)) })
 	}
 
-	return watch(ctx, s, in)
+	return watch(ctx, session, in)
 }
 
 // start starts the workflow of a run. It succeeds if the workflow is already running.
-func start(ctx context.Context, s *app.Session, in workflows.RunInput) error {
-	if err := workers.CheckNamespace(ctx, s.Temporal, s.Endpoints.Namespace); err != nil {
+func start(ctx context.Context, session *app.Session, in workflows.RunInput) error {
+	if err := workers.CheckNamespace(ctx, session.Temporal, session.Endpoints.Namespace); err != nil {
 		return err
 	}
-	if err := awaitStop(ctx, s, in.Name); err != nil {
+	if err := awaitStop(ctx, session, in.Name); err != nil {
 		return err
 	}
-	ctx, err := claim(ctx, s, in.Name)
+	ctx, err := claim(ctx, session, in.Name)
 	if err != nil {
 		return err
 	}
-	_, err = s.Temporal.ExecuteWorkflow(ctx, app.StartOptions(in.Name, "training run "+in.Name), workflows.Run, in)
+	_, err = session.Temporal.ExecuteWorkflow(ctx, app.StartOptions(in.Name, "training run "+in.Name), workflows.Run, in)
 	if err != nil {
 		return fault.New(fault.Transient, "start run %s: %w", in.Name, err)
 	}
@@ -70,38 +70,38 @@ func start(ctx context.Context, s *app.Session, in workflows.RunInput) error {
 }
 
 // awaitStop waits until a run that someone stopped has ended. A start before that would join the ending workflow.
-func awaitStop(ctx context.Context, s *app.Session, run string) error {
+func awaitStop(ctx context.Context, session *app.Session, run string) error {
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var st workflows.Status
-	if !app.Query(asked, s.Temporal, run, workflows.QueryStatus, &st) || !st.Stopping {
+	if !app.Query(asked, session.Temporal, run, workflows.QueryStatus, &st) || !st.Stopping {
 		return nil
 	}
-	_ = s.Temporal.GetWorkflow(ctx, run, "").Get(ctx, nil) // its error only reports the stop
+	_ = session.Temporal.GetWorkflow(ctx, run, "").Get(ctx, nil) // its error only reports the stop
 
 	return context.Cause(ctx)
 }
 
 // finish admits a specification, starts its run and shows it until it ends. If the run has ended already, finish
 // returns immediately.
-func finish(ctx context.Context, s *app.Session, x spec.Spec) error {
-	if err := x.Validate(catalog.All{}); err != nil {
+func finish(ctx context.Context, session *app.Session, wanted spec.Spec) error {
+	if err := wanted.Validate(catalog.All{}); err != nil {
 		return err
 	}
-	if err := admit(ctx, s, x, false, "use another data folder"); err != nil {
+	if err := admit(ctx, session, wanted, false, "use another data folder"); err != nil {
 		return err
 	}
-	if err := start(ctx, s, workflows.RunInput{Name: x.Name}); err != nil {
+	if err := start(ctx, session, workflows.RunInput{Name: wanted.Name}); err != nil {
 		return err
 	}
-	w := s.Temporal.GetWorkflow(ctx, x.Name, "")
+	w := session.Temporal.GetWorkflow(ctx, wanted.Name, "")
 	var wrong status.Problems
-	err := status.Attend(ctx, s, w, func(p *status.Progress) {
-		p.ShowRun(ctx, s.Temporal)
-		wrong.Report(ctx, p.Bar, s.Temporal, s.Endpoints, x)
+	err := status.Attend(ctx, session, w, func(progress *status.Progress) {
+		progress.ShowRun(ctx, session.Temporal)
+		wrong.Report(ctx, progress.Bar, session.Temporal, session.Endpoints, wanted)
 	})
 	if err != nil {
-		return fmt.Errorf("run %s: %w", x.Name, err)
+		return fmt.Errorf("run %s: %w", wanted.Name, err)
 	}
 
 	return nil

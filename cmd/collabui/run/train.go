@@ -32,8 +32,8 @@ type trainOptions struct {
 }
 
 func trainCmd(a *app.App) *cobra.Command {
-	var o trainOptions
-	c := &cobra.Command{
+	var options trainOptions
+	cmd := &cobra.Command{
 		Use:   "train SPEC|RUN",
 		Short: "Start a run or continue it, and show it",
 		Long: `train starts the local services if none run. It starts the run that the specification names, or attaches
@@ -45,40 +45,40 @@ continues from there.`,
 		Example: "  collabui train examples/quickstart.yaml\n  collabui train my.yaml --check\n" +
 			"  collabui train examples/curriculum.yaml --until stage-1\n  collabui train my-fork",
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return runTrain(c.Context(), a, o, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runTrain(cmd.Context(), a, options, args[0]) },
 	}
-	o.addFlags(c.Flags())
+	options.addFlags(cmd.Flags())
 
-	return c
+	return cmd
 }
 
-func (o *trainOptions) addFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.check, "check", false,
+func (o *trainOptions) addFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.check, "check", false,
 		"only validate the specification and print it with all defaults, as YAML that can be trained on")
-	f.StringVar(&o.until, "until", "", "stop after this `STAGE`, stage-1")
-	f.BoolVar(&o.detach, "detach", false, "start the run and return")
-	preflight.AddNoProbe(f, &o.noProbe)
-	o.run.addFlags(f)
-	o.up.AddFlags(f)
+	flags.StringVar(&o.until, "until", "", "stop after this `STAGE`, stage-1")
+	flags.BoolVar(&o.detach, "detach", false, "start the run and return")
+	preflight.AddNoProbe(flags, &o.noProbe)
+	o.run.addFlags(flags)
+	o.up.AddFlags(flags)
 }
 
-func runTrain(ctx context.Context, a *app.App, o trainOptions, file string) error {
-	if o.until != "" && o.until != status.Stage1 {
-		return fault.New(fault.Invalid, "--until must be %s, not %q", status.Stage1, o.until)
+func runTrain(ctx context.Context, a *app.App, options trainOptions, file string) error {
+	if options.until != "" && options.until != status.Stage1 {
+		return fault.New(fault.Invalid, "--until must be %s, not %q", status.Stage1, options.until)
 	}
 	stored := isRun(file)
-	if stored && (o.run.name != "" || o.run.seed >= 0 || o.check) {
+	if stored && (options.run.name != "" || options.run.seed >= 0 || options.check) {
 		return fault.New(fault.Invalid, "--name, --seed and --check need a file with a specification; %q is a run",
 			file)
 	}
 	var of spec.Spec
 	if !stored {
 		var err error
-		if of, err = o.run.load(file); err != nil {
+		if of, err = options.run.load(file); err != nil {
 			return err
 		}
 	}
-	if o.check {
+	if options.check {
 		text, err := of.YAML()
 		if err != nil {
 			return err
@@ -87,18 +87,18 @@ func runTrain(ctx context.Context, a *app.App, o trainOptions, file string) erro
 		return a.Print(of, func(w io.Writer) { _, _ = w.Write(text) })
 	}
 
-	return a.WithServices(ctx, o.up, func(ctx context.Context, s *app.Session) error {
-		in := workflows.RunInput{Name: of.Name, FineTune: o.until != ""}
+	return a.WithServices(ctx, options.up, func(ctx context.Context, session *app.Session) error {
+		in := workflows.RunInput{Name: of.Name, FineTune: options.until != ""}
 		if stored {
 			in.Name = file
-			if _, err := runs.Run(file).Find(ctx, s.Store); err != nil {
+			if _, err := runs.Run(file).Find(ctx, session.Store); err != nil {
 				return fmt.Errorf("%q is neither a file with a specification nor a run: %w", file, err)
 			}
-		} else if err := admit(ctx, s, of, o.noProbe, anotherName(file)); err != nil {
+		} else if err := admit(ctx, session, of, options.noProbe, anotherName(file)); err != nil {
 			return err
 		}
 
-		return goOn(ctx, s, in, o.detach)
+		return goOn(ctx, session, in, options.detach)
 	})
 }
 
@@ -108,9 +108,9 @@ type runOptions struct {
 	seed int64
 }
 
-func (o *runOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.name, "name", "", "name of the run, instead of the specification's")
-	f.Int64Var(&o.seed, "seed", -1, "seed, instead of the specification's")
+func (o *runOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.name, "name", "", "name of the run, instead of the specification's")
+	flags.Int64Var(&o.seed, "seed", -1, "seed, instead of the specification's")
 }
 
 // load reads a specification and applies the options.

@@ -27,93 +27,93 @@ func watchCmd(a *app.App) *cobra.Command {
 		Short:   "Show a run until it ends; ctrl-C detaches",
 		Example: "  collabui watch quickstart --json",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return runWatch(c.Context(), a, args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runWatch(cmd.Context(), a, args[0]) },
 	}
 }
 
 func runWatch(ctx context.Context, a *app.App, run string) error {
-	b, e, err := a.OpenStore()
+	bucket, endpoints, err := a.OpenStore()
 	if err != nil {
 		return err
 	}
-	if _, err := runs.Run(run).Find(ctx, b); err != nil {
+	if _, err := runs.Run(run).Find(ctx, bucket); err != nil {
 		return err
 	}
-	if ended, err := runs.Run(run).End().Exists(ctx, b); err == nil && ended {
-		return status.Show(ctx, a, b, e, run)
+	if ended, err := runs.Run(run).End().Exists(ctx, bucket); err == nil && ended {
+		return status.Show(ctx, a, bucket, endpoints, run)
 	}
-	s, err := a.Connect(ctx)
+	session, err := a.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer session.Close()
 
-	return watch(ctx, s, workflows.RunInput{Name: run})
+	return watch(ctx, session, workflows.RunInput{Name: run})
 }
 
 // watch shows changes until the run ends (or its stage 1, if no more was requested) or ctx is done.
-func watch(ctx context.Context, s *app.Session, in workflows.RunInput) error {
+func watch(ctx context.Context, session *app.Session, in workflows.RunInput) error {
 	run := in.Name
-	p := status.NewProgress(s.App, run)
-	of, err := runs.Run(run).Current(ctx, s.Store)
+	progress := status.NewProgress(session.App, run)
+	of, err := runs.Run(run).Current(ctx, session.Store)
 	if err != nil {
 		return err
 	}
-	client, err := s.Endpoints.OpenRedis()
+	client, err := session.Endpoints.OpenRedis()
 	if err != nil {
 		return err
 	}
 	stream := &eventReader{stream: events.Over(client), after: "0"}
-	if page := status.RunPage(s.Endpoints, run); !s.JSON && page != "" {
-		p.Line("run %s · see every episode: %s", run, page)
+	if page := status.RunPage(session.Endpoints, run); !session.JSON && page != "" {
+		progress.Line("run %s · see every episode: %s", run, page)
 	}
-	if !s.JSON && s.Endpoints.UI != "" {
-		p.Line("run %s · Temporal UI: %s/workflows/%[1]s", run, status.TemporalPages(s.Endpoints))
+	if !session.JSON && session.Endpoints.UI != "" {
+		progress.Line("run %s · Temporal UI: %s/workflows/%[1]s", run, status.TemporalPages(session.Endpoints))
 	}
 
 	var wrong status.Problems
 	for ctx.Err() == nil {
-		done, err := poll(ctx, s, p, stream)
+		done, err := poll(ctx, session, progress, stream)
 		if !done && err == nil {
-			wrong.Report(ctx, p.Bar, s.Temporal, s.Endpoints, of)
+			wrong.Report(ctx, progress.Bar, session.Temporal, session.Endpoints, of)
 			// A run that was started without --until continues. If the store does not respond, it is read again.
-			tuned, asked := runs.Run(run).Base().Exists(ctx, s.Store)
+			tuned, asked := runs.Run(run).Base().Exists(ctx, session.Store)
 			done = in.FineTune && asked == nil && tuned
 		}
 		if ctx.Err() != nil {
 			break
 		}
 		if done {
-			p.Clear()
+			progress.Clear()
 			if err != nil {
 				return err
 			}
 			if in.FineTune {
-				return status.ShowStage1(ctx, s.App, s.Store, run)
+				return status.ShowStage1(ctx, session.App, session.Store, run)
 			}
 
-			return status.Show(ctx, s.App, s.Store, s.Endpoints, run)
+			return status.Show(ctx, session.App, session.Store, session.Endpoints, run)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
-	p.Clear()
-	if err := s.LostServices(ctx); err != nil {
+	progress.Clear()
+	if err := session.LostServices(ctx); err != nil {
 		return err
 	}
-	printDetached(s, run)
+	printDetached(session, run)
 
 	return nil
 }
 
-func printDetached(s *app.Session, run string) {
-	if s.JSON {
+func printDetached(session *app.Session, run string) {
+	if session.JSON {
 		return
 	}
-	terminal.Line(s.Out, "detached; run %s continues. Come back with %s, stop it with %s, stop everything with %s.",
-		run, s.Typed("watch %s", run), s.Typed("stop %s", run), s.Typed("down"))
+	terminal.Line(session.Out, "detached; run %s continues. Come back with %s, stop it with %s, stop everything with %s.",
+		run, session.Typed("watch %s", run), session.Typed("stop %s", run), session.Typed("down"))
 }
 
 // eventReader reads the live events of a run, each once.
@@ -131,14 +131,14 @@ func (r *eventReader) read(ctx context.Context, run string) []json.RawMessage {
 }
 
 // poll looks for changes once. It shows the errors of services and waits: the run continues without its viewer.
-func poll(all context.Context, s *app.Session, p *status.Progress, stream *eventReader) (done bool, err error) {
+func poll(all context.Context, session *app.Session, progress *status.Progress, stream *eventReader) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(all, 5*time.Second)
 	defer cancel()
-	for _, raw := range stream.read(ctx, p.Run) {
-		p.ShowEvent(raw)
+	for _, raw := range stream.read(ctx, progress.Run) {
+		progress.ShowEvent(raw)
 	}
 
-	d, err := s.Temporal.DescribeWorkflowExecution(ctx, p.Run, "")
+	description, err := session.Temporal.DescribeWorkflowExecution(ctx, progress.Run, "")
 	if all.Err() != nil { // the user pressed ctrl-C
 		return false, nil
 	}
@@ -146,21 +146,21 @@ func poll(all context.Context, s *app.Session, p *status.Progress, stream *event
 	if errors.As(err, &missing) {
 		return true, fault.New(fault.Transient,
 			"Temporal does not know run %s: its data was deleted, or the run never started; "+
-				"%s with its specification continues from the store", p.Run, s.Typed("train"))
+				"%s with its specification continues from the store", progress.Run, session.Typed("train"))
 	}
 	if err != nil {
-		p.Show("waiting for Temporal (%v)", shorten(err))
+		progress.Show("waiting for Temporal (%v)", shorten(err))
 		return false, nil
 	}
 
-	switch d.WorkflowExecutionInfo.Status {
+	switch description.WorkflowExecutionInfo.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		return true, nil
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
-		p.ShowRun(ctx, s.Temporal)
+		progress.ShowRun(ctx, session.Temporal)
 		return false, nil
 	default:
-		return true, app.EndError(s.Temporal.GetWorkflow(ctx, p.Run, "").Get(ctx, nil))
+		return true, app.EndError(session.Temporal.GetWorkflow(ctx, progress.Run, "").Get(ctx, nil))
 	}
 }
 

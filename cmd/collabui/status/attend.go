@@ -10,20 +10,20 @@ import (
 
 // Attend waits for a workflow and calls look every second. If the context ends, it reports that and returns
 // errDetached.
-func Attend(ctx context.Context, s *app.Session, w app.Awaited, look func(*Progress)) error {
-	p := NewProgress(s.App, w.GetID())
+func Attend(ctx context.Context, session *app.Session, w app.Awaited, look func(*Progress)) error {
+	progress := NewProgress(session.App, w.GetID())
 	end := make(chan error, 1)
 	go func() { end <- app.Wait(ctx, w) }()
 	for {
 		select {
 		case err := <-end:
-			p.Clear()
-			if gone := s.LostServices(ctx); err != nil && gone != nil {
+			progress.Clear()
+			if gone := session.LostServices(ctx); err != nil && gone != nil {
 				return gone
 			}
 			if err != nil && ctx.Err() != nil {
-				if !s.JSON {
-					terminal.Line(s.Out, "detached; it continues, and the same command shows it again")
+				if !session.JSON {
+					terminal.Line(session.Out, "detached; it continues, and the same command shows it again")
 				}
 
 				return app.ErrDetached
@@ -31,7 +31,7 @@ func Attend(ctx context.Context, s *app.Session, w app.Awaited, look func(*Progr
 
 			return app.EndError(err)
 		case <-time.After(time.Second):
-			look(p)
+			look(progress)
 		}
 	}
 }

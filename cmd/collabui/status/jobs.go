@@ -19,10 +19,10 @@ var training = []string{"TrainChunk", "Update", "Imitate"}
 
 // addJob adds a pending activity that trains a policy.
 func addJob(
-	jobs []trainingJob, reads converter.DataConverter, of string, a *workflowpb.PendingActivityInfo,
+	jobs []trainingJob, reads converter.DataConverter, of string, activity *workflowpb.PendingActivityInfo,
 ) []trainingJob {
-	said := a.GetHeartbeatDetails().GetPayloads()
-	if !slices.Contains(training, a.GetActivityType().GetName()) || len(said) == 0 {
+	said := activity.GetHeartbeatDetails().GetPayloads()
+	if !slices.Contains(training, activity.GetActivityType().GetName()) || len(said) == 0 {
 		return jobs
 	}
 	var now string

@@ -25,8 +25,8 @@ type live struct {
 }
 
 // read queries a run for its progress. It returns false if no workflow answers.
-func (l *live) read(ctx context.Context, t client.Client, st workflows.Status) (ok bool) {
-	l.Progress, l.Level, ok = progressOf(ctx, t, st)
+func (l *live) read(ctx context.Context, temporal client.Client, st workflows.Status) (ok bool) {
+	l.Progress, l.Level, ok = progressOf(ctx, temporal, st)
 	done, all := l.counted()
 	if took := time.Since(l.Since); 0 < done && done < all && !l.Since.IsZero() {
 		l.PerMinute = float64(done) / took.Minutes()
@@ -38,15 +38,15 @@ func (l *live) read(ctx context.Context, t client.Client, st workflows.Status) (
 
 // progressOf queries the child of a run, and that workflow's own child, for their progress, and the epoch that began
 // beside them for its own. of names what the phase belongs to. It returns false if no workflow answers.
-func progressOf(ctx context.Context, t client.Client, st workflows.Status) (p workflows.Progress, of string, ok bool) {
-	if st.Child == "" || !app.Query(ctx, t, st.Child, workflows.QueryProgress, &p) {
+func progressOf(ctx context.Context, temporal client.Client, st workflows.Status) (p workflows.Progress, of string, ok bool) {
+	if st.Child == "" || !app.Query(ctx, temporal, st.Child, workflows.QueryProgress, &p) {
 		return p, "", false
 	}
 	var inner, next workflows.Progress
-	if st.Next != "" && app.Query(ctx, t, st.Next, workflows.QueryProgress, &next) {
+	if st.Next != "" && app.Query(ctx, temporal, st.Next, workflows.QueryProgress, &next) {
 		p.Next = &next
 	}
-	if p.Child != "" && app.Query(ctx, t, p.Child, workflows.QueryProgress, &inner) {
+	if p.Child != "" && app.Query(ctx, temporal, p.Child, workflows.QueryProgress, &inner) {
 		inner.Next = p.Next
 		p, of = inner, p.Phase
 	}

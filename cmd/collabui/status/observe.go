@@ -13,7 +13,7 @@ import (
 
 // observe reads the status of a run while it checks every service, because a service that hangs must not hide what the
 // others know.
-func observe(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints, run string) (Report, error) {
+func observe(ctx context.Context, a *app.App, bucket store.Bucket, endpoints config.Endpoints, run string) (Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type answer struct {
@@ -22,31 +22,31 @@ func observe(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints
 	}
 	read := make(chan answer, 1)
 	go func() {
-		st, err := Read(ctx, b, e, run)
+		st, err := Read(ctx, bucket, endpoints, run)
 		if err == nil {
-			st.ReadLive(ctx, e)
+			st.ReadLive(ctx, endpoints)
 		}
 		read <- answer{st, err}
 	}()
 
-	problems := health.Problems(health.Probe(ctx, a, e))
+	problems := health.Problems(health.Probe(ctx, a, endpoints))
 	if health.Fails(problems, supervisor.S3) {
-		for _, f := range problems {
-			f.Text(a.Err)
+		for _, finding := range problems {
+			finding.Text(a.Err)
 		}
 
 		return Report{}, fault.New(fault.Transient, "the run cannot be read while the object store does not answer")
 	}
 	got := <-read
-	got.Problems, got.View = problems, RunPage(e, run)
+	got.Problems, got.View = problems, RunPage(endpoints, run)
 	got.Reason = a.Pasteable(got.Reason)
 
 	return got.Report, got.err
 }
 
 // Show prints the status of a run.
-func Show(ctx context.Context, a *app.App, b store.Bucket, e config.Endpoints, run string) error {
-	st, err := observe(ctx, a, b, e, run)
+func Show(ctx context.Context, a *app.App, bucket store.Bucket, endpoints config.Endpoints, run string) error {
+	st, err := observe(ctx, a, bucket, endpoints, run)
 	if err != nil {
 		return err
 	}

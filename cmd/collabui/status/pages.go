@@ -7,19 +7,19 @@ import (
 )
 
 // RunPage returns the address of the viewer's page about a run, or "" if no viewer is known.
-func RunPage(e config.Endpoints, run string) string {
-	if e.View == "" {
+func RunPage(endpoints config.Endpoints, run string) string {
+	if endpoints.View == "" {
 		return ""
 	}
 
-	return strings.TrimSuffix(e.View, "/") + "/#/run/" + run
+	return strings.TrimSuffix(endpoints.View, "/") + "/#/run/" + run
 }
 
 // TemporalPages returns the address of the pages of the namespace in the Temporal UI, or "".
-func TemporalPages(e config.Endpoints) string {
-	if e.UI == "" {
+func TemporalPages(endpoints config.Endpoints) string {
+	if endpoints.UI == "" {
 		return ""
 	}
 
-	return e.UI + "/namespaces/" + e.Namespace
+	return endpoints.UI + "/namespaces/" + endpoints.Namespace
 }

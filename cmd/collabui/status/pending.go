@@ -38,37 +38,37 @@ type Retry struct {
 }
 
 // ReadPending returns what the open workflows of a run wait for.
-func ReadPending(ctx context.Context, t client.Client, run string) (p Pending) {
+func ReadPending(ctx context.Context, temporal client.Client, run string) (pending Pending) {
 	codec, keys := payloads.New()
 	if keys != nil {
-		return p // connecting has reported the error
+		return pending // connecting has reported the error
 	}
 	reads := codec.Converter()
 	query := fmt.Sprintf(" AND WorkflowId STARTS_WITH '%s/'", run)
-	health.DescribeOpen(ctx, t, query, []string{run}, func(id string, d *workflowservice.DescribeWorkflowExecutionResponse) {
-		p.Stuck = health.AddStuck(p.Stuck, id, d.PendingWorkflowTask)
-		for _, a := range d.PendingActivities {
-			p.Jobs = addJob(p.Jobs, reads, id, a)
-			if a.State == enums.PENDING_ACTIVITY_STATE_STARTED {
-				if p.Running == nil {
-					p.Running = map[string]int{}
+	health.DescribeOpen(ctx, temporal, query, []string{run}, func(id string, description *workflowservice.DescribeWorkflowExecutionResponse) {
+		pending.Stuck = health.AddStuck(pending.Stuck, id, description.PendingWorkflowTask)
+		for _, activity := range description.PendingActivities {
+			pending.Jobs = addJob(pending.Jobs, reads, id, activity)
+			if activity.State == enums.PENDING_ACTIVITY_STATE_STARTED {
+				if pending.Running == nil {
+					pending.Running = map[string]int{}
 				}
-				p.Running[a.ActivityType.GetName()]++
+				pending.Running[activity.ActivityType.GetName()]++
 			}
-			if a.Attempt > 1 && a.LastFailure != nil {
-				converter.DecodeCommonFailureAttributes(reads, a.LastFailure)
-				p.Again = addRetry(p.Again, Retry{
-					Activity: a.ActivityType.GetName(), Of: id, Number: 1, Tries: int(a.Attempt),
-					Why: whyOf(a.LastFailure),
+			if activity.Attempt > 1 && activity.LastFailure != nil {
+				converter.DecodeCommonFailureAttributes(reads, activity.LastFailure)
+				pending.Again = addRetry(pending.Again, Retry{
+					Activity: activity.ActivityType.GetName(), Of: id, Number: 1, Tries: int(activity.Attempt),
+					Why: whyOf(activity.LastFailure),
 				})
 			}
 		}
 	})
-	slices.SortFunc(p.Again, func(a, b Retry) int { return cmp.Or(b.Number-a.Number, cmp.Compare(a.Of, b.Of)) })
-	slices.SortFunc(p.Stuck, func(a, b health.Stuck) int { return cmp.Compare(a.Workflow, b.Workflow) })
-	sortJobs(p.Jobs)
+	slices.SortFunc(pending.Again, func(a, b Retry) int { return cmp.Or(b.Number-a.Number, cmp.Compare(a.Of, b.Of)) })
+	slices.SortFunc(pending.Stuck, func(a, b health.Stuck) int { return cmp.Compare(a.Workflow, b.Workflow) })
+	sortJobs(pending.Jobs)
 
-	return p
+	return pending
 }
 
 // PrintRunning reports which activities workers are still executing, if any.

@@ -24,15 +24,15 @@ type Problems struct {
 }
 
 // Report reports problems that are new since the last check, and problems that have ended.
-func (x *Problems) Report(ctx context.Context, bar *terminal.Bar, t client.Client, e config.Endpoints, s spec.Spec) {
+func (x *Problems) Report(ctx context.Context, bar *terminal.Bar, temporal client.Client, endpoints config.Endpoints, s spec.Spec) {
 	if time.Now().Before(x.next) {
 		return
 	}
 	now := map[string]bool{}
-	for _, b := range readSurroundings(ctx, e, s).broken() {
+	for _, b := range readSurroundings(ctx, endpoints, s).broken() {
 		now[fmt.Sprintf("server %s is %s: %s", b.Address, b.State, b.Detail)] = true
 	}
-	waits := ReadPending(ctx, t, s.Name)
+	waits := ReadPending(ctx, temporal, s.Name)
 	for _, a := range waits.Again {
 		now[fmt.Sprintf("%s is tried again: %s", a.Activity, a.Why)] = true
 	}

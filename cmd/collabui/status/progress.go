@@ -27,9 +27,9 @@ func NewProgress(a *app.App, run string) *Progress {
 }
 
 // ShowRun queries the status of a run, and shows it.
-func (p *Progress) ShowRun(ctx context.Context, t client.Client) {
+func (p *Progress) ShowRun(ctx context.Context, temporal client.Client) {
 	var status workflows.Status
-	if !app.Query(ctx, t, p.Run, workflows.QueryStatus, &status) {
+	if !app.Query(ctx, temporal, p.Run, workflows.QueryStatus, &status) {
 		return
 	}
 	if status.Paused && p.paused != status.Reason {
@@ -40,13 +40,13 @@ func (p *Progress) ShowRun(ctx context.Context, t client.Client) {
 	if status.Stage == workflows.StageEpoch {
 		where = fmt.Sprintf("epoch %d/%d", status.Epoch, status.Epochs)
 	}
-	p.ShowWorkflow(ctx, t, where, status)
+	p.ShowWorkflow(ctx, temporal, where, status)
 }
 
 // ShowWorkflow shows the progress of the workflow that a run waits for, or of the one that this workflow waits for in turn.
-func (p *Progress) ShowWorkflow(ctx context.Context, t client.Client, where string, status workflows.Status) {
+func (p *Progress) ShowWorkflow(ctx context.Context, temporal client.Client, where string, status workflows.Status) {
 	var now live
-	if !now.read(ctx, t, status) {
+	if !now.read(ctx, temporal, status) {
 		if ctx.Err() != context.Canceled { // the context ends by ctrl-C
 			p.Show("%s", where)
 		}

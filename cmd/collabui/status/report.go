@@ -55,8 +55,8 @@ type failedSlots struct {
 }
 
 // ReadStored reads what the store knows about a run.
-func ReadStored(ctx context.Context, b store.Bucket, run string) (Report, error) {
-	s, err := runs.Run(run).Current(ctx, b)
+func ReadStored(ctx context.Context, bucket store.Bucket, run string) (Report, error) {
+	s, err := runs.Run(run).Current(ctx, bucket)
 	if err != nil {
 		return Report{}, err
 	}
@@ -66,17 +66,17 @@ func ReadStored(ctx context.Context, b store.Bucket, run string) (Report, error)
 		Critic: rules.CriticName(s, catalog.All{}), Spec: s, Made: map[string]bool{},
 	}
 
-	return st, st.read(ctx, b)
+	return st, st.read(ctx, bucket)
 }
 
 // read fills in what the store knows.
-func (st *Report) read(ctx context.Context, b store.Bucket) error {
+func (st *Report) read(ctx context.Context, bucket store.Bucket) error {
 	run := runs.Run(st.Name)
 	var err error
-	if st.Changes, err = run.Changes(ctx, b, 0, 0); err != nil {
+	if st.Changes, err = run.Changes(ctx, bucket, 0, 0); err != nil {
 		return err
 	}
-	base, there, err := run.Base().May(ctx, b)
+	base, there, err := run.Base().May(ctx, bucket)
 	if err != nil {
 		return err
 	}
@@ -84,11 +84,11 @@ func (st *Report) read(ctx context.Context, b store.Bucket) error {
 		st.Base, st.Stage = &base, workflows.StageEpoch
 		st.Made[base.Policy.Digest] = true
 	}
-	if err := st.readEpochs(ctx, b); err != nil {
+	if err := st.readEpochs(ctx, bucket); err != nil {
 		return err
 	}
 
-	end, ended, err := run.End().May(ctx, b)
+	end, ended, err := run.End().May(ctx, bucket)
 	if ended {
 		st.Status, st.Stage = stateFinished, workflows.StageDone
 		st.FinalDigest, st.Best = end.FinalDigest, end.Best
@@ -104,16 +104,16 @@ func (st *Report) read(ctx context.Context, b store.Bucket) error {
 }
 
 // ReadSpent fills in the cost of calls to chat endpoints, if the run makes any.
-func (st *Report) ReadSpent(ctx context.Context, b store.Bucket) error {
+func (st *Report) ReadSpent(ctx context.Context, bucket store.Bucket) error {
 	if len(st.Spec.Models) == 0 {
 		return nil
 	}
 	run := runs.Run(st.Name)
 	var err error
-	if st.Spending, err = run.Spending(ctx, b); err != nil {
+	if st.Spending, err = run.Spending(ctx, bucket); err != nil {
 		return err
 	}
-	spent, err := run.Total(ctx, b, st.Spending)
+	spent, err := run.Total(ctx, bucket, st.Spending)
 	if err != nil {
 		return err
 	}
@@ -123,17 +123,17 @@ func (st *Report) ReadSpent(ctx context.Context, b store.Bucket) error {
 }
 
 // readEpochs reads the committed epochs, their evaluations on val, and the updates of the newest one.
-func (st *Report) readEpochs(ctx context.Context, b store.Bucket) error {
+func (st *Report) readEpochs(ctx context.Context, bucket store.Bucket) error {
 	var newest runs.Epoch
 	for {
-		epoch, committed, err := runs.Run(st.Name).Epoch(st.Epoch+1).May(ctx, b)
+		epoch, committed, err := runs.Run(st.Name).Epoch(st.Epoch+1).May(ctx, bucket)
 		if err != nil {
 			return err
 		}
 		if !committed {
 			st.committed = st.Epoch
 
-			return st.readUpdates(ctx, b, newest)
+			return st.readUpdates(ctx, bucket, newest)
 		}
 		st.Epoch++
 		newest = epoch
@@ -151,13 +151,13 @@ func (st *Report) readEpochs(ctx context.Context, b store.Bucket) error {
 }
 
 // readUpdates reads the updates of an epoch.
-func (st *Report) readUpdates(ctx context.Context, b store.Bucket, epoch runs.Epoch) error {
+func (st *Report) readUpdates(ctx context.Context, bucket store.Bucket, epoch runs.Epoch) error {
 	for _, r := range epoch.Updates {
-		u, _, err := store.Must[runs.Update](ctx, b, r.Key)
+		update, _, err := store.Must[runs.Update](ctx, bucket, r.Key)
 		if err != nil {
 			return err
 		}
-		st.Updates = append(st.Updates, u)
+		st.Updates = append(st.Updates, update)
 	}
 
 	return nil

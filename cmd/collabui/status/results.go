@@ -17,12 +17,12 @@ import (
 func PrintResults(w io.Writer, results []runs.Result) {
 	var order []string
 	tables := map[string][]runs.Result{}
-	for _, r := range results {
-		key := r.Environment + r.Protocol
+	for _, result := range results {
+		key := result.Environment + result.Protocol
 		if tables[key] == nil {
 			order = append(order, key)
 		}
-		tables[key] = append(tables[key], r)
+		tables[key] = append(tables[key], result)
 	}
 	for _, key := range order {
 		if tables[key][0].Protocol != "" {
@@ -33,8 +33,8 @@ func PrintResults(w io.Writer, results []runs.Result) {
 	}
 
 	decoding := map[string]string{}
-	for _, r := range results {
-		decoding[r.System] = r.Decoding
+	for _, result := range results {
+		decoding[result.System] = result.Decoding
 	}
 	terminal.Line(w, "")
 	for _, system := range slices.Sorted(maps.Keys(decoding)) {
@@ -43,12 +43,12 @@ func PrintResults(w io.Writer, results []runs.Result) {
 }
 
 // heading returns the name of an environment with the version of its data.
-func heading(r runs.Result) string {
-	if r.Version == "" {
-		return r.Environment
+func heading(result runs.Result) string {
+	if result.Version == "" {
+		return result.Environment
 	}
 
-	return fmt.Sprintf("%s · %.160s", r.Environment, r.Version)
+	return fmt.Sprintf("%s · %.160s", result.Environment, result.Version)
 }
 
 // printRates prints the success rates in one environment.
@@ -58,19 +58,19 @@ func printRates(w io.Writer, results []runs.Result) {
 	}
 	terminal.Line(w, "%-12s %-15s %9s %7s   %-22s  %14s", "system", "split", "right", "rate", "95 % interval (Wilson)",
 		"tokens/success")
-	for _, r := range results {
-		interval := fmt.Sprintf("%.1f to %.1f", 100*r.Low, 100*r.High)
+	for _, result := range results {
+		interval := fmt.Sprintf("%.1f to %.1f", 100*result.Low, 100*result.High)
 		terminal.Line(w, "%-12s %-15s %4d/%-4d %5.1f %%   %-22s  %14s%s",
-			r.System, r.Split, r.Successes, r.Episodes, 100*r.Rate, interval, perSuccess(r), missing(r)+cut(r))
+			result.System, result.Split, result.Successes, result.Episodes, 100*result.Rate, interval, perSuccess(result), missing(result)+cut(result))
 	}
-	if slices.ContainsFunc(results, func(r runs.Result) bool { return r.Split == domain.SplitVal }) {
+	if slices.ContainsFunc(results, func(result runs.Result) bool { return result.Split == domain.SplitVal }) {
 		terminal.Line(w, "val chose the epoch of the trained system; test splits chose nothing")
 	}
 }
 
 // perSuccess returns the tokens of the agents, of prompts and answers, per success.
-func perSuccess(r runs.Result) string {
-	tokens, ok := r.Cost.PerSuccess(r.Successes)
+func perSuccess(result runs.Result) string {
+	tokens, ok := result.Cost.PerSuccess(result.Successes)
 	if !ok {
 		return "–"
 	}
@@ -79,28 +79,28 @@ func perSuccess(r runs.Result) string {
 }
 
 // missing returns the range of the rate if the missing episodes had been played.
-func missing(r runs.Result) string {
-	if r.Missing == 0 {
+func missing(result runs.Result) string {
+	if result.Missing == 0 {
 		return ""
 	}
-	n := float64(r.Episodes + r.Missing)
-	worst, best := 100*float64(r.Successes)/n, 100*float64(r.Successes+r.Missing)/n
+	n := float64(result.Episodes + result.Missing)
+	worst, best := 100*float64(result.Successes)/n, 100*float64(result.Successes+result.Missing)/n
 
-	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", r.Missing, worst, best)
+	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", result.Missing, worst, best)
 }
 
 // cut returns how many cells had a prompt that lacked a part of the agent's view or that the model refused, and how
 // many answers were read although they do not have the form that the prompt requires.
-func cut(r runs.Result) string {
+func cut(result runs.Result) string {
 	said := ""
-	if r.Cut > 0 {
-		said = fmt.Sprintf("   %d prompts cut", r.Cut)
+	if result.Cut > 0 {
+		said = fmt.Sprintf("   %d prompts cut", result.Cut)
 	}
-	if r.Refused > 0 {
-		said += fmt.Sprintf("   %d prompts refused", r.Refused)
+	if result.Refused > 0 {
+		said += fmt.Sprintf("   %d prompts refused", result.Refused)
 	}
-	if r.Repaired > 0 {
-		said += fmt.Sprintf("   %d answers repaired", r.Repaired)
+	if result.Repaired > 0 {
+		said += fmt.Sprintf("   %d answers repaired", result.Repaired)
 	}
 
 	return said
@@ -113,24 +113,24 @@ func printRecorded(w io.Writer, results []runs.Result) {
 	terminal.Line(w, "%-15s %-15s %-16s %7s %7s   %-24s %12s",
 		"system", "split", "metric", "micro", "macro", "95 % of micro (bootstrap)", "steps/tasks")
 
-	for _, r := range results {
-		for i, name := range metrics(r) {
-			system, split := r.System, r.Split
+	for _, result := range results {
+		for i, name := range metrics(result) {
+			system, split := result.System, result.Split
 			if i > 0 {
 				system, split = "", ""
 			}
-			m := r.Metrics[name]
+			m := result.Metrics[name]
 			terminal.Line(w, "%-15s %-15s %-16s %5.1f %% %5.1f %%   %5.1f to %-5.1f %19d/%d",
 				system, split, name, 100*m.Micro, 100*m.Macro, 100*m.Low, 100*m.High, m.Steps, m.Tasks)
 		}
 		terminal.Line(w, "%-15s %-15s %-16s %3d of %d tasks right in full, %s tokens for each of them",
-			"", "", "task_sr", r.Successes, r.Episodes, perSuccess(r))
+			"", "", "task_sr", result.Successes, result.Episodes, perSuccess(result))
 	}
 }
 
 // metrics returns the names of the metrics of a result, beginning with the one to compare by.
-func metrics(r runs.Result) []string {
-	names := slices.Sorted(maps.Keys(r.Metrics))
+func metrics(result runs.Result) []string {
+	names := slices.Sorted(maps.Keys(result.Metrics))
 	if i := slices.Index(names, envadapters.StepSR); i > 0 {
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, envadapters.StepSR)
 	}

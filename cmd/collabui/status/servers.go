@@ -21,8 +21,8 @@ type surroundings struct {
 }
 
 // readSurroundings reads the workers' reports on themselves and on the servers that the run's specification names.
-func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *surroundings {
-	client, err := e.OpenRedis()
+func readSurroundings(ctx context.Context, endpoints config.Endpoints, s spec.Spec) *surroundings {
+	client, err := endpoints.OpenRedis()
 	if err != nil {
 		return nil
 	}
@@ -42,13 +42,13 @@ func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *sur
 	var out surroundings
 	for _, w := range stream.Workers(ctx) {
 		out.Workers++
-		for _, x := range w.Servers {
-			if named[x.Address] {
-				out.Environments = addServer(out.Environments, x)
+		for _, server := range w.Servers {
+			if named[server.Address] {
+				out.Environments = addServer(out.Environments, server)
 			}
 		}
-		for _, x := range w.Policies {
-			out.Policies = addServer(out.Policies, x)
+		for _, server := range w.Policies {
+			out.Policies = addServer(out.Policies, server)
 		}
 	}
 	if out.Workers == 0 {
@@ -59,18 +59,18 @@ func readSurroundings(ctx context.Context, e config.Endpoints, s spec.Spec) *sur
 }
 
 // addServer adds the state of a server to a list. If any worker reports a problem with the server, the problem counts.
-func addServer(all []envadapters.Server, x envadapters.Server) []envadapters.Server {
+func addServer(all []envadapters.Server, server envadapters.Server) []envadapters.Server {
 	for i, a := range all {
-		if a.Address == x.Address {
+		if a.Address == server.Address {
 			if a.State == envadapters.Ready {
-				all[i] = x
+				all[i] = server
 			}
 
 			return all
 		}
 	}
 
-	return append(all, x)
+	return append(all, server)
 }
 
 // text prints the number of workers, and the servers that do not respond.
@@ -80,8 +80,8 @@ func (s *surroundings) text(w io.Writer) {
 	}
 	terminal.Line(w, "workers: %d; environment servers: %s; policy servers: %s", s.Workers, counted(s.Environments),
 		counted(s.Policies))
-	for _, x := range s.broken() {
-		terminal.Line(w, "  %s: %s, %s", x.Address, x.State, x.Detail)
+	for _, server := range s.broken() {
+		terminal.Line(w, "  %s: %s, %s", server.Address, server.State, server.Detail)
 	}
 }
 
@@ -90,9 +90,9 @@ func (s *surroundings) broken() (out []envadapters.Server) {
 	if s == nil {
 		return nil
 	}
-	for _, x := range append(slices.Clone(s.Environments), s.Policies...) {
-		if x.State != envadapters.Ready && x.State != envadapters.Busy {
-			out = append(out, x)
+	for _, server := range append(slices.Clone(s.Environments), s.Policies...) {
+		if server.State != envadapters.Ready && server.State != envadapters.Busy {
+			out = append(out, server)
 		}
 	}
 

@@ -22,21 +22,21 @@ type stage1 struct {
 }
 
 // ShowStage1 prints what stage 1 of a run has made so far.
-func ShowStage1(ctx context.Context, a *app.App, b store.Bucket, name string) error {
+func ShowStage1(ctx context.Context, a *app.App, bucket store.Bucket, name string) error {
 	run := runs.Run(name)
-	s, err := run.Find(ctx, b)
+	s, err := run.Find(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	x := stage1{Run: name, Cards: []synth.Card{}, of: s.FineTune}
-	sets, err := run.Levels(ctx, b)
+	sets, err := run.Levels(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	for _, set := range sets {
 		x.Cards = append(x.Cards, set.Card)
 	}
-	base, there, err := run.Base().May(ctx, b)
+	base, there, err := run.Base().May(ctx, bucket)
 	if err != nil {
 		return err
 	}

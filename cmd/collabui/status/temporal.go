@@ -20,16 +20,16 @@ import (
 )
 
 // Read reads the status of a run from the store, and from Temporal if the run has not finished.
-func Read(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (Report, error) {
-	st, err := ReadStored(ctx, b, run)
+func Read(ctx context.Context, bucket store.Bucket, endpoints config.Endpoints, run string) (Report, error) {
+	st, err := ReadStored(ctx, bucket, run)
 	if err != nil {
 		return st, err
 	}
-	live := TemporalReader{Ends: e}
+	live := TemporalReader{Ends: endpoints}
 	defer live.Close()
 	live.Read(ctx, &st)
 
-	origin, forked, err := runs.Run(run).Origin().May(ctx, b)
+	origin, forked, err := runs.Run(run).Origin().May(ctx, bucket)
 	if err != nil {
 		return st, err
 	}
@@ -37,27 +37,27 @@ func Read(ctx context.Context, b store.Bucket, e config.Endpoints, run string) (
 		st.Origin = &origin
 	}
 
-	return st, st.ReadSpent(ctx, b)
+	return st, st.ReadSpent(ctx, bucket)
 }
 
 // ReadLive queries the open workflows of a run for their progress, and the workers for their state.
-func (st *Report) ReadLive(ctx context.Context, e config.Endpoints) {
+func (st *Report) ReadLive(ctx context.Context, endpoints config.Endpoints) {
 	if !st.open() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, health.ProbeLimit)
 	defer cancel()
-	t, err := app.Dial(ctx, e)
+	temporal, err := app.Dial(ctx, endpoints)
 	if err != nil {
 		return
 	}
-	defer t.Close()
+	defer temporal.Close()
 
 	l := &live{}
 	var wg sync.WaitGroup
-	wg.Go(func() { l.read(ctx, t, st.reported) })
-	wg.Go(func() { l.Pending = ReadPending(ctx, t, st.Name) })
-	wg.Go(func() { l.Around = readSurroundings(ctx, e, st.Spec) })
+	wg.Go(func() { l.read(ctx, temporal, st.reported) })
+	wg.Go(func() { l.Pending = ReadPending(ctx, temporal, st.Name) })
+	wg.Go(func() { l.Around = readSurroundings(ctx, endpoints, st.Spec) })
 	wg.Wait()
 	st.Live = l
 }
@@ -79,13 +79,13 @@ func (x *TemporalReader) Read(ctx context.Context, st *Report) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, health.ProbeLimit)
 	defer cancel()
-	t := x.dial(ctx)
-	if t == nil {
+	temporal := x.dial(ctx)
+	if temporal == nil {
 		st.Status = stateUnknown
 
 		return
 	}
-	st.readTemporal(ctx, t)
+	st.readTemporal(ctx, temporal)
 	if st.Status == stateUnknown {
 		x.Close()
 	}
@@ -96,8 +96,8 @@ func (x *TemporalReader) dial(ctx context.Context) client.Client {
 	defer x.mu.Unlock()
 	if !x.dialled {
 		x.dialled = true
-		if t, err := app.Dial(ctx, x.Ends); err == nil {
-			x.temporal = t
+		if server, err := app.Dial(ctx, x.Ends); err == nil {
+			x.temporal = server
 		}
 	}
 
@@ -115,8 +115,8 @@ func (x *TemporalReader) Close() {
 }
 
 // readTemporal fills in what Temporal knows about a run that has not finished.
-func (st *Report) readTemporal(ctx context.Context, t client.Client) {
-	d, err := t.DescribeWorkflowExecution(ctx, st.Name, "")
+func (st *Report) readTemporal(ctx context.Context, temporal client.Client) {
+	description, err := temporal.DescribeWorkflowExecution(ctx, st.Name, "")
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		return
@@ -125,10 +125,10 @@ func (st *Report) readTemporal(ctx context.Context, t client.Client) {
 		st.Status = stateUnknown
 		return
 	}
-	switch d.WorkflowExecutionInfo.Status {
+	switch description.WorkflowExecutionInfo.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		st.Status = stateRunning
-		if st.stoppedSince(d.WorkflowExecutionInfo.StartTime.AsTime()) {
+		if st.stoppedSince(description.WorkflowExecutionInfo.StartTime.AsTime()) {
 			st.Status = stateStopping // even if the workflow is too busy to report it
 		}
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by train --until
@@ -140,7 +140,7 @@ func (st *Report) readTemporal(ctx context.Context, t client.Client) {
 	}
 
 	var live workflows.Status
-	if app.Query(ctx, t, st.Name, workflows.QueryStatus, &live) {
+	if app.Query(ctx, temporal, st.Name, workflows.QueryStatus, &live) {
 		st.Stage, st.Reason = live.Stage, live.Reason
 		st.Status, st.reported = StateOf(live), live
 	}
@@ -148,9 +148,9 @@ func (st *Report) readTemporal(ctx context.Context, t client.Client) {
 
 // stoppedSince reports whether the newest change by a person, ignoring notes, is a stop after the given time.
 func (st *Report) stoppedSince(begin time.Time) bool {
-	for _, c := range slices.Backward(st.Changes) {
-		if c.Verb != runs.VerbNote {
-			return c.Verb == runs.VerbStop && c.At.After(begin)
+	for _, change := range slices.Backward(st.Changes) {
+		if change.Verb != runs.VerbNote {
+			return change.Verb == runs.VerbStop && change.At.After(begin)
 		}
 	}
 

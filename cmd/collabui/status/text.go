@@ -27,8 +27,8 @@ func (st Report) text(w io.Writer) {
 	if st.Live != nil && st.Status == statePaused {
 		st.Live.PrintRunning(w)
 	}
-	for _, f := range st.Problems {
-		f.Text(w)
+	for _, finding := range st.Problems {
+		finding.Text(w)
 	}
 	st.costText(w)
 	switch {
@@ -116,19 +116,19 @@ func (st Report) changesText(w io.Writer) {
 	if len(st.Changes) > 0 {
 		terminal.Line(w, "\nchanges by people")
 	}
-	for i, c := range st.Changes {
-		line := fmt.Sprintf("  %d. %s %s %s", i+1, c.At.Format(time.DateTime), c.Who, c.Verb)
-		for _, key := range c.Values.Keys() {
-			line += fmt.Sprintf(" %s=%s", key, c.Values[key])
+	for i, change := range st.Changes {
+		line := fmt.Sprintf("  %d. %s %s %s", i+1, change.At.Format(time.DateTime), change.Who, change.Verb)
+		for _, key := range change.Values.Keys() {
+			line += fmt.Sprintf(" %s=%s", key, change.Values[key])
 		}
-		for _, x := range c.Cells {
+		for _, x := range change.Cells {
 			line += fmt.Sprintf(" label %d/%d/%d/%d=%d", x.Slot, x.Step, x.Agent, x.Round, x.Label)
 		}
-		if c.Why != "" {
-			line += ": " + c.Why
+		if change.Why != "" {
+			line += ": " + change.Why
 		}
-		if c.Link != "" {
-			line += " (" + c.Link + ")"
+		if change.Link != "" {
+			line += " (" + change.Link + ")"
 		}
 		terminal.Line(w, "%s", line)
 	}

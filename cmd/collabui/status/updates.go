@@ -13,8 +13,8 @@ import (
 func printUpdates(w io.Writer, updates []runs.Update) {
 	terminal.Line(w, "%5s %7s %16s %17s %8s %10s %8s %7s %11s", "agent", "loss", "log π(chosen)", "log π(rejected)", "margin",
 		"displaced", "entropy", "KL", "preference")
-	for _, u := range updates {
-		terminal.Line(w, "%5d %7s %s%s", u.Agent, loss(u.Curve), figures(u.Probe), leftOut(u)+kept(u.Kept))
+	for _, update := range updates {
+		terminal.Line(w, "%5d %7s %s%s", update.Agent, loss(update.Curve), figures(update.Probe), leftOut(update)+kept(update.Kept))
 	}
 	terminal.Line(w, "nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
 	terminal.Line(w, "preference: its term's share of the update, the rest is the SFT term's")
@@ -30,21 +30,21 @@ func loss(curve []domain.TrainPoint) string {
 }
 
 // figures returns the log-probabilities of a probe, or the reason why they are missing.
-func figures(p domain.Probe) string {
+func figures(probe domain.Probe) string {
 	switch {
-	case p.Unknown != "":
-		return "unknown: " + p.Unknown
-	case p.Chosen == (domain.LogProbs{}): // not probed
+	case probe.Unknown != "":
+		return "unknown: " + probe.Unknown
+	case probe.Chosen == (domain.LogProbs{}): // not probed
 		return "not measured"
 	}
 
-	margin, displaced := fmt.Sprintf("%+.2f", p.Chosen.Change()-p.Rejected.Change()), fmt.Sprintf("%+.3f", p.Displaced)
-	if p.Rejected == (domain.LogProbs{}) { // nothing was rejected
+	margin, displaced := fmt.Sprintf("%+.2f", probe.Chosen.Change()-probe.Rejected.Change()), fmt.Sprintf("%+.3f", probe.Displaced)
+	if probe.Rejected == (domain.LogProbs{}) { // nothing was rejected
 		margin, displaced = "-", "-"
 	}
 
-	return fmt.Sprintf("%16s %17s %8s %10s %8.2f %7.2f %9.0f %%", againstParent(p.Chosen), againstParent(p.Rejected),
-		margin, displaced, p.Entropy, p.KL, 100*p.Preference)
+	return fmt.Sprintf("%16s %17s %8s %10s %8.2f %7.2f %9.0f %%", againstParent(probe.Chosen), againstParent(probe.Rejected),
+		margin, displaced, probe.Entropy, probe.KL, 100*probe.Preference)
 }
 
 // againstParent returns a log-probability and its change against the parent, or a dash if it was not measured.
@@ -57,16 +57,16 @@ func againstParent(l domain.LogProbs) string {
 }
 
 // leftOut reports how many pairs the trainer left out, and in how many parts it had to process the others.
-func leftOut(u runs.Update) string {
+func leftOut(update runs.Update) string {
 	said := ""
-	if len(u.Without) > 0 {
-		said = fmt.Sprintf("  left out by people: rows %v", u.Without)
+	if len(update.Without) > 0 {
+		said = fmt.Sprintf("  left out by people: rows %v", update.Without)
 	}
-	if u.Skipped > 0 {
-		said += fmt.Sprintf("  %d pairs left out, too long or not expressible", u.Skipped)
+	if update.Skipped > 0 {
+		said += fmt.Sprintf("  %d pairs left out, too long or not expressible", update.Skipped)
 	}
-	if u.Report != nil && u.Report.PerDevice > 0 {
-		said += fmt.Sprintf("  out of memory: %d rows per device", u.Report.PerDevice)
+	if update.Report != nil && update.Report.PerDevice > 0 {
+		said += fmt.Sprintf("  out of memory: %d rows per device", update.Report.PerDevice)
 	}
 
 	return said
