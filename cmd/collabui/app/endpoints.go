@@ -23,8 +23,9 @@ func (a *App) ResolveEndpoints() (config.Endpoints, error) {
 	case a.Cluster:
 		return endpoints, endpoints.Complete()
 	case endpoints.Store.Endpoint == "":
-		return endpoints, fault.New(fault.Transient, "nothing runs for %s: start it with %s, or set %s and the other addresses",
-			a.Data, a.Typed("up"), config.EnvS3)
+		return endpoints,
+			fault.New(fault.Transient, "nothing runs for %s: start it with %s, or set %s and the other addresses",
+				a.Data, a.Typed("up"), config.EnvS3)
 	}
 
 	return endpoints, nil

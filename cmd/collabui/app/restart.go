@@ -12,7 +12,9 @@ import (
 
 // WithServices starts the services of the data folder unless they run, and calls attempt with a session. If the
 // services are killed meanwhile, it starts them again, at most once a minute, and calls attempt again.
-func (a *App) WithServices(ctx context.Context, options ServiceOptions, attempt func(context.Context, *Session) error) error {
+func (a *App) WithServices(
+	ctx context.Context, options ServiceOptions, attempt func(context.Context, *Session) error,
+) error {
 	outer := a.leave
 	defer func() { a.leave = outer }()
 	var restarted time.Time
@@ -40,7 +42,8 @@ func (a *App) WithServices(ctx context.Context, options ServiceOptions, attempt 
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		restarted, options.Tabs = time.Now(), state.Tabs
+		restarted = time.Now()
+		options.Tabs = state.Tabs
 	}
 }
 
@@ -52,7 +55,8 @@ const restartEvery = time.Minute
 func restartable(state supervisor.State) bool {
 	endpoints, err := config.FromEnv()
 	for name, address := range map[supervisor.Name]string{
-		supervisor.Temporal: endpoints.Temporal, supervisor.S3: endpoints.Store.Endpoint, supervisor.Redis: endpoints.Redis,
+		supervisor.Temporal: endpoints.Temporal, supervisor.S3: endpoints.Store.Endpoint,
+		supervisor.Redis:  endpoints.Redis,
 		supervisor.Policy: endpoints.Policy,
 	} {
 		if state.Services[name].External && address == "" {

@@ -65,7 +65,8 @@ func (a *App) startSupervisor(endpoints config.Endpoints, tabs int) (<-chan stru
 
 	cmd := exec.Command(self, "up", "--foreground", "--data", a.Data, "--tabs", fmt.Sprint(tabs))
 	cmd.Env = append(os.Environ(), endpoints.Environ()...)
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout = log
+	cmd.Stderr = log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fault.New(fault.Invalid, "start the supervisor: %w", err)
@@ -91,7 +92,8 @@ func (a *App) agrees(st supervisor.State, endpoints config.Endpoints, tabs int) 
 		supervisor.Viewer:   endpoints.View,
 	}
 	for _, name := range supervisor.Addressed {
-		addr, given := st.Services[name].Addr, config.Redacted(asked[name])
+		addr := st.Services[name].Addr
+		given := config.Redacted(asked[name])
 		if given != "" && addr != given {
 			return fault.New(fault.Invalid, "%s runs at %s for %s, not at %s: stop it first with %s",
 				name, addr, a.Data, given, a.Typed("down"))

@@ -94,7 +94,8 @@ type listed struct {
 
 // look opens an environment and lists its templates. If it cannot be opened, the result describes what it lacks.
 func look(environment catalog.Environment) (listed, error) {
-	listing := listed{Name: environment.Name, About: environment.About, Recorded: environment.Recorded, Level: envadapters.Dead, Fix: environment.Get}
+	listing := listed{Name: environment.Name, About: environment.About, Recorded: environment.Recorded,
+		Level: envadapters.Dead, Fix: environment.Get}
 	suite, err := (&app.EnvironmentOptions{Tabs: 1}).Open(environment.Name)
 	if err != nil {
 		listing.Detail = err.Error()
@@ -108,8 +109,11 @@ func look(environment catalog.Environment) (listed, error) {
 		listing.Detail = "it has no tasks that can be read"
 		return listing, nil
 	}
-	listing.Level, listing.Fix = envadapters.Ready, ""
-	listing.Title, listing.Family, listing.Protocol = suite.Title(), suite.Family(), envadapters.ProtocolOf(suite)
+	listing.Level = envadapters.Ready
+	listing.Fix = ""
+	listing.Title = suite.Title()
+	listing.Family = suite.Family()
+	listing.Protocol = envadapters.ProtocolOf(suite)
 
 	return listing, nil
 }
@@ -156,7 +160,8 @@ func printUse(w io.Writer, environment catalog.Environment) {
 		terminal.Line(w, "\nIn a specification:\n  environment: %s", environment.Name)
 		return
 	}
-	terminal.Line(w, "\nIn a specification (docs/specification.md explains the options):\n  environments:\n    %s:", environment.Name)
+	terminal.Line(w, "\nIn a specification (docs/specification.md explains the options):\n  environments:\n    %s:",
+		environment.Name)
 	for _, option := range environment.Takes {
 		required := ""
 		if slices.Contains(environment.Must, option) {

@@ -38,7 +38,8 @@ func envsCheckCmd(a *app.App) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	options.env.AddFlags(flags)
-	flags.IntVar(&options.tasks, "tasks", 0, "templates to check per split, evenly drawn; 0 means all (without NAME: 1)")
+	flags.IntVar(&options.tasks, "tasks", 0,
+		"templates to check per split, evenly drawn; 0 means all (without NAME: 1)")
 	flags.Uint64Var(&options.seed, "seed", 7, "seed of the tasks")
 
 	return cmd
@@ -80,7 +81,8 @@ func checkSuite(ctx context.Context, a *app.App, options checkOptions, name stri
 	suite, err := options.env.Open(name)
 	if err != nil {
 		environment, _ := catalog.FindEnvironment(name)
-		health.Detail, health.Fix = err.Error(), environment.Get
+		health.Detail = err.Error()
+		health.Fix = environment.Get
 	} else {
 		defer func() { _ = suite.Close() }()
 		health = suite.Check(ctx)
@@ -91,7 +93,8 @@ func checkSuite(ctx context.Context, a *app.App, options checkOptions, name stri
 
 	problems := acceptance.Suite(ctx, suite)
 	for _, p := range problems {
-		err := a.Print(map[string]any{"name": name, "problem": p}, func(w io.Writer) { terminal.Line(w, "  problem: %s", p) })
+		err := a.Print(map[string]any{"name": name, "problem": p},
+			func(w io.Writer) { terminal.Line(w, "  problem: %s", p) })
 		if err != nil {
 			return true, false, err
 		}
@@ -259,16 +262,19 @@ func printBroken(a *app.App, suite envadapters.Suite, broken []error, unchecked 
 	}
 
 	return a.Print(shown, func(w io.Writer) {
-		terminal.Line(w, "  environments broke %d times, and what they played was played again: %.300s", len(broken), last)
+		terminal.Line(w, "  environments broke %d times, and what they played was played again: %.300s", len(broken),
+			last)
 		if unchecked > 0 {
-			terminal.Line(w, "  %d tasks could not be checked, because every environment broke that played them", unchecked)
+			terminal.Line(w, "  %d tasks could not be checked, because every environment broke that played them",
+				unchecked)
 		}
 	})
 }
 
 func printTask(w io.Writer, report acceptance.Report) {
 	terminal.Line(w, "  %-30s %-15s %4d elements  %3d steps  replay %-9s  expert %-6s  %.60s",
-		report.Template, report.Split, report.Elements, report.Steps, report.Replay, report.Expert, strings.Join(strings.Fields(report.Goal), " "))
+		report.Template, report.Split, report.Elements, report.Steps, report.Replay, report.Expert,
+		strings.Join(strings.Fields(report.Goal), " "))
 	for _, p := range report.Problems {
 		terminal.Line(w, "    problem: %.300s", p)
 	}

@@ -33,7 +33,10 @@ func envsServeCmd(a *app.App) *cobra.Command {
 		Short:   "Serve an environment over the OpenEnv protocol (docs/openenv-profile.md)",
 		Example: "  collabui envs serve webtasks --addr 127.0.0.1:8000",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runEnvsServe(cmd.Context(), a, options, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runEnvsServe(cmd.Context(), a, options,
+				args[0])
+		},
 	}
 	options.env.AddFlags(cmd.Flags())
 	app.AddTLSFlags(cmd.Flags(), &options.tls)

@@ -187,15 +187,18 @@ func experimentOf(ctx context.Context, session *app.Session, declared design.Exp
 		if err != nil {
 			return err
 		}
-		w, err := session.Temporal.ExecuteWorkflow(here, app.StartOptions(id, "experiment "+declared.Name), workflows.Experiment,
-			workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: declared.Name, Version: version.Number}})
+		w, err := session.Temporal.ExecuteWorkflow(here, app.StartOptions(id, "experiment "+declared.Name),
+			workflows.Experiment,
+			workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: declared.Name,
+				Version: version.Number}})
 		if err != nil {
 			return fault.New(fault.Transient, "start experiment %s: %w", declared.Name, err)
 		}
 		if options.detach {
-			return session.Print(map[string]any{"experiment": declared.Name, "version": version.Number}, func(w io.Writer) {
-				terminal.Line(w, "experiment %s goes on; the same command shows it", declared.Name)
-			})
+			return session.Print(map[string]any{"experiment": declared.Name, "version": version.Number},
+				func(w io.Writer) {
+					terminal.Line(w, "experiment %s goes on; the same command shows it", declared.Name)
+				})
 		}
 		if err := status.Attend(ctx, session, w, showExperiment(ctx, session, id)); err != nil {
 			return fmt.Errorf("experiment %s: %w", declared.Name, err)
@@ -204,7 +207,9 @@ func experimentOf(ctx context.Context, session *app.Session, declared design.Exp
 }
 
 // publish prints the table of an experiment that has ended, and writes its episodes if csv names a file.
-func publish(ctx context.Context, session *app.Session, version experiments.Version, result experiments.Result, csv string) error {
+func publish(
+	ctx context.Context, session *app.Session, version experiments.Version, result experiments.Result, csv string,
+) error {
 	if csv != "" {
 		if err := writeEpisodes(ctx, session, version.Experiment, csv); err != nil {
 			return err

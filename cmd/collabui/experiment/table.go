@@ -75,11 +75,14 @@ func printTable(session *app.Session, version experiments.Version, result experi
 	declared := version.Experiment
 	err := session.Print(result, func(w io.Writer) {
 		terminal.Line(w, "\n%s", declared.About)
-		terminal.Line(w, "%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
-			declared.Seeds, episodesOf(declared), version.Number, version.Digest, version.Who, version.At.UTC().Format("2006-01-02 15:04:05"))
-		terminal.Line(w, "differences in points; [t] is Student's interval over seeds, [c] that over seeds and templates, "+
-			"both at 95 %%;\np of the t-test, by Holm's method adjusted for the number of contrasts that "+
-			"are not primary\n")
+		terminal.Line(w,
+			"%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
+			declared.Seeds, episodesOf(declared), version.Number, version.Digest, version.Who,
+			version.At.UTC().Format("2006-01-02 15:04:05"))
+		terminal.Line(w,
+			"differences in points; [t] is Student's interval over seeds, [c] that over seeds and templates, "+
+				"both at 95 %%;\np of the t-test, by Holm's method adjusted for the number of contrasts that "+
+				"are not primary\n")
 		wide := 0
 		for _, row := range result.Rows {
 			wide = max(wide, len([]rune(row.String())))
@@ -91,14 +94,16 @@ func printTable(session *app.Session, version experiments.Version, result experi
 		for _, key := range slices.Sorted(maps.Keys(result.Figures)) {
 			f := result.Figures[key]
 			_, split, _ := strings.Cut(key, " on ")
-			terminal.Line(w, "%s: %sfalse completes %.1f %%%s", key, passes(f.Pass), 100*f.FalseCompletes, chosen(split))
+			terminal.Line(w, "%s: %sfalse completes %.1f %%%s", key, passes(f.Pass), 100*f.FalseCompletes,
+				chosen(split))
 		}
 		for _, arm := range slices.Sorted(maps.Keys(result.Updates)) {
 			terminal.Line(w, "%s", updatesLine(arm, result.Updates[arm]))
 		}
 		for _, key := range slices.Sorted(maps.Keys(result.Reading)) {
 			d := result.Reading[key]
-			terminal.Line(w, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong", key,
+			terminal.Line(w, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong",
+				key,
 				d.WrongRight, d.RightWrong, d.RightRight, d.WrongWrong)
 		}
 	})
@@ -153,9 +158,11 @@ func tableRow(row design.Row, wide int) string {
 	line := fmt.Sprintf("%s%s %5.1f − %5.1f = %+5.1f", name, strings.Repeat(" ", wide-len([]rune(name))),
 		row.OfRate, row.MinusRate, row.Mean)
 	if row.Repeated {
-		line += fmt.Sprintf("  [c %+.1f, %+.1f]  no [t] and no p: seeds repeat the same systems", row.WideLow, row.WideHigh)
+		line += fmt.Sprintf("  [c %+.1f, %+.1f]  no [t] and no p: seeds repeat the same systems", row.WideLow,
+			row.WideHigh)
 	} else {
-		line += fmt.Sprintf("  [t %+.1f, %+.1f]  [c %+.1f, %+.1f]  p %.3f", row.Low, row.High, row.WideLow, row.WideHigh,
+		line += fmt.Sprintf("  [t %+.1f, %+.1f]  [c %+.1f, %+.1f]  p %.3f", row.Low, row.High, row.WideLow,
+			row.WideHigh,
 			row.Adjusted)
 	}
 	if row.Missing > 0 {

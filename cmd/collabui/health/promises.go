@@ -29,11 +29,13 @@ func StorePromises(ctx context.Context, a *app.App) []Finding {
 	finding := Finding{What: "store's promises", OK: broken == ""}
 	switch {
 	case broken != "":
-		finding.Detail, finding.Fix = broken, "see "+PromisesSection
+		finding.Detail = broken
+		finding.Fix = "see " + PromisesSection
 	case errors.Is(err, store.ErrNotTried):
 		finding.Detail = strings.Join(strings.Fields("not tried: "+err.Error()), " ")
 	case err != nil:
-		finding.OK, finding.Fix = false, "run "+a.Typed("doctor")+" again"
+		finding.OK = false
+		finding.Fix = "run " + a.Typed("doctor") + " again"
 		finding.Detail = strings.Join(strings.Fields("not known: "+err.Error()), " ")
 	default:
 		finding.Detail = "If-None-Match, read after write, whole lists, copies, uploads in parts, deletion, clocks"

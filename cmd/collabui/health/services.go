@@ -98,7 +98,8 @@ func (d diagnosis) finding(name supervisor.Name, addr string, err error) []Findi
 	}
 	service := d.state.Services[name]
 	if service.Problem != "" {
-		f.OK, f.Detail = false, f.Detail+" (down: "+service.Problem+")"
+		f.OK = false
+		f.Detail = f.Detail + " (down: " + service.Problem + ")"
 	}
 	if service.Restarts > 0 {
 		f.Detail += fmt.Sprintf(" (restarted %d times)", service.Restarts)
@@ -231,7 +232,8 @@ func (d diagnosis) worker(ctx context.Context, endpoints config.Endpoints) []Fin
 			f.Detail = "no worker has asked for work in the last minutes"
 			f.Fix = "`collabui worker --roles " + queue + "` on a machine for it"
 		default:
-			f.OK, f.Detail = true, fmt.Sprintf("%d workers ask for work", len(res.Pollers))
+			f.OK = true
+			f.Detail = fmt.Sprintf("%d workers ask for work", len(res.Pollers))
 		}
 		out = append(out, f)
 	}

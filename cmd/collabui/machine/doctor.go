@@ -62,7 +62,9 @@ func machine(a *app.App) []health.Finding {
 		path += ", " + who
 	}
 	if chromium.Detail = path; err != nil {
-		chromium.OK, chromium.Detail, chromium.Fix = a.Cluster, "none", err.Error()
+		chromium.OK = a.Cluster
+		chromium.Detail = "none"
+		chromium.Fix = err.Error()
 	}
 	if a.Cluster {
 		return []health.Finding{cpu, chromium}
@@ -77,7 +79,8 @@ func servicesProgram() health.Finding {
 	path := filepath.Join(filepath.Dir(self), "collabui-local")
 	finding := health.Finding{What: "collabui-local", OK: true, Detail: path}
 	if _, err := exec.LookPath(path); err != nil {
-		finding.OK, finding.Fix = false, "take it from a release, run `make build` in a checkout, or set the addresses of services"
+		finding.OK = false
+		finding.Fix = "take it from a release, run `make build` in a checkout, or set the addresses of services"
 	}
 
 	return finding

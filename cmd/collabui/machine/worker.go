@@ -132,7 +132,8 @@ func runWorker(ctx context.Context, a *app.App, options workerOptions) error {
 			return s == "" || s == "none"
 		})
 	}
-	options.Training.LlamaFactory, options.Training.Python = os.Getenv(envLlamaFactory), os.Getenv(envPython)
+	options.Training.LlamaFactory = os.Getenv(envLlamaFactory)
+	options.Training.Python = os.Getenv(envPython)
 	if options.Endpoints, err = workerEndpoints(a, options.Roles); err != nil {
 		return err
 	}

@@ -106,7 +106,8 @@ func openPlace(ctx context.Context, a *app.App, place string, fill bool) (store.
 	}
 	if !strings.Contains(place, "://") {
 		if place == "" {
-			return nil, fault.New(fault.Invalid, "name both stores: %s, a folder, or https://host:9000/bucket", ownStore)
+			return nil, fault.New(fault.Invalid, "name both stores: %s, a folder, or https://host:9000/bucket",
+				ownStore)
 		}
 		return openFolder(place, fill)
 	}

@@ -41,7 +41,8 @@ func runUndo(ctx context.Context, a *app.App, run string, missing bool) error {
 			terminal.Line(w, "MISSING %s", key)
 		}
 		if len(recovery.Missing) > 0 {
-			terminal.Line(w, "%d objects are nowhere in this store: take them from a copy with %s", len(recovery.Missing),
+			terminal.Line(w, "%d objects are nowhere in this store: take them from a copy with %s",
+				len(recovery.Missing),
 				a.Typed("copy FROM store"))
 		}
 	})

@@ -87,16 +87,19 @@ func printReport(w io.Writer, r verify.Report, names int) {
 		terminal.Line(w, "PROBLEM %s", p)
 	}
 	if len(r.Missing) > 0 {
-		terminal.Line(w, "%d objects are missing: `collabui delete --undo --missing` looks for them in the trash and in the "+
-			"versions of the bucket; `collabui copy FROM store` takes them from a copy", len(r.Missing))
+		terminal.Line(w,
+			"%d objects are missing: `collabui delete --undo --missing` looks for them in the trash and in the "+
+				"versions of the bucket; `collabui copy FROM store` takes them from a copy", len(r.Missing))
 	}
 	isBlob := func(key string) bool { return strings.HasPrefix(key, store.BlobPrefix) }
 	if slices.ContainsFunc(r.Unreferenced, isBlob) {
-		terminal.Line(w, "unreferenced blobs do no harm: attempts that were cut short left them; collabui gc removes them")
+		terminal.Line(w,
+			"unreferenced blobs do no harm: attempts that were cut short left them; collabui gc removes them")
 	}
 	if slices.ContainsFunc(r.Unreferenced, func(key string) bool { return !isBlob(key) }) {
-		terminal.Line(w, "unreferenced records do no harm: if their epoch is not committed yet, its run uses them when it "+
-			"continues; others are of attempts that were cut short, and stay until the run is deleted")
+		terminal.Line(w,
+			"unreferenced records do no harm: if their epoch is not committed yet, its run uses them when it "+
+				"continues; others are of attempts that were cut short, and stay until the run is deleted")
 	}
 	for _, u := range r.Unreferenced {
 		terminal.Line(w, "unreferenced %s", u)

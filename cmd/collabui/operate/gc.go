@@ -57,7 +57,8 @@ func runGC(ctx context.Context, a *app.App, policy collect.Policy, days int, dry
 	if err != nil {
 		return err
 	}
-	policy.Who, policy.Calls = app.UserName(), time.Duration(days)*24*time.Hour
+	policy.Who = app.UserName()
+	policy.Calls = time.Duration(days) * 24 * time.Hour
 	bar := a.NewBar("")
 	report, err := collect.Collect(ctx, bucket, policy, dry, bar.Objects())
 	bar.Clear()
@@ -82,8 +83,9 @@ func runGC(ctx context.Context, a *app.App, policy collect.Policy, days int, dry
 			terminal.Line(w, "%8d uploads that were cut short %saborted", report.Uploads, would)
 		}
 		if report.Unexplained > 0 {
-			terminal.Line(w, "%d of these blobs were not named by anything that %sremoved: imports that were not used, or a "+
-				"store that does not show everything", report.Unexplained, would)
+			terminal.Line(w,
+				"%d of these blobs were not named by anything that %sremoved: imports that were not used, or a "+
+					"store that does not show everything", report.Unexplained, would)
 		}
 		if len(report.Runs) > 0 {
 			terminal.Line(w, "nothing is left of %s", strings.Join(report.Runs, ", "))

@@ -116,7 +116,8 @@ func serveSystem(
 
 	server := infer.NewServer(sys, model, config.Live(infer.EnvKey, key))
 	if sys.Line != "" {
-		go server.Follow(ctx, bucket, sys.Line, followEvery, model.Load, func(sys infer.System, err error) { switched(a, sys, err) })
+		go server.Follow(ctx, bucket, sys.Line, followEvery, model.Load,
+			func(sys infer.System, err error) { switched(a, sys, err) })
 	}
 
 	return serving.Serve(ctx, listener, server, inferDrain)

@@ -116,7 +116,9 @@ ended, otherwise the newest. 0 is the base policy.`,
 }
 
 // promotion returns the entry that accepts a system, and the number of entries in the line.
-func promotion(ctx context.Context, bucket store.Bucket, line, system string) (entry lines.Entry, after int, err error) {
+func promotion(
+	ctx context.Context, bucket store.Bucket, line, system string,
+) (entry lines.Entry, after int, err error) {
 	run, epoch, err := systemArg(system)
 	if err != nil {
 		return entry, 0, err
@@ -157,7 +159,8 @@ func lineRollbackCmd(a *app.App) *cobra.Command {
 
 // addEntry writes the next entry of a line. decide returns it together with the number of entries that it has seen.
 func addEntry(
-	ctx context.Context, a *app.App, line, why string, decide func(context.Context, store.Bucket) (lines.Entry, int, error),
+	ctx context.Context, a *app.App, line, why string, decide func(context.Context, store.Bucket) (lines.Entry, int,
+		error),
 ) error {
 	bucket, _, err := a.OpenStore()
 	if err != nil {
@@ -167,7 +170,9 @@ func addEntry(
 	if err != nil {
 		return err
 	}
-	entry.Who, entry.Why, entry.At = app.UserName(), why, time.Now().UTC()
+	entry.Who = app.UserName()
+	entry.Why = why
+	entry.At = time.Now().UTC()
 	if entry, err = lines.Line(line).Append(ctx, bucket, after, entry); err != nil {
 		return err
 	}

@@ -64,7 +64,10 @@ restore.`,
 				return err
 			}
 			if check {
-				return a.Print(s, func(w io.Writer) { terminal.Line(w, "%s: schedule %s can be created", args[0], s.Name) })
+				return a.Print(s, func(w io.Writer) {
+					terminal.Line(w, "%s: schedule %s can be created", args[0],
+						s.Name)
+				})
 			}
 			if err := a.StartServices(cmd.Context(), up); err != nil {
 				return err
@@ -114,7 +117,8 @@ func createSchedule(ctx context.Context, session *app.Session, schedule retrain.
 	if err := admitSchedule(ctx, session, schedule, noProbe); err != nil {
 		return err
 	}
-	version, err := schedules.Append(ctx, session.Store, schedules.Version{Schedule: schedule, Who: app.UserName(), At: time.Now().UTC()})
+	version, err := schedules.Append(ctx, session.Store,
+		schedules.Version{Schedule: schedule, Who: app.UserName(), At: time.Now().UTC()})
 	if err != nil {
 		return err
 	}
@@ -178,14 +182,16 @@ func schedule(ctx context.Context, session *app.Session, name string) (scheduleI
 	if err != nil {
 		return info, err
 	}
-	info.Line, info.Version = version.Schedule.Line, version.Number
+	info.Line = version.Schedule.Line
+	info.Version = version.Number
 	if info.Outcomes, err = schedules.Schedule(name).Outcomes(ctx, session.Store); err != nil {
 		return info, err
 	}
 	info.ScheduleState, err = workers.DescribeSchedule(ctx, session.Temporal, name)
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		info.Deleted, err = true, nil
+		info.Deleted = true
+		err = nil
 	}
 
 	return info, err
@@ -229,9 +235,11 @@ func showSchedule(ctx context.Context, session *app.Session, name string) error 
 			terminal.Line(w, "  note: %s", info.Note)
 		}
 		if info.Deleted {
-			terminal.Line(w, "  Temporal does not have it: %s creates it again", session.Typed("schedule create %s", name))
+			terminal.Line(w, "  Temporal does not have it: %s creates it again",
+				session.Typed("schedule create %s", name))
 		}
-		terminal.Line(w, "  version %d; fired %d times, skipped %d, missed %d", info.Version, info.Fired, info.Skipped, info.Missed)
+		terminal.Line(w, "  version %d; fired %d times, skipped %d, missed %d", info.Version, info.Fired, info.Skipped,
+			info.Missed)
 		for _, id := range info.Running {
 			terminal.Line(w, "  runs: %s", id)
 		}

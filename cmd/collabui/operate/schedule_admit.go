@@ -27,9 +27,11 @@ func admitSchedule(ctx context.Context, session *app.Session, schedule retrain.S
 		of.Environments = map[string]envadapters.Options{}
 	}
 	maps.Copy(of.Environments, schedule.Environments)
-	of.Environment, of.Environments[schedule.Environment] = schedule.Environment, schedule.Where()
+	of.Environment = schedule.Environment
+	of.Environments[schedule.Environment] = schedule.Where()
 
-	return preflight.Check(ctx, session, schedule.Name, activities.PreflightID{NoProbe: noProbe}, preflight.Continued(of))
+	return preflight.Check(ctx, session, schedule.Name, activities.PreflightID{NoProbe: noProbe},
+		preflight.Continued(of))
 }
 
 // trainedNext returns the specification with which a schedule trains the accepted system of its line further. If there
@@ -40,11 +42,16 @@ func trainedNext(ctx context.Context, session *app.Session, schedule retrain.Sch
 		return spec.Spec{}, err
 	}
 	if !accepts {
-		terminal.Line(session.Err, "note: line %s has no accepted system yet: the schedule fails until you accept one with %s", schedule.Line,
+		terminal.Line(session.Err,
+			"note: line %s has no accepted system yet: the schedule fails until you accept one with %s", schedule.Line,
 			session.Typed("line promote %s RUN --why TEXT", schedule.Line))
 		of := spec.Default()
-		of.Name, of.Credit, of.Preference = schedule.Name, spec.CreditOutcome, spec.PreferenceRFT
-		of.Evaluation.TestSeeds, of.Evaluation.TestTemplates, of.Evaluation.TestApps = 0, 0, 0
+		of.Name = schedule.Name
+		of.Credit = spec.CreditOutcome
+		of.Preference = spec.PreferenceRFT
+		of.Evaluation.TestSeeds = 0
+		of.Evaluation.TestTemplates = 0
+		of.Evaluation.TestApps = 0
 
 		return of, nil
 	}

@@ -33,7 +33,8 @@ func AddNoProbe(flags *pflag.FlagSet, to *bool) {
 
 // Continued returns a specification whose stage 1 has ended already.
 func Continued(wanted spec.Spec) spec.Spec {
-	wanted.FineTune.Levels, wanted.FineTune.Base = nil, domain.UntrainedBase
+	wanted.FineTune.Levels = nil
+	wanted.FineTune.Base = domain.UntrainedBase
 
 	return wanted
 }

@@ -102,7 +102,8 @@ func printLabels(w io.Writer, check *credit.Check) {
 		printAgreement(w, kind, check.ByAction[kind])
 	}
 	printAgreement(w, "all", check.All)
-	terminal.Line(w, "\nexecuted actions by the episode's outcome: succeeded %d labelled 1, %d labelled 0; failed %d and %d",
+	terminal.Line(w,
+		"\nexecuted actions by the episode's outcome: succeeded %d labelled 1, %d labelled 0; failed %d and %d",
 		check.Outcomes[0][0], check.Outcomes[0][1], check.Outcomes[1][0], check.Outcomes[1][1])
 }
 
@@ -136,5 +137,6 @@ func printCalibration(w io.Writer, check *credit.Check) {
 	}
 	terminal.Line(w, "\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · "+
 		"answers that stayed unreadable %d, incomplete %d · largest spread within one action %.2f",
-		check.Again, check.Blinded, check.Repairs, check.Faults[credit.FaultShape], check.Faults[credit.FaultMissing], check.Spread)
+		check.Again, check.Blinded, check.Repairs, check.Faults[credit.FaultShape], check.Faults[credit.FaultMissing],
+		check.Spread)
 }

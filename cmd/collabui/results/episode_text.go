@@ -21,14 +21,16 @@ type storedEpisode struct{ played }
 func (e storedEpisode) text(w io.Writer) {
 	var text strings.Builder
 	task := e.Episode.Slot.Task
-	terminal.Line(&text, "%s, epoch %d, slot %d: %s (%s), %s", e.Run, e.Epoch, e.Episode.Slot.Number, task.Template, task.Split,
+	terminal.Line(&text, "%s, epoch %d, slot %d: %s (%s), %s", e.Run, e.Epoch, e.Episode.Slot.Number, task.Template,
+		task.Split,
 		e.ending())
 	terminal.Line(&text, "goal: %s", agents.Line(e.Episode.Goal, 400))
 	critic := "not graded yet"
 	if e.Credits != nil {
 		critic = "labels by " + e.Credits.Critic
 	}
-	terminal.Line(&text, "graph %s; system of epoch %d; attempt %d; %s", edges(e.Topology), e.Episode.System, e.Episode.Attempt,
+	terminal.Line(&text, "graph %s; system of epoch %d; attempt %d; %s", edges(e.Topology), e.Episode.System,
+		e.Episode.Attempt,
 		critic)
 	for i, s := range e.Steps {
 		terminal.Line(&text, "\nstep %d: %s", s.Number, screenOf(agents.Lines(s.Observation), 12))
@@ -61,7 +63,8 @@ func (e storedEpisode) ending() string {
 func screenOf(lines []string, most int) string {
 	more := ""
 	if len(lines) > most {
-		lines, more = lines[:most], fmt.Sprintf(" … (%d more)", len(lines)-most)
+		more = fmt.Sprintf(" … (%d more)", len(lines)-most)
+		lines = lines[:most]
 	}
 	var out []string
 	for _, l := range lines {

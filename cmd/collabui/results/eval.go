@@ -63,7 +63,8 @@ func runEval(ctx context.Context, a *app.App, options evalOptions, run string) e
 		return fault.New(fault.Invalid, "--episodes must be from 1 to 9999, not %d", options.episodes)
 	}
 	if options.epoch < 0 {
-		return fault.New(fault.Invalid, "--epoch must be 0, for the base policy, or a committed epoch, not %d", options.epoch)
+		return fault.New(fault.Invalid, "--epoch must be 0, for the base policy, or a committed epoch, not %d",
+			options.epoch)
 	}
 	if options.split == domain.SplitTrain {
 		return fault.New(fault.Invalid, "--split must not be train: the systems were trained on it")
@@ -134,7 +135,8 @@ func (o evalOptions) plan(ctx context.Context, bucket store.Bucket, run string) 
 		planned.where = on.Environment + "." + o.split
 	}
 	for _, r := range references {
-		planned.items = append(planned.items, on.Item(run, fmt.Sprintf("%s-%04d", rules.ReferenceFolder, on.Episodes), r))
+		planned.items = append(planned.items, on.Item(run, fmt.Sprintf("%s-%04d", rules.ReferenceFolder, on.Episodes),
+			r))
 	}
 	folder := fmt.Sprintf("eval-%04d-%04d", o.epoch, on.Episodes)
 	for _, system := range systems {
@@ -189,9 +191,11 @@ func (o evalOptions) options(s spec.Spec, on *rules.Split) (envadapters.Options,
 	}
 	switch {
 	case named:
-		on.Environment, on.Options = name, options
+		on.Environment = name
+		on.Options = options
 	case runs.Digest(options) != runs.Digest(own):
-		on.Environment, on.Options = fmt.Sprintf("%s-%.8s", options.Suite, runs.Digest(options)), options
+		on.Environment = fmt.Sprintf("%s-%.8s", options.Suite, runs.Digest(options))
+		on.Options = options
 	}
 
 	return options, nil
@@ -209,7 +213,8 @@ func evaluate(ctx context.Context, a *app.App, planned evaluation) ([]runs.Resul
 	if err != nil {
 		return nil, err
 	}
-	w, err := session.Temporal.ExecuteWorkflow(here, app.StartOptions(planned.id, title), workflows.Evaluation, planned.items)
+	w, err := session.Temporal.ExecuteWorkflow(here, app.StartOptions(planned.id, title), workflows.Evaluation,
+		planned.items)
 	if err != nil {
 		return nil, fault.New(fault.Transient, "start the evaluation: %w", err)
 	}

@@ -86,7 +86,8 @@ func runExport(ctx context.Context, a *app.App, options exportOptions, args []st
 		if err != nil {
 			return err
 		}
-		args, options.epoch = []string{entry.System.Run}, strconv.Itoa(entry.System.Epoch)
+		args = []string{entry.System.Run}
+		options.epoch = strconv.Itoa(entry.System.Epoch)
 	}
 	written, err := export(ctx, bucket, args[0], options)
 	if err != nil {

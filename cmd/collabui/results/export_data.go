@@ -20,7 +20,8 @@ func dataSets(ctx context.Context, bucket store.Bucket, s spec.Spec, epoch int) 
 	if err != nil {
 		return nil, err
 	}
-	run, system := runs.Run(s.Name), template.System()
+	run := runs.Run(s.Name)
+	system := template.System()
 	if epoch > 0 {
 		return epochSets(ctx, bucket, run, epoch, system)
 	}

@@ -60,7 +60,8 @@ func itemsIn(ctx context.Context, bucket store.Bucket, run runs.Run) ([]string, 
 
 // log creates a log of Inspect, calls fill with it, and writes it. fill reports whether all samples are there.
 func (x *converted) log(
-	ctx context.Context, bucket store.Bucket, run runs.Run, name, model string, fill func(*interop.InspectLog) (bool, error),
+	ctx context.Context, bucket store.Bucket, run runs.Run, name, model string,
+	fill func(*interop.InspectLog) (bool, error),
 ) (err error) {
 	s, err := run.Find(ctx, bucket)
 	if err != nil {
@@ -93,7 +94,8 @@ func (x *converted) inspectRollouts(ctx context.Context, bucket store.Bucket, ru
 	if err != nil {
 		return err
 	}
-	name, model := fmt.Sprintf("rollouts-epoch-%04d", epoch), fmt.Sprintf("%s@%d", run, slots.System.Version)
+	name := fmt.Sprintf("rollouts-epoch-%04d", epoch)
+	model := fmt.Sprintf("%s@%d", run, slots.System.Version)
 
 	return x.log(ctx, bucket, run, name, model, func(l *interop.InspectLog) (bool, error) {
 		open := x.Open
@@ -134,7 +136,8 @@ func (x *converted) inspectItem(ctx context.Context, bucket store.Bucket, run ru
 			}
 			l.Evaluated(n, e, s.VoteScope == agents.ScopeLast)
 			if x.Episodes++; e.Outcome.Void != "" {
-				x.Episodes, x.Failed = x.Episodes-1, x.Failed+1
+				x.Episodes = x.Episodes - 1
+				x.Failed = x.Failed + 1
 			}
 		}
 

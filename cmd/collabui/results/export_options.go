@@ -28,7 +28,8 @@ func (o *exportOptions) addFlags(flags *pflag.FlagSet) {
 		"system and pairs of this `EPOCH`: a number or best; base: the base policy and the data of stage 1")
 	flags.StringVar(&o.line, "line", "", "instead of a run: the system that this `LINE` accepts")
 	flags.StringVar(&o.policy, "policy", "", "instead of a run: the files of the policy with this `DIGEST`")
-	flags.StringVar(&o.as, "as", "", "instead of data sets: `FORMAT` of another tool, one of "+strings.Join(formats, ", "))
+	flags.StringVar(&o.as, "as", "", "instead of data sets: `FORMAT` of another tool, one of "+strings.Join(formats,
+		", "))
 }
 
 func (o exportOptions) check(args []string) error {

@@ -112,7 +112,8 @@ func (x imported) text(w io.Writer) {
 		terminal.Line(w, "%d rows, %d of them with a rejected answer; train on them with "+
 			"`finetune: {levels: […], data: {level3: %s}}`, or level1, level2", x.Rows, x.Pairs, x.Digest)
 		if n := len(x.Same); n > 0 {
-			terminal.Line(w, "dropped: %d rows whose chosen and rejected answers are the same action, the first on line %d",
+			terminal.Line(w,
+				"dropped: %d rows whose chosen and rejected answers are the same action, the first on line %d",
 				n, x.Same[0])
 		}
 		if x.Systems > 0 {
@@ -148,8 +149,11 @@ func readImport(path string) (imported, []byte, error) {
 	if err != nil {
 		return out, nil, fault.New(fault.Invalid, "%w; nor is it a policy of the embedded trainer", err)
 	}
-	out.Kind, out.Rows, out.Same = importedRows, len(in.Rows), in.Same
-	out.Systems, out.Images = in.Systems, in.Images
+	out.Kind = importedRows
+	out.Rows = len(in.Rows)
+	out.Same = in.Same
+	out.Systems = in.Systems
+	out.Images = in.Images
 	out.Pairs = len(slices.DeleteFunc(in.Rows, func(p domain.Pair) bool { return p.Rejected == "" }))
 
 	return out, raw, nil

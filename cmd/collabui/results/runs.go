@@ -100,7 +100,9 @@ func blobSizes(ctx context.Context, bucket store.Bucket) (map[string]int64, erro
 }
 
 // readRow reads what is known about a run without a list of its objects.
-func readRow(ctx context.Context, bucket store.Keeper, live *status.TemporalReader, name string) (row runRow, err error) {
+func readRow(
+	ctx context.Context, bucket store.Keeper, live *status.TemporalReader, name string,
+) (row runRow, err error) {
 	if row.Report, err = status.ReadStored(ctx, bucket, name); err != nil {
 		return row, err
 	}

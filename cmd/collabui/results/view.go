@@ -70,7 +70,8 @@ func runView(ctx context.Context, a *app.App, options viewOptions) error {
 	}
 	endpoints := a.RunningEndpoints()
 	if options.listen == "" && endpoints.View != "" {
-		return a.Print(map[string]any{"url": endpoints.View}, func(w io.Writer) { terminal.Line(w, "viewer at %s", endpoints.View) })
+		return a.Print(map[string]any{"url": endpoints.View},
+			func(w io.Writer) { terminal.Line(w, "viewer at %s", endpoints.View) })
 	}
 	listener, err := serving.Listen(cmp.Or(options.listen, listenDefault), key, envViewKey, options.tls)
 	if err != nil {
@@ -90,7 +91,8 @@ func runView(ctx context.Context, a *app.App, options viewOptions) error {
 		},
 	}
 	at := serving.URL(listener, "http") + "/"
-	err = a.Print(map[string]any{"url": at, "key": key != ""}, func(w io.Writer) { terminal.Line(w, "viewer at %s", at) })
+	err = a.Print(map[string]any{"url": at, "key": key != ""},
+		func(w io.Writer) { terminal.Line(w, "viewer at %s", at) })
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,8 @@ func runView(ctx context.Context, a *app.App, options viewOptions) error {
 	mux.Handle("/", serving.Locked(s.Handler(ctx), config.Live(envViewKey, key)))
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 
-	return serving.Serve(ctx, listener, mux, time.Second, originOf(endpoints.UI)) // its pages link to the viewer's pages
+	return serving.Serve(ctx, listener, mux, time.Second,
+		originOf(endpoints.UI)) // its pages link to the viewer's pages
 }
 
 // originOf returns the origin of an address, as browsers write it, or "".

@@ -27,7 +27,8 @@ const nothing = "nothing"
 
 // differing returns the values of both specifications for the keys in which they differ.
 func differing(wanted, y spec.Spec) map[string][2]string {
-	a, b := fields(wanted), fields(y)
+	a := fields(wanted)
+	b := fields(y)
 	out := map[string][2]string{}
 	for k, v := range a {
 		if w, ok := b[k]; !ok {

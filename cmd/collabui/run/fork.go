@@ -82,7 +82,8 @@ func runFork(ctx context.Context, a *app.App, options forkOptions, run string) e
 	}
 	defer session.Close()
 	f, err := fork.Plan(ctx, session.Store, fork.Request{
-		Run: runs.Run(run), Name: runs.Run(options.name), Epoch: options.epoch, Who: app.UserName(), Why: options.why, At: time.Now().UTC(),
+		Run: runs.Run(run), Name: runs.Run(options.name), Epoch: options.epoch, Who: app.UserName(), Why: options.why,
+		At:    time.Now().UTC(),
 		Typed: typed, Cells: cells,
 	}, typedHere(), catalog.All{})
 	if err != nil {
@@ -142,7 +143,8 @@ func relabels(args []string) (out []runs.Relabel, err error) {
 		var relabel runs.Relabel
 		const form = "%d/%d/%d/%d=%d"
 		_, bad := fmt.Sscanf(arg, form, &relabel.Slot, &relabel.Step, &relabel.Agent, &relabel.Round, &relabel.Label)
-		whole := fmt.Sprintf(form, relabel.Slot, relabel.Step, relabel.Agent, relabel.Round, relabel.Label) == arg // Sscanf ignores what follows
+		whole := fmt.Sprintf(form, relabel.Slot, relabel.Step, relabel.Agent, relabel.Round,
+			relabel.Label) == arg // Sscanf ignores what follows
 		if bad != nil || !whole || relabel.Label < -1 || relabel.Label > 1 {
 			return nil, fault.New(fault.Invalid,
 				"--label %s: expected SLOT/STEP/AGENT/ROUND=LABEL such as 17/3/0/2=0, "+

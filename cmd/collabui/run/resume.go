@@ -146,7 +146,9 @@ func decide(ctx context.Context, a *app.App, bucket store.Bucket, options resume
 }
 
 // leaveOut records which slots, updates and rows are left out.
-func leaveOut(ctx context.Context, a *app.App, bucket store.Bucket, options resumeOptions, run runs.Run, d runs.Decision) error {
+func leaveOut(
+	ctx context.Context, a *app.App, bucket store.Bucket, options resumeOptions, run runs.Run, d runs.Decision,
+) error {
 	for _, x := range []struct {
 		flag, what string
 		places     []string

@@ -61,7 +61,8 @@ func start(ctx context.Context, session *app.Session, in workflows.RunInput) err
 	if err != nil {
 		return err
 	}
-	_, err = session.Temporal.ExecuteWorkflow(ctx, app.StartOptions(in.Name, "training run "+in.Name), workflows.Run, in)
+	_, err = session.Temporal.ExecuteWorkflow(ctx, app.StartOptions(in.Name, "training run "+in.Name), workflows.Run,
+		in)
 	if err != nil {
 		return fault.New(fault.Transient, "start run %s: %w", in.Name, err)
 	}

@@ -112,7 +112,8 @@ func printDetached(session *app.Session, run string) {
 	if session.JSON {
 		return
 	}
-	terminal.Line(session.Out, "detached; run %s continues. Come back with %s, stop it with %s, stop everything with %s.",
+	terminal.Line(session.Out,
+		"detached; run %s continues. Come back with %s, stop it with %s, stop everything with %s.",
 		run, session.Typed("watch %s", run), session.Typed("stop %s", run), session.Typed("down"))
 }
 
@@ -131,7 +132,9 @@ func (r *eventReader) read(ctx context.Context, run string) []json.RawMessage {
 }
 
 // poll looks for changes once. It shows the errors of services and waits: the run continues without its viewer.
-func poll(all context.Context, session *app.Session, progress *status.Progress, stream *eventReader) (done bool, err error) {
+func poll(
+	all context.Context, session *app.Session, progress *status.Progress, stream *eventReader,
+) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(all, 5*time.Second)
 	defer cancel()
 	for _, raw := range stream.read(ctx, progress.Run) {

@@ -38,7 +38,9 @@ func (l *live) read(ctx context.Context, temporal client.Client, st workflows.St
 
 // progressOf queries the child of a run, and that workflow's own child, for their progress, and the epoch that began
 // beside them for its own. of names what the phase belongs to. It returns false if no workflow answers.
-func progressOf(ctx context.Context, temporal client.Client, st workflows.Status) (p workflows.Progress, of string, ok bool) {
+func progressOf(
+	ctx context.Context, temporal client.Client, st workflows.Status,
+) (p workflows.Progress, of string, ok bool) {
 	if st.Child == "" || !app.Query(ctx, temporal, st.Child, workflows.QueryProgress, &p) {
 		return p, "", false
 	}
@@ -48,7 +50,8 @@ func progressOf(ctx context.Context, temporal client.Client, st workflows.Status
 	}
 	if p.Child != "" && app.Query(ctx, temporal, p.Child, workflows.QueryProgress, &inner) {
 		inner.Next = p.Next
-		p, of = inner, p.Phase
+		of = p.Phase
+		p = inner
 	}
 
 	return p, of, true

@@ -13,7 +13,9 @@ import (
 
 // observe reads the status of a run while it checks every service, because a service that hangs must not hide what the
 // others know.
-func observe(ctx context.Context, a *app.App, bucket store.Bucket, endpoints config.Endpoints, run string) (Report, error) {
+func observe(
+	ctx context.Context, a *app.App, bucket store.Bucket, endpoints config.Endpoints, run string,
+) (Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type answer struct {
@@ -38,7 +40,8 @@ func observe(ctx context.Context, a *app.App, bucket store.Bucket, endpoints con
 		return Report{}, fault.New(fault.Transient, "the run cannot be read while the object store does not answer")
 	}
 	got := <-read
-	got.Problems, got.View = problems, RunPage(endpoints, run)
+	got.Problems = problems
+	got.View = RunPage(endpoints, run)
 	got.Reason = a.Pasteable(got.Reason)
 
 	return got.Report, got.err

@@ -45,25 +45,26 @@ func ReadPending(ctx context.Context, temporal client.Client, run string) (pendi
 	}
 	reads := codec.Converter()
 	query := fmt.Sprintf(" AND WorkflowId STARTS_WITH '%s/'", run)
-	health.DescribeOpen(ctx, temporal, query, []string{run}, func(id string, description *workflowservice.DescribeWorkflowExecutionResponse) {
-		pending.Stuck = health.AddStuck(pending.Stuck, id, description.PendingWorkflowTask)
-		for _, activity := range description.PendingActivities {
-			pending.Jobs = addJob(pending.Jobs, reads, id, activity)
-			if activity.State == enums.PENDING_ACTIVITY_STATE_STARTED {
-				if pending.Running == nil {
-					pending.Running = map[string]int{}
+	health.DescribeOpen(ctx, temporal, query, []string{run},
+		func(id string, description *workflowservice.DescribeWorkflowExecutionResponse) {
+			pending.Stuck = health.AddStuck(pending.Stuck, id, description.PendingWorkflowTask)
+			for _, activity := range description.PendingActivities {
+				pending.Jobs = addJob(pending.Jobs, reads, id, activity)
+				if activity.State == enums.PENDING_ACTIVITY_STATE_STARTED {
+					if pending.Running == nil {
+						pending.Running = map[string]int{}
+					}
+					pending.Running[activity.ActivityType.GetName()]++
 				}
-				pending.Running[activity.ActivityType.GetName()]++
+				if activity.Attempt > 1 && activity.LastFailure != nil {
+					converter.DecodeCommonFailureAttributes(reads, activity.LastFailure)
+					pending.Again = addRetry(pending.Again, Retry{
+						Activity: activity.ActivityType.GetName(), Of: id, Number: 1, Tries: int(activity.Attempt),
+						Why: whyOf(activity.LastFailure),
+					})
+				}
 			}
-			if activity.Attempt > 1 && activity.LastFailure != nil {
-				converter.DecodeCommonFailureAttributes(reads, activity.LastFailure)
-				pending.Again = addRetry(pending.Again, Retry{
-					Activity: activity.ActivityType.GetName(), Of: id, Number: 1, Tries: int(activity.Attempt),
-					Why: whyOf(activity.LastFailure),
-				})
-			}
-		}
-	})
+		})
 	slices.SortFunc(pending.Again, func(a, b Retry) int { return cmp.Or(b.Number-a.Number, cmp.Compare(a.Of, b.Of)) })
 	slices.SortFunc(pending.Stuck, func(a, b health.Stuck) int { return cmp.Compare(a.Workflow, b.Workflow) })
 	sortJobs(pending.Jobs)
@@ -90,7 +91,8 @@ func addRetry(all []Retry, x Retry) []Retry {
 	for i := range all {
 		if a := &all[i]; a.Activity == x.Activity && a.Why == x.Why {
 			a.Number++
-			a.Tries, a.Of = max(a.Tries, x.Tries), min(a.Of, x.Of)
+			a.Tries = max(a.Tries, x.Tries)
+			a.Of = min(a.Of, x.Of)
 
 			return all
 		}

@@ -24,7 +24,9 @@ type Problems struct {
 }
 
 // Report reports problems that are new since the last check, and problems that have ended.
-func (x *Problems) Report(ctx context.Context, bar *terminal.Bar, temporal client.Client, endpoints config.Endpoints, s spec.Spec) {
+func (x *Problems) Report(
+	ctx context.Context, bar *terminal.Bar, temporal client.Client, endpoints config.Endpoints, s spec.Spec,
+) {
 	if time.Now().Before(x.next) {
 		return
 	}
@@ -49,5 +51,6 @@ func (x *Problems) Report(ctx context.Context, bar *terminal.Bar, temporal clien
 			bar.Line("  no longer: %s", what)
 		}
 	}
-	x.known, x.next = now, time.Now().Add(problemsEvery)
+	x.known = now
+	x.next = time.Now().Add(problemsEvery)
 }

@@ -81,7 +81,8 @@ func (st *Report) read(ctx context.Context, bucket store.Bucket) error {
 		return err
 	}
 	if there {
-		st.Base, st.Stage = &base, workflows.StageEpoch
+		st.Base = &base
+		st.Stage = workflows.StageEpoch
 		st.Made[base.Policy.Digest] = true
 	}
 	if err := st.readEpochs(ctx, bucket); err != nil {
@@ -90,9 +91,12 @@ func (st *Report) read(ctx context.Context, bucket store.Bucket) error {
 
 	end, ended, err := run.End().May(ctx, bucket)
 	if ended {
-		st.Status, st.Stage = stateFinished, workflows.StageDone
-		st.FinalDigest, st.Best = end.FinalDigest, end.Best
-		st.Results, st.Curve = end.Results, end.Curve
+		st.Status = stateFinished
+		st.Stage = workflows.StageDone
+		st.FinalDigest = end.FinalDigest
+		st.Best = end.Best
+		st.Results = end.Results
+		st.Curve = end.Curve
 	}
 	if ended && st.committed > 0 && st.pairs == 0 {
 		st.Warning = fmt.Sprintf("no epoch trained anything: none of %d made a row to learn from, so the policies are "+
@@ -117,7 +121,8 @@ func (st *Report) ReadSpent(ctx context.Context, bucket store.Bucket) error {
 	if err != nil {
 		return err
 	}
-	st.Spent, st.Forecast = &spent, forecast(st.Spending, st.Epoch, st.Epochs)
+	st.Spent = &spent
+	st.Forecast = forecast(st.Spending, st.Epoch, st.Epochs)
 
 	return nil
 }

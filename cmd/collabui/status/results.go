@@ -61,7 +61,8 @@ func printRates(w io.Writer, results []runs.Result) {
 	for _, result := range results {
 		interval := fmt.Sprintf("%.1f to %.1f", 100*result.Low, 100*result.High)
 		terminal.Line(w, "%-12s %-15s %4d/%-4d %5.1f %%   %-22s  %14s%s",
-			result.System, result.Split, result.Successes, result.Episodes, 100*result.Rate, interval, perSuccess(result), missing(result)+cut(result))
+			result.System, result.Split, result.Successes, result.Episodes, 100*result.Rate, interval,
+			perSuccess(result), missing(result)+cut(result))
 	}
 	if slices.ContainsFunc(results, func(result runs.Result) bool { return result.Split == domain.SplitVal }) {
 		terminal.Line(w, "val chose the epoch of the trained system; test splits chose nothing")
@@ -84,7 +85,8 @@ func missing(result runs.Result) string {
 		return ""
 	}
 	n := float64(result.Episodes + result.Missing)
-	worst, best := 100*float64(result.Successes)/n, 100*float64(result.Successes+result.Missing)/n
+	worst := 100 * float64(result.Successes) / n
+	best := 100 * float64(result.Successes+result.Missing) / n
 
 	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", result.Missing, worst, best)
 }
@@ -115,9 +117,11 @@ func printRecorded(w io.Writer, results []runs.Result) {
 
 	for _, result := range results {
 		for i, name := range metrics(result) {
-			system, split := result.System, result.Split
+			system := result.System
+			split := result.Split
 			if i > 0 {
-				system, split = "", ""
+				system = ""
+				split = ""
 			}
 			m := result.Metrics[name]
 			terminal.Line(w, "%-15s %-15s %-16s %5.1f %% %5.1f %%   %5.1f to %-5.1f %19d/%d",

@@ -7,7 +7,8 @@ import (
 // forecast returns the cost of all calls of a run at its end, if the remaining epochs cost as much as the committed
 // ones. It returns 0 before the first commit.
 func forecast(all []runs.Spending, committed, epochs int) float64 {
-	before, inEpochs := 0.0, 0.0
+	before := 0.0
+	inEpochs := 0.0
 	for _, s := range all {
 		switch {
 		case s.Epoch == 0:

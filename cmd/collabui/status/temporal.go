@@ -132,7 +132,8 @@ func (st *Report) readTemporal(ctx context.Context, temporal client.Client) {
 			st.Status = stateStopping // even if the workflow is too busy to report it
 		}
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by train --until
-		st.Status, st.Stage = stateFineTuned, workflows.StageFineTuned
+		st.Status = stateFineTuned
+		st.Stage = workflows.StageFineTuned
 		return
 	default:
 		st.Status = stateStopped
@@ -141,8 +142,10 @@ func (st *Report) readTemporal(ctx context.Context, temporal client.Client) {
 
 	var live workflows.Status
 	if app.Query(ctx, temporal, st.Name, workflows.QueryStatus, &live) {
-		st.Stage, st.Reason = live.Stage, live.Reason
-		st.Status, st.reported = StateOf(live), live
+		st.Stage = live.Stage
+		st.Reason = live.Reason
+		st.Status = StateOf(live)
+		st.reported = live
 	}
 }
 

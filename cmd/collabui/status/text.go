@@ -75,7 +75,8 @@ func (st Report) costText(w io.Writer) {
 	if st.Forecast > 0 && st.Epoch < st.Epochs {
 		more = fmt.Sprintf(", about %.2f after epoch %d", st.Forecast, st.Epochs)
 	}
-	terminal.Line(w, "chat endpoints: %d recorded calls, %s, cost %.4f%s", st.Spent.Calls, tokensText(*st.Spent), st.Spent.Money,
+	terminal.Line(w, "chat endpoints: %d recorded calls, %s, cost %.4f%s", st.Spent.Calls, tokensText(*st.Spent),
+		st.Spent.Money,
 		more)
 
 	type user struct{ role, model string }
@@ -93,7 +94,8 @@ func (st Report) costText(w io.Writer) {
 			cmp.Compare(a.role, b.role), cmp.Compare(a.model, b.model))
 	})
 	for _, u := range names {
-		terminal.Line(w, "  %s, %s: %d calls, %s, %.4f", u.role, u.model, users[u].Calls, tokensText(users[u]), users[u].Money)
+		terminal.Line(w, "  %s, %s: %d calls, %s, %.4f", u.role, u.model, users[u].Calls, tokensText(users[u]),
+			users[u].Money)
 	}
 }
 

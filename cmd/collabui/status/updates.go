@@ -11,12 +11,15 @@ import (
 
 // printUpdates prints measurements of updates: one line per agent, with changes against the parent policy.
 func printUpdates(w io.Writer, updates []runs.Update) {
-	terminal.Line(w, "%5s %7s %16s %17s %8s %10s %8s %7s %11s", "agent", "loss", "log π(chosen)", "log π(rejected)", "margin",
+	terminal.Line(w, "%5s %7s %16s %17s %8s %10s %8s %7s %11s", "agent", "loss", "log π(chosen)", "log π(rejected)",
+		"margin",
 		"displaced", "entropy", "KL", "preference")
 	for _, update := range updates {
-		terminal.Line(w, "%5d %7s %s%s", update.Agent, loss(update.Curve), figures(update.Probe), leftOut(update)+kept(update.Kept))
+		terminal.Line(w, "%5d %7s %s%s", update.Agent, loss(update.Curve), figures(update.Probe),
+			leftOut(update)+kept(update.Kept))
 	}
-	terminal.Line(w, "nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
+	terminal.Line(w,
+		"nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
 	terminal.Line(w, "preference: its term's share of the update, the rest is the SFT term's")
 }
 
@@ -38,12 +41,15 @@ func figures(probe domain.Probe) string {
 		return "not measured"
 	}
 
-	margin, displaced := fmt.Sprintf("%+.2f", probe.Chosen.Change()-probe.Rejected.Change()), fmt.Sprintf("%+.3f", probe.Displaced)
+	margin := fmt.Sprintf("%+.2f", probe.Chosen.Change()-probe.Rejected.Change())
+	displaced := fmt.Sprintf("%+.3f", probe.Displaced)
 	if probe.Rejected == (domain.LogProbs{}) { // nothing was rejected
-		margin, displaced = "-", "-"
+		margin = "-"
+		displaced = "-"
 	}
 
-	return fmt.Sprintf("%16s %17s %8s %10s %8.2f %7.2f %9.0f %%", againstParent(probe.Chosen), againstParent(probe.Rejected),
+	return fmt.Sprintf("%16s %17s %8s %10s %8.2f %7.2f %9.0f %%", againstParent(probe.Chosen),
+		againstParent(probe.Rejected),
 		margin, displaced, probe.Entropy, probe.KL, 100*probe.Preference)
 }
 
