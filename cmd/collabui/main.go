@@ -1,6 +1,6 @@
-// Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands by group; each
-// group is a package below this one, and each command a file in it, with its options, what it runs, and how it prints
-// the result.
+// Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands by group.
+// Each group is a package below this one, and each command a file in it, with its options, what it runs, and how it
+// prints the result.
 package main
 
 import (

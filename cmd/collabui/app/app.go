@@ -1,5 +1,5 @@
-// Package app has what the commands share: their flags, exit codes and errors, the store, the services of the data folder
-// and sessions with Temporal. It knows no command, and prints nothing but notes.
+// Package app has what the commands share: their flags, exit codes and errors, the store, the services of the data
+// folder and sessions with Temporal. It knows no command, and prints nothing but notes.
 package app
 
 import (
@@ -31,6 +31,7 @@ const envCluster = "COLLABUI_CLUSTER"
 // DefaultData is the default data folder.
 const DefaultData = ".collabui"
 
+// AddFlags adds the flags of all commands.
 func (a *App) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&a.Data, "data", DefaultData, "data folder of the local services; each has its own supervisor")
 	flags.BoolVar(&a.Cluster, "cluster", os.Getenv(envCluster) == "1",

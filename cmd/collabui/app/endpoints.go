@@ -53,8 +53,8 @@ func (a *App) RequireLocal() error {
 	return nil
 }
 
-// OpenObjects returns the store to verify: the files of this data folder's own S3 server, whether it runs or not, or the
-// store at an address. If no services run, the address comes from the environment, as for all commands.
+// OpenObjects opens the store to read it whether services run or not: the files of this data folder's own S3 server, or
+// the store at an address. If no services run, the address comes from the environment, as for all commands.
 func (a *App) OpenObjects() (store.Bucket, error) {
 	dir, own := supervisor.Objects(a.Data)
 	_, alive := supervisor.Read(a.Data)

@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/process/supervisor"
 )
 
-// goneEvery is the interval between checks whether the services of the data folder still run.
-const goneEvery = time.Second
+// guardEvery is the interval between checks whether the services of the data folder still run.
+const guardEvery = time.Second
 
 // Reasons for which commands attached to services end.
 var (
@@ -18,7 +18,8 @@ var (
 	errDown   = errors.New("the services were stopped")
 )
 
-// GuardedContext returns a context that ends when a guard finds that the services have ended, or when the function is called.
+// GuardedContext returns a context that ends when a guard finds that the services have ended, or when the returned
+// function is called.
 func (a *App) GuardedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, a.leave = context.WithCancelCause(ctx)
 
@@ -35,7 +36,7 @@ func (a *App) guard() (stop func()) {
 	attached, stop := context.WithCancel(context.Background())
 	leave := a.leave
 	go func() {
-		for range time.Tick(goneEvery) {
+		for range time.Tick(guardEvery) {
 			now, alive := supervisor.Read(a.Data)
 			switch {
 			case attached.Err() != nil:

@@ -139,12 +139,13 @@ func (a *App) awaitUp(ctx context.Context, ended <-chan struct{}) error {
 // defaultTabs is the number of concurrent episodes on a small machine.
 const defaultTabs = 3
 
-// ServiceOptions are the flags of commands that start the local services. Addresses of services that run elsewhere are in
-// the environment.
+// ServiceOptions are the flags of commands that start the local services. Addresses of services that run elsewhere
+// are in the environment.
 type ServiceOptions struct {
 	Tabs int
 }
 
+// AddFlags adds the flags.
 func (o *ServiceOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.Tabs, "tabs", defaultTabs, "concurrent episodes")
 }

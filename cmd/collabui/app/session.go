@@ -44,7 +44,7 @@ func (a *App) Connect(ctx context.Context) (*Session, error) {
 	return &Session{App: a, Store: bucket, Temporal: temporal, Endpoints: endpoints, unguard: unguard}, nil
 }
 
-// StartAndConnect is like connect, but first starts the local services if necessary.
+// StartAndConnect is like Connect, but first starts the local services if necessary.
 func (a *App) StartAndConnect(ctx context.Context, options ServiceOptions) (*Session, error) {
 	if err := a.StartServices(ctx, options); err != nil {
 		return nil, err
@@ -53,6 +53,7 @@ func (a *App) StartAndConnect(ctx context.Context, options ServiceOptions) (*Ses
 	return a.Connect(ctx)
 }
 
+// Close frees the connections.
 func (s *Session) Close() {
 	s.unguard()
 	s.Temporal.Close()
@@ -79,13 +80,19 @@ func Query(ctx context.Context, temporal client.Client, id, name string, out any
 	return err == nil && r.Get(out) == nil
 }
 
-// StartContext returns a context for starting workflows that belong to the store of this session and, unless run is empty,
-// drive that run.
+// StartContext returns a context for starting workflows that belong to the store of this session and, unless run is
+// empty, drive that run.
 func (s *Session) StartContext(ctx context.Context, run string) (context.Context, error) {
 	own, err := store.Identify(ctx, s.Store)
 
 	return activities.Belonging{Store: own.ID, Where: workers.Where(s.Endpoints), Run: run}.In(ctx), err
 }
+
+// Refusal is the error with which a workflow refuses an update.
+type Refusal struct{ error }
+
+// Unwrap returns the reason.
+func (r Refusal) Unwrap() error { return r.error }
 
 // Update sends an update to a workflow, such as a run's, and waits until the workflow has applied it. The error is a
 // serviceerror.NotFound if no such workflow is open.
@@ -107,5 +114,5 @@ func (s *Session) Update(ctx context.Context, name, id string, asked, out any) e
 		return fault.New(fault.Transient, "%s %s: no worker answers: %w", name, id, err)
 	}
 
-	return fault.New(fault.Invalid, "%s %s: %w", name, id, err)
+	return fault.New(fault.Invalid, "%s %s: %w", name, id, Refusal{err})
 }

@@ -46,7 +46,7 @@ func envsListCmd(a *app.App) *cobra.Command {
 
 func listEnvironments(a *app.App) error {
 	for _, environment := range catalog.Environments() {
-		listing, err := look(environment)
+		listing, err := inspectEnvironment(environment)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func explainEnvironment(a *app.App, name string) error {
 	if err != nil {
 		return err
 	}
-	listing, err := look(environment)
+	listing, err := inspectEnvironment(environment)
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func explainEnvironment(a *app.App, name string) error {
 	})
 }
 
-// listed describes what an environment offers on this machine.
-type listed struct {
+// environmentInfo describes what an environment offers on this machine.
+type environmentInfo struct {
 	Name     string                  `json:"name"`
 	About    string                  `json:"about"`
 	Recorded bool                    `json:"recorded"`
@@ -92,9 +92,10 @@ type listed struct {
 	Splits   map[string][]string     `json:"splits,omitempty"` // names of templates, by split
 }
 
-// look opens an environment and lists its templates. If it cannot be opened, the result describes what it lacks.
-func look(environment catalog.Environment) (listed, error) {
-	listing := listed{Name: environment.Name, About: environment.About, Recorded: environment.Recorded,
+// inspectEnvironment opens an environment and lists its templates. If it cannot be opened, the result describes what it
+// lacks.
+func inspectEnvironment(environment catalog.Environment) (environmentInfo, error) {
+	listing := environmentInfo{Name: environment.Name, About: environment.About, Recorded: environment.Recorded,
 		Level: envadapters.Dead, Fix: environment.Get}
 	suite, err := (&app.EnvironmentOptions{Tabs: 1}).Open(environment.Name)
 	if err != nil {
@@ -118,7 +119,7 @@ func look(environment catalog.Environment) (listed, error) {
 	return listing, nil
 }
 
-func (l *listed) addTemplates(suite envadapters.Suite) error {
+func (l *environmentInfo) addTemplates(suite envadapters.Suite) error {
 	l.Splits = map[string][]string{}
 	for _, split := range suite.Splits() {
 		templates, err := suite.Templates(split)
@@ -134,7 +135,7 @@ func (l *listed) addTemplates(suite envadapters.Suite) error {
 	return nil
 }
 
-func (l listed) text(w io.Writer) {
+func (l environmentInfo) text(w io.Writer) {
 	terminal.Line(w, "%-13s %s", l.Name, l.About)
 	if l.Level != envadapters.Ready {
 		terminal.Line(w, "              not available: %s", l.Detail)
@@ -171,5 +172,7 @@ func printUse(w io.Writer, environment catalog.Environment) {
 	}
 	terminal.Line(w, "  environment: %s          # to train on it", environment.Name)
 	terminal.Line(w, "  evaluation:")
-	terminal.Line(w, "    out_of_distribution: [{environment: %s, split: SPLIT}]   # or to be evaluated on it at the end", environment.Name)
+	terminal.Line(w,
+		"    out_of_distribution: [{environment: %s, split: SPLIT}]   # or to be evaluated on it at the end",
+		environment.Name)
 }

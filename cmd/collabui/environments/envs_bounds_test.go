@@ -19,7 +19,7 @@ func TestClientsHoldNoMoreThanTheirBounds(t *testing.T) {
 	}
 	ctx, end := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	h := keyed(http.NotFoundHandler(), func() string { return "key" })
+	h := requireKey(http.NotFoundHandler(), func() string { return "key" })
 	go func() { served <- bounds{connections: 2, idle: 200 * time.Millisecond}.serve(ctx, l, h) }()
 	defer func() {
 		end()

@@ -151,12 +151,12 @@ func tasksToCheck(suite envadapters.Suite, perSplit int, seed uint64) ([]domain.
 	return tasks, nil
 }
 
-// checked counts the outcomes of the tasks.
-type checked struct {
+// checkCounts counts the outcomes of the tasks.
+type checkCounts struct {
 	all, good, identical, experts, solved int
 }
 
-func (c *checked) add(report acceptance.Report) {
+func (c *checkCounts) add(report acceptance.Report) {
 	count := func(n *int, ok bool) {
 		if ok {
 			*n++
@@ -220,7 +220,7 @@ func checkTasks(ctx context.Context, a *app.App, suite envadapters.Suite, option
 	})
 	defer func() { _ = players.Wait() }()
 
-	var sum checked
+	var sum checkCounts
 	var broken []error
 	unchecked := 0
 	for _, check := range checks {

@@ -75,11 +75,11 @@ func runEnvsServe(ctx context.Context, a *app.App, options serveOptions, name st
 		return err
 	}
 
-	return usualBounds.serve(ctx, listener, keyed(handler, config.Live(openenv.EnvKey, key)))
+	return usualBounds.serve(ctx, listener, requireKey(handler, config.Live(openenv.EnvKey, key)))
 }
 
-// keyed rejects requests without one of the keys, except requests for /health.
-func keyed(h http.Handler, keys func() string) http.Handler {
+// requireKey rejects requests without one of the keys, except requests for /health.
+func requireKey(h http.Handler, keys func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/health" && !serving.Allowed(r, keys) {
 			http.Error(w, "the key in "+openenv.EnvKey+" is missing or wrong", http.StatusUnauthorized)

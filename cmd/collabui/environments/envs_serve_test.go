@@ -22,7 +22,7 @@ func TestServersOfEnvironmentsAskForTheirKey(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path, nil)
 		r.Header.Set("Authorization", c.header)
 		w := httptest.NewRecorder()
-		keyed(answers, func() string { return c.key }).ServeHTTP(w, r)
+		requireKey(answers, func() string { return c.key }).ServeHTTP(w, r)
 		if w.Code != c.want {
 			t.Errorf("GET %s with %q at a server with key %q: %d, want %d", c.path, c.header, c.key, w.Code, c.want)
 		}

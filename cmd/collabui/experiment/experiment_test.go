@@ -50,7 +50,7 @@ func TestARowSaysWhatAScepticMustKnow(t *testing.T) {
 		Mean:     2, Low: -1, High: 5, Needs: "gains at least 3 points", Late: true,
 	}
 	for _, split := range []string{"val", "miniwob.val"} {
-		if got := chosen(split); got == "" {
+		if got := valNote(split); got == "" {
 			t.Errorf("a result on %s is not marked, want val marked wherever it is", split)
 		}
 	}

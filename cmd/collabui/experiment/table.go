@@ -94,8 +94,8 @@ func printTable(session *app.Session, version experiments.Version, result experi
 		for _, key := range slices.Sorted(maps.Keys(result.Figures)) {
 			f := result.Figures[key]
 			_, split, _ := strings.Cut(key, " on ")
-			terminal.Line(w, "%s: %sfalse completes %.1f %%%s", key, passes(f.Pass), 100*f.FalseCompletes,
-				chosen(split))
+			terminal.Line(w, "%s: %sfalse completes %.1f %%%s", key, passText(f.Pass), 100*f.FalseCompletes,
+				valNote(split))
 		}
 		for _, arm := range slices.Sorted(maps.Keys(result.Updates)) {
 			terminal.Line(w, "%s", updatesLine(arm, result.Updates[arm]))
@@ -129,8 +129,8 @@ func updatesLine(arm string, u experiments.Updates) string {
 	return line
 }
 
-// chosen marks val, the split by which systems were chosen.
-func chosen(split string) string {
+// valNote marks val, the split by which systems were chosen.
+func valNote(split string) string {
 	if _, name := design.Elsewhere(split); name != domain.SplitVal {
 		return ""
 	}
@@ -138,8 +138,8 @@ func chosen(split string) string {
 	return "  (val chose the systems)"
 }
 
-// passes returns pass^1, pass^2 and pass^4, as far as they are known.
-func passes(pass []float64) string {
+// passText returns pass^1, pass^2 and pass^4, as far as they are known.
+func passText(pass []float64) string {
 	var names, rates []string
 	for i, p := range pass {
 		names = append(names, fmt.Sprintf("^%d", 1<<i))
@@ -174,7 +174,7 @@ func tableRow(row design.Row, wide int) string {
 	if row.Late {
 		line += "  DECLARED WHEN RESULTS WERE KNOWN"
 	}
-	line += chosen(row.Split)
+	line += valNote(row.Split)
 
 	return strings.TrimSpace(line + "  " + row.Verdict())
 }

@@ -1,4 +1,5 @@
-// Package health checks the services, the store and the disk, and reports what is wrong and what to do. It changes nothing.
+// Package health checks the services, the store and the disk, and reports what is wrong and what to do. It changes
+// nothing.
 package health
 
 import (

@@ -61,7 +61,8 @@ func machine(a *app.App) []health.Finding {
 		who, err = browser.Account()
 		path += ", " + who
 	}
-	if chromium.Detail = path; err != nil {
+	chromium.Detail = path
+	if err != nil {
 		chromium.OK = a.Cluster
 		chromium.Detail = "none"
 		chromium.Fix = err.Error()

@@ -147,8 +147,8 @@ func runDelete(ctx context.Context, a *app.App, run, why string) error {
 			other.Who, other.At.Format(time.DateTime), session.Endpoints.Temporal, a.Typed("train %s --detach", run),
 			a.Typed("stop %s --why TEXT", run))
 	}
-	goesOn := func() (bool, error) { return goesOn(ctx, session, run) }
-	if err := collect.Delete(ctx, session.Store, runs.Run(run), d, goesOn); err != nil {
+	isOpen := func() (bool, error) { return isOpen(ctx, session, run) }
+	if err := collect.Delete(ctx, session.Store, runs.Run(run), d, isOpen); err != nil {
 		return err
 	}
 
@@ -157,8 +157,8 @@ func runDelete(ctx context.Context, a *app.App, run, why string) error {
 	})
 }
 
-// goesOn reports whether the workflow of a run is open.
-func goesOn(ctx context.Context, session *app.Session, run string) (bool, error) {
+// isOpen reports whether the workflow of a run is open.
+func isOpen(ctx context.Context, session *app.Session, run string) (bool, error) {
 	description, err := session.Temporal.DescribeWorkflowExecution(ctx, run, "")
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {

@@ -117,7 +117,7 @@ func serveSystem(
 	server := infer.NewServer(sys, model, config.Live(infer.EnvKey, key))
 	if sys.Line != "" {
 		go server.Follow(ctx, bucket, sys.Line, followEvery, model.Load,
-			func(sys infer.System, err error) { switched(a, sys, err) })
+			func(sys infer.System, err error) { printSwitch(a, sys, err) })
 	}
 
 	return serving.Serve(ctx, listener, server, inferDrain)
@@ -126,8 +126,8 @@ func serveSystem(
 // followEvery is the interval at which an endpoint reads which system its line accepts.
 const followEvery = 2 * time.Second
 
-// switched reports that an endpoint serves another system, or why it cannot.
-func switched(a *app.App, sys infer.System, err error) {
+// printSwitch reports that an endpoint serves another system, or why it cannot.
+func printSwitch(a *app.App, sys infer.System, err error) {
 	if err != nil {
 		terminal.Line(a.Err, "the system that the line accepts cannot be served yet; the one before answers: %v", err)
 		return

@@ -1,4 +1,4 @@
-// Package operate has the commands with which people operate what runs leave: accepted systems, endpoints and the store.
+// Package operate has the commands about what runs leave behind: accepted systems, endpoints and the store.
 package operate
 
 import (

@@ -15,8 +15,8 @@ import (
 	"github.com/collabui/collabui/internal/view"
 )
 
-// converted describes what an export for other tools wrote.
-type converted struct {
+// conversion describes what an export for other tools wrote.
+type conversion struct {
 	Out      string `json:"out"`
 	Format   string `json:"format"`
 	Files    int    `json:"files"`
@@ -27,7 +27,7 @@ type converted struct {
 	build string // version of the program that exports
 }
 
-func (x converted) text(w io.Writer) {
+func (x conversion) text(w io.Writer) {
 	terminal.Line(w, "%d files in %s", x.Files, x.Out)
 	if x.Episodes+x.Failed+x.Open > 0 {
 		terminal.Line(w, "%d episodes; %d slots failed, %d have not ended", x.Episodes, x.Failed, x.Open)
@@ -35,7 +35,7 @@ func (x converted) text(w io.Writer) {
 }
 
 // write writes a file of the export.
-func (x *converted) write(name string, body []byte) error {
+func (x *conversion) write(name string, body []byte) error {
 	if err := disk.Write(x.Out, name, body); err != nil {
 		return fault.New(fault.Invalid, "write the export: %w", err)
 	}
@@ -46,7 +46,7 @@ func (x *converted) write(name string, body []byte) error {
 
 // each calls use with the end of every slot of an epoch, in order, and counts the slots. It skips slots that have not
 // ended.
-func (x *converted) each(
+func (x *conversion) each(
 	ctx context.Context, bucket store.Bucket, run runs.Run, epoch int, use func(interop.Episode) error,
 ) error {
 	slots, _, err := run.Slots(epoch).Must(ctx, bucket)

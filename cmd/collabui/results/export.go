@@ -65,12 +65,12 @@ func runExport(ctx context.Context, a *app.App, options exportOptions, args []st
 		return err
 	}
 	if options.as != "" {
-		converted, err := exportAs(ctx, bucket, args[0], options)
+		conversion, err := exportAs(ctx, bucket, args[0], options)
 		if err != nil {
 			return err
 		}
 
-		return a.Print(converted, converted.text)
+		return a.Print(conversion, conversion.text)
 	}
 	if options.policy != "" {
 		n, err := exportPolicy(ctx, bucket, options.policy, options.out)
@@ -121,15 +121,15 @@ func exportPolicy(ctx context.Context, bucket store.Bucket, digest, dir string) 
 	return len(sums), store.GetFiles(ctx, bucket, sums, dir)
 }
 
-// exported describes what an export wrote.
-type exported struct {
+// exportSummary describes what an export wrote.
+type exportSummary struct {
 	Out    string          `json:"out"`
 	Files  int             `json:"files"`            // including README.md and SHA256SUMS
 	Rows   map[string]int  `json:"rows"`             // number of rows by data set
 	System *infer.Exported `json:"system,omitempty"` // nil before the end of stage 1
 }
 
-func (x exported) text(w io.Writer) {
+func (x exportSummary) text(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(x.Rows)) {
 		terminal.Line(w, "%-16s %6d rows", name, x.Rows[name])
 	}
@@ -143,8 +143,8 @@ func (x exported) text(w io.Writer) {
 }
 
 // export writes the data sets and the system of a run. Files written before an error stay; SHA256SUMS is written last.
-func export(ctx context.Context, bucket store.Bucket, run string, options exportOptions) (exported, error) {
-	x := exported{Out: options.out, Rows: map[string]int{}}
+func export(ctx context.Context, bucket store.Bucket, run string, options exportOptions) (exportSummary, error) {
+	x := exportSummary{Out: options.out, Rows: map[string]int{}}
 	sys, err := infer.Find(ctx, bucket, run, options.epoch)
 	early := errors.Is(err, infer.ErrNoBase) && options.epoch == "" // stage 1 may have data already
 	if err != nil && !early {

@@ -11,8 +11,8 @@ import (
 )
 
 // exportAs writes a run for another tool.
-func exportAs(ctx context.Context, bucket store.Bucket, run string, options exportOptions) (converted, error) {
-	conversion := converted{Out: options.out, Format: options.as, build: options.build.Version}
+func exportAs(ctx context.Context, bucket store.Bucket, run string, options exportOptions) (conversion, error) {
+	conversion := conversion{Out: options.out, Format: options.as, build: options.build.Version}
 	if _, err := runs.Run(run).Find(ctx, bucket); err != nil {
 		return conversion, err
 	}
@@ -30,7 +30,7 @@ func exportAs(ctx context.Context, bucket store.Bucket, run string, options expo
 }
 
 // tables writes the tables of a run.
-func (x *converted) tables(ctx context.Context, bucket store.Bucket, run runs.Run) error {
+func (x *conversion) tables(ctx context.Context, bucket store.Bucket, run runs.Run) error {
 	r, err := interop.Read(ctx, bucket, run)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (x *converted) tables(ctx context.Context, bucket store.Bucket, run runs.Ru
 }
 
 // atif writes one trajectory per episode.
-func (x *converted) atif(ctx context.Context, bucket store.Bucket, run runs.Run, options exportOptions) error {
+func (x *conversion) atif(ctx context.Context, bucket store.Bucket, run runs.Run, options exportOptions) error {
 	epochs, err := epochsOf(ctx, bucket, run, options.epoch)
 	if err != nil {
 		return err

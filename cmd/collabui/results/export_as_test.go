@@ -106,7 +106,7 @@ func oddStep(click string) runs.Step {
 	}}}
 }
 
-func exportOdd(t *testing.T, as string) (string, converted) {
+func exportOdd(t *testing.T, as string) (string, conversion) {
 	t.Helper()
 	run, b := oddRun(t)
 

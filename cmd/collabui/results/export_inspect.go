@@ -2,7 +2,6 @@ package results
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -21,7 +20,7 @@ import (
 )
 
 // inspect writes logs of Inspect: of the rollouts of each epoch, and of each evaluated item.
-func (x *converted) inspect(ctx context.Context, bucket store.Bucket, run runs.Run, options exportOptions) error {
+func (x *conversion) inspect(ctx context.Context, bucket store.Bucket, run runs.Run, options exportOptions) error {
 	epochs, err := epochsOf(ctx, bucket, run, options.epoch)
 	if err != nil {
 		return err
@@ -59,7 +58,7 @@ func itemsIn(ctx context.Context, bucket store.Bucket, run runs.Run) ([]string, 
 }
 
 // log creates a log of Inspect, calls fill with it, and writes it. fill reports whether all samples are there.
-func (x *converted) log(
+func (x *conversion) log(
 	ctx context.Context, bucket store.Bucket, run runs.Run, name, model string,
 	fill func(*interop.InspectLog) (bool, error),
 ) (err error) {
@@ -74,7 +73,12 @@ func (x *converted) log(
 	if err != nil {
 		return fault.New(fault.Invalid, "write the export: %w", err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() {
+		closing := f.Close()
+		if err == nil {
+			err = closing
+		}
+	}()
 	x.Files++
 	l := interop.NewInspectLog(f, time.Now(), name, model, map[string]any{
 		"run": string(run), "environment": s.Environment, "critic": rules.CriticName(s, catalog.All{}),
@@ -89,7 +93,7 @@ func (x *converted) log(
 }
 
 // inspectRollouts writes the log of an epoch's rollouts.
-func (x *converted) inspectRollouts(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int) error {
+func (x *conversion) inspectRollouts(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int) error {
 	slots, _, err := run.Slots(epoch).Must(ctx, bucket)
 	if err != nil {
 		return err
@@ -110,7 +114,7 @@ func (x *converted) inspectRollouts(ctx context.Context, bucket store.Bucket, ru
 }
 
 // inspectItem writes the log of an evaluated item.
-func (x *converted) inspectItem(ctx context.Context, bucket store.Bucket, run runs.Run, item string) error {
+func (x *conversion) inspectItem(ctx context.Context, bucket store.Bucket, run runs.Run, item string) error {
 	s, err := run.Find(ctx, bucket)
 	if err != nil {
 		return err

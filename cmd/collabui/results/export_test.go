@@ -139,7 +139,7 @@ func TestACardIsNotBrokenByNames(t *testing.T) {
 	}
 }
 
-func exportsPolicies(t *testing.T, dir string, x exported, sys infer.System) {
+func exportsPolicies(t *testing.T, dir string, x exportSummary, sys infer.System) {
 	t.Helper()
 	for i, p := range sys.Policies {
 		agent := x.System.Agents[i]

@@ -43,7 +43,7 @@ func readWith[T any](t *testing.T, format, dir string) (v T) {
 }
 
 // exportFor exports a run for another tool.
-func exportFor(t *testing.T, b store.Bucket, run, as string) (string, converted) {
+func exportFor(t *testing.T, b store.Bucket, run, as string) (string, conversion) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
 	x, err := exportAs(t.Context(), b, run, exportOptions{as: as, out: dir})

@@ -53,8 +53,8 @@ const (
 	importedRows   = "rows"
 )
 
-// imported describes what an import stored.
-type imported struct {
+// importSummary describes what an import stored.
+type importSummary struct {
 	File   string              `json:"file"`
 	Kind   domain.ArtifactKind `json:"kind"`
 	Digest string              `json:"digest"`
@@ -76,11 +76,11 @@ func runImport(ctx context.Context, a *app.App, path, baseModel string) error {
 }
 
 // importPath stores a folder or a file. It checks a file before it opens the store.
-func importPath(ctx context.Context, a *app.App, path, baseModel string) (imported, error) {
+func importPath(ctx context.Context, a *app.App, path, baseModel string) (importSummary, error) {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		bucket, _, err := a.OpenStore()
 		if err != nil {
-			return imported{}, err
+			return importSummary{}, err
 		}
 		return importFolder(ctx, bucket, path, baseModel)
 	}
@@ -102,11 +102,11 @@ func importPath(ctx context.Context, a *app.App, path, baseModel string) (import
 }
 
 // record lists the import in the store, because gc would otherwise remove it before a run refers to it.
-func (x imported) record(ctx context.Context, bucket store.Bucket, blob store.Ref) error {
+func (x importSummary) record(ctx context.Context, bucket store.Bucket, blob store.Ref) error {
 	return runs.Import(ctx, bucket, runs.Imported{Blob: blob, File: x.File, Who: app.UserName(), At: time.Now().UTC()})
 }
 
-func (x imported) text(w io.Writer) {
+func (x importSummary) text(w io.Writer) {
 	switch x.Kind {
 	case importedRows:
 		terminal.Line(w, "%d rows, %d of them with a rejected answer; train on them with "+
@@ -133,8 +133,8 @@ func (x imported) text(w io.Writer) {
 const maxImport = 1 << 30
 
 // readImport reads and checks JSON lines or a small policy.
-func readImport(path string) (imported, []byte, error) {
-	out := imported{File: path, Kind: importedPolicy}
+func readImport(path string) (importSummary, []byte, error) {
+	out := importSummary{File: path, Kind: importedPolicy}
 	raw, err := disk.Read(path, maxImport)
 	if err != nil {
 		return out, nil, err
@@ -160,8 +160,8 @@ func readImport(path string) (imported, []byte, error) {
 }
 
 // importFolder stores an adapter, or a whole model, as a policy.
-func importFolder(ctx context.Context, bucket store.Bucket, dir, model string) (imported, error) {
-	out := imported{File: dir, Kind: domain.ArtifactFull}
+func importFolder(ctx context.Context, bucket store.Bucket, dir, model string) (importSummary, error) {
+	out := importSummary{File: dir, Kind: domain.ArtifactFull}
 	if model == "" {
 		return out, fault.New(fault.Invalid,
 			"%s is a folder: set --base-model to the folder of the model that it belongs to", dir)

@@ -14,7 +14,7 @@ import (
 // difference returns the fields in which two specifications differ, one per line.
 func difference(recorded, given spec.Spec) string {
 	var b strings.Builder
-	differ := differing(recorded, given)
+	differ := differences(recorded, given)
 	for _, k := range slices.Sorted(maps.Keys(differ)) {
 		terminal.Line(&b, "  %s: the run has %s, the file says %s", k, differ[k][0], differ[k][1])
 	}
@@ -25,10 +25,10 @@ func difference(recorded, given spec.Spec) string {
 // nothing stands for the value of a key that a specification does not have.
 const nothing = "nothing"
 
-// differing returns the values of both specifications for the keys in which they differ.
-func differing(wanted, y spec.Spec) map[string][2]string {
-	a := fields(wanted)
-	b := fields(y)
+// differences returns the values of both specifications for the keys in which they differ.
+func differences(recorded, given spec.Spec) map[string][2]string {
+	a := fields(recorded)
+	b := fields(given)
 	out := map[string][2]string{}
 	for k, v := range a {
 		if w, ok := b[k]; !ok {

@@ -89,7 +89,8 @@ func runFork(ctx context.Context, a *app.App, options forkOptions, run string) e
 	if err != nil {
 		return err
 	}
-	if err := a.Print(newForked(options.name, f), newForked(options.name, f).text); err != nil || options.plan {
+	if err := a.Print(newForkSummary(options.name, f), newForkSummary(options.name, f).text); err != nil ||
+		options.plan {
 		return err
 	}
 
@@ -104,8 +105,8 @@ func runFork(ctx context.Context, a *app.App, options forkOptions, run string) e
 	return goOn(ctx, session, workflows.RunInput{Name: options.name}, options.detach)
 }
 
-// forked is the output of fork.
-type forked struct {
+// forkSummary is the output of fork.
+type forkSummary struct {
 	Name string `json:"name"`
 	runs.Origin
 	Objects    int    `json:"objects"`    // objects that are shared
@@ -114,8 +115,8 @@ type forked struct {
 	Tests      bool   `json:"tests"`      // evaluations at the end stay valid for systems that are shared
 }
 
-func newForked(name string, f *fork.Fork) forked {
-	x := forked{Name: name, Origin: f.Origin, Objects: f.Objects, Whole: f.Whole, Tests: f.Tests}
+func newForkSummary(name string, f *fork.Fork) forkSummary {
+	x := forkSummary{Name: name, Origin: f.Origin, Objects: f.Objects, Whole: f.Whole, Tests: f.Tests}
 	if f.From != 0 {
 		x.Recomputed = f.From.String()
 	}
@@ -123,7 +124,7 @@ func newForked(name string, f *fork.Fork) forked {
 	return x
 }
 
-func (x forked) text(w io.Writer) {
+func (x forkSummary) text(w io.Writer) {
 	terminal.Line(w, "%s is a fork of %s after epoch %d", x.Name, x.Run, x.Epoch)
 	for _, key := range x.Values.Keys() {
 		terminal.Line(w, "  %s is %s", key, x.Values[key])

@@ -44,8 +44,8 @@ The pilot of an unchanged specification runs once. The run itself is not started
 	return cmd
 }
 
-// planned is the output of plan.
-type planned struct {
+// planSummary is the output of plan.
+type planSummary struct {
 	Pilot    string       `json:"pilot"`
 	Spent    runs.Spent   `json:"pilot_spent"`
 	Estimate []pilot.Line `json:"estimate"`
@@ -86,7 +86,7 @@ func runPlan(ctx context.Context, a *app.App, options planOptions, file string) 
 	if err != nil {
 		return err
 	}
-	out := planned{Pilot: p.Name, Spent: spent, Estimate: measured.Estimate(), Took: took}
+	out := planSummary{Pilot: p.Name, Spent: spent, Estimate: measured.Estimate(), Took: took}
 
 	return a.Print(out, func(w io.Writer) { out.text(w, s.Name, options.episodes) })
 }
@@ -136,7 +136,7 @@ func took(ctx context.Context, session *app.Session, of spec.Spec) ([]pilot.Line
 	return m.Took(), err
 }
 
-func (p planned) text(w io.Writer, run string, episodes int) {
+func (p planSummary) text(w io.Writer, run string, episodes int) {
 	terminal.Line(w, "%s, estimated from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n",
 		run, p.Pilot, episodes, p.Spent.Calls, p.Spent.Money)
 	terminal.Line(w, "%s", pilot.Text(p.Estimate))

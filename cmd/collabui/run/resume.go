@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -78,8 +79,9 @@ func runResume(ctx context.Context, a *app.App, options resumeOptions, run strin
 		}
 	}
 	err = control(ctx, session, workflows.UpdateResume, run, workflows.Command{Who: app.UserName(), Why: options.why})
-	if skips && err != nil && strings.Contains(err.Error(), workflows.NotPaused) {
-		return nil // the activity that is tried again finds the decision
+	var refusal app.Refusal
+	if skips && errors.As(err, &refusal) && fault.KindOf(mustBePaused(ctx, session, run)) == fault.Invalid {
+		return nil // the run is not paused: the activity that is tried again finds the decision
 	}
 
 	return err
@@ -121,7 +123,7 @@ func decide(ctx context.Context, a *app.App, bucket store.Bucket, options resume
 			text = fmt.Sprintf("no slot of epoch %d has failed: what failed before it is tried again", committed+1)
 		}
 		if err == nil {
-			err = decided(a, "retry_failed", fmt.Sprint(committed+1), text)
+			err = printDecision(a, "retry_failed", fmt.Sprint(committed+1), text)
 		}
 		if err != nil {
 			return err
@@ -176,7 +178,7 @@ func leaveOut(
 			if err := x.skip(place); err != nil {
 				return err
 			}
-			if err := decided(a, x.flag, place, fmt.Sprintf("%s %s is left out", x.what, place)); err != nil {
+			if err := printDecision(a, x.flag, place, fmt.Sprintf("%s %s is left out", x.what, place)); err != nil {
 				return err
 			}
 		}
@@ -185,8 +187,8 @@ func leaveOut(
 	return nil
 }
 
-// decided prints what a person decided: the flag, and the place to which it applies.
-func decided(a *app.App, flag, place, text string) error {
+// printDecision prints what a person decided: the flag, and the place to which it applies.
+func printDecision(a *app.App, flag, place, text string) error {
 	return a.Print(map[string]any{"decided": flag, "place": place}, func(w io.Writer) { terminal.Line(w, "%s", text) })
 }
 

@@ -10,7 +10,7 @@ import (
 func TestDecisionsAreJSONWhereThatIsAsked(t *testing.T) {
 	var out bytes.Buffer
 	a := &app.App{Out: &out, JSON: true}
-	if err := decided(a, "skip", "1/4", "slot 4 of epoch 1 is left out"); err != nil {
+	if err := printDecision(a, "skip", "1/4", "slot 4 of epoch 1 is left out"); err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"decided":"skip","place":"1/4"}` + "\n"; out.String() != want {

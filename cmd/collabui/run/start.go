@@ -41,7 +41,7 @@ func goOn(ctx context.Context, session *app.Session, in workflows.RunInput, deta
 		return err
 	}
 	if detach {
-		x := detached{Run: in.Name, Started: true, View: status.RunPage(session.Endpoints, in.Name)}
+		x := startSummary{Run: in.Name, Started: true, View: status.RunPage(session.Endpoints, in.Name)}
 
 		return session.Print(x, func(w io.Writer) { x.text(w, session.Typed("watch %s", in.Name)) })
 	}
@@ -108,14 +108,14 @@ func finish(ctx context.Context, session *app.Session, wanted spec.Spec) error {
 	return nil
 }
 
-// detached is a run that was started and is not watched.
-type detached struct {
+// startSummary is a run that was started and is not watched.
+type startSummary struct {
 	Run     string `json:"run"`
 	Started bool   `json:"started"`
 	View    string `json:"view,omitempty"` // address of its pages
 }
 
-func (x detached) text(w io.Writer, watch string) {
+func (x startSummary) text(w io.Writer, watch string) {
 	terminal.Line(w, "run %s continues; watch it with %s", x.Run, watch)
 	if x.View != "" {
 		terminal.Line(w, "see every episode: %s", x.View)

@@ -131,7 +131,7 @@ func (r *eventReader) read(ctx context.Context, run string) []json.RawMessage {
 	return fresh
 }
 
-// poll looks for changes once. It shows the errors of services and waits: the run continues without its viewer.
+// poll looks for changes once. It shows the errors of services and waits: the run continues without anyone who watches.
 func poll(
 	all context.Context, session *app.Session, progress *status.Progress, stream *eventReader,
 ) (done bool, err error) {

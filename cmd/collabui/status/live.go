@@ -81,7 +81,8 @@ func (l *live) text(w io.Writer) {
 		terminal.Line(w, "  %s", j.Now)
 	}
 	for _, x := range l.Again {
-		terminal.Line(w, "tried again: %s in %s, try %d%s: %s", x.Activity, x.Of, x.Tries, others(x.Number-1), x.Why)
+		terminal.Line(w, "tried again: %s in %s, try %d%s: %s", x.Activity, x.Of, x.Tries, othersText(x.Number-1),
+			x.Why)
 	}
 	l.Around.text(w)
 }
@@ -130,7 +131,7 @@ func (l *live) line(bar bool) string {
 	return out
 }
 
-func others(n int) string {
+func othersText(n int) string {
 	if n < 1 {
 		return ""
 	}

@@ -17,7 +17,7 @@ import (
 // problemsEvery is the interval between checks for problems around a run.
 const problemsEvery = 5 * time.Second
 
-// Problems are the problems around a run that a viewer has reported.
+// Problems are the problems around a run that have been reported.
 type Problems struct {
 	next  time.Time
 	known map[string]bool // the reported texts

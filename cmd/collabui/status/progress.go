@@ -22,6 +22,7 @@ type Progress struct {
 	seen   map[string]bool // events that were shown
 }
 
+// NewProgress returns what shows a run, or another workflow.
 func NewProgress(a *app.App, run string) *Progress {
 	return &Progress{Bar: terminal.NewBar(a.Out, a.JSON, run), app: a, seen: map[string]bool{}}
 }
@@ -43,7 +44,8 @@ func (p *Progress) ShowRun(ctx context.Context, temporal client.Client) {
 	p.ShowWorkflow(ctx, temporal, where, status)
 }
 
-// ShowWorkflow shows the progress of the workflow that a run waits for, or of the one that this workflow waits for in turn.
+// ShowWorkflow shows the progress of the workflow that a run waits for, or of the workflow that this one waits for in
+// turn.
 func (p *Progress) ShowWorkflow(ctx context.Context, temporal client.Client, where string, status workflows.Status) {
 	var now live
 	if !now.read(ctx, temporal, status) {

@@ -1,5 +1,5 @@
-// Package status reads what is known about a run, from the store, Temporal and the workers, and prints it: once, or while
-// the run is under way. It changes nothing.
+// Package status reads what is known about a run, from the store, Temporal and the workers, and prints it: once, or
+// while the run is under way. It changes nothing.
 package status
 
 import (

@@ -62,7 +62,7 @@ func printRates(w io.Writer, results []runs.Result) {
 		interval := fmt.Sprintf("%.1f to %.1f", 100*result.Low, 100*result.High)
 		terminal.Line(w, "%-12s %-15s %4d/%-4d %5.1f %%   %-22s  %14s%s",
 			result.System, result.Split, result.Successes, result.Episodes, 100*result.Rate, interval,
-			perSuccess(result), missing(result)+cut(result))
+			perSuccess(result), missingText(result)+cutText(result))
 	}
 	if slices.ContainsFunc(results, func(result runs.Result) bool { return result.Split == domain.SplitVal }) {
 		terminal.Line(w, "val chose the epoch of the trained system; test splits chose nothing")
@@ -79,8 +79,8 @@ func perSuccess(result runs.Result) string {
 	return fmt.Sprintf("%.0f", tokens)
 }
 
-// missing returns the range of the rate if the missing episodes had been played.
-func missing(result runs.Result) string {
+// missingText returns the range of the rate if the missing episodes had been played.
+func missingText(result runs.Result) string {
 	if result.Missing == 0 {
 		return ""
 	}
@@ -91,9 +91,9 @@ func missing(result runs.Result) string {
 	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", result.Missing, worst, best)
 }
 
-// cut returns how many cells had a prompt that lacked a part of the agent's view or that the model refused, and how
+// cutText returns how many cells had a prompt that lacked a part of the agent's view or that the model refused, and how
 // many answers were read although they do not have the form that the prompt requires.
-func cut(result runs.Result) string {
+func cutText(result runs.Result) string {
 	said := ""
 	if result.Cut > 0 {
 		said = fmt.Sprintf("   %d prompts cut", result.Cut)

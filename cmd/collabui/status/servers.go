@@ -78,8 +78,8 @@ func (s *surroundings) text(w io.Writer) {
 	if s == nil {
 		return
 	}
-	terminal.Line(w, "workers: %d; environment servers: %s; policy servers: %s", s.Workers, counted(s.Environments),
-		counted(s.Policies))
+	terminal.Line(w, "workers: %d; environment servers: %s; policy servers: %s", s.Workers, serversText(s.Environments),
+		serversText(s.Policies))
 	for _, server := range s.broken() {
 		terminal.Line(w, "  %s: %s, %s", server.Address, server.State, server.Detail)
 	}
@@ -99,8 +99,8 @@ func (s *surroundings) broken() (out []envadapters.Server) {
 	return out
 }
 
-// counted returns how many servers respond.
-func counted(all []envadapters.Server) string {
+// serversText returns how many servers respond.
+func serversText(all []envadapters.Server) string {
 	if len(all) == 0 {
 		return "none"
 	}

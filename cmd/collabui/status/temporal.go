@@ -62,8 +62,8 @@ func (st *Report) ReadLive(ctx context.Context, endpoints config.Endpoints) {
 	st.Live = l
 }
 
-// TemporalReader reads from Temporal what it knows about runs. After a request without a response, it sends no other. Its
-// methods may be called concurrently.
+// TemporalReader reads from Temporal what it knows about runs. After a request without a response, it sends no other.
+// Its methods may be called concurrently.
 type TemporalReader struct {
 	Ends config.Endpoints
 

@@ -15,16 +15,16 @@ func printUpdates(w io.Writer, updates []runs.Update) {
 		"margin",
 		"displaced", "entropy", "KL", "preference")
 	for _, update := range updates {
-		terminal.Line(w, "%5d %7s %s%s", update.Agent, loss(update.Curve), figures(update.Probe),
-			leftOut(update)+kept(update.Kept))
+		terminal.Line(w, "%5d %7s %s%s", update.Agent, lossText(update.Curve), probeText(update.Probe),
+			leftOutText(update)+keptText(update.Kept))
 	}
 	terminal.Line(w,
 		"nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
 	terminal.Line(w, "preference: its term's share of the update, the rest is the SFT term's")
 }
 
-// loss returns the last loss of a training curve.
-func loss(curve []domain.TrainPoint) string {
+// lossText returns the last loss of a training curve.
+func lossText(curve []domain.TrainPoint) string {
 	if len(curve) == 0 {
 		return "-"
 	}
@@ -32,8 +32,8 @@ func loss(curve []domain.TrainPoint) string {
 	return fmt.Sprintf("%.3f", curve[len(curve)-1].Loss)
 }
 
-// figures returns the log-probabilities of a probe, or the reason why they are missing.
-func figures(probe domain.Probe) string {
+// probeText returns the log-probabilities of a probe, or the reason why they are missing.
+func probeText(probe domain.Probe) string {
 	switch {
 	case probe.Unknown != "":
 		return "unknown: " + probe.Unknown
@@ -62,8 +62,8 @@ func againstParent(l domain.LogProbs) string {
 	return fmt.Sprintf("%.2f (%+.2f)", l.Policy, l.Change())
 }
 
-// leftOut reports how many pairs the trainer left out, and in how many parts it had to process the others.
-func leftOut(update runs.Update) string {
+// leftOutText reports how many pairs the trainer left out, and in how many parts it had to process the others.
+func leftOutText(update runs.Update) string {
 	said := ""
 	if len(update.Without) > 0 {
 		said = fmt.Sprintf("  left out by people: rows %v", update.Without)
@@ -78,8 +78,8 @@ func leftOut(update runs.Update) string {
 	return said
 }
 
-// kept returns the reason why an update was not used.
-func kept(why string) string {
+// keptText returns the reason why an update was not used.
+func keptText(why string) string {
 	if why == "" {
 		return ""
 	}
