@@ -35,7 +35,7 @@ func (a *App) StartServices(ctx context.Context, options ServiceOptions) error {
 	st, alive := supervisor.Read(a.Data)
 	switch {
 	case alive && st.Ready:
-		return a.agrees(st, endpoints, options.Tabs)
+		return a.checkAgreement(st, endpoints, options.Tabs)
 	case alive:
 		return a.awaitUp(ctx, nil)
 	}
@@ -82,8 +82,9 @@ func (a *App) startSupervisor(endpoints config.Endpoints, tabs int) (<-chan stru
 
 func (a *App) supervisorLog() string { return supervisor.LogPath(a.Data, "supervisor") }
 
-// agrees returns an error if addresses or numbers differ from the running supervisor's, because they would be ignored.
-func (a *App) agrees(st supervisor.State, endpoints config.Endpoints, tabs int) error {
+// checkAgreement returns an error if addresses or numbers differ from the running supervisor's, because they would be
+// ignored.
+func (a *App) checkAgreement(st supervisor.State, endpoints config.Endpoints, tabs int) error {
 	asked := map[supervisor.Name]string{
 		supervisor.Temporal: endpoints.Temporal,
 		supervisor.S3:       endpoints.StoreURL(),

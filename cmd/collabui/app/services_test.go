@@ -33,12 +33,12 @@ func TestWhatRunsKeepsItsAddressesAndNumbers(t *testing.T) {
 		{"more episodes", same, defaultTabs + 5, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := a.agrees(running, c.asked, c.tabs)
+			err := a.checkAgreement(running, c.asked, c.tabs)
 			if (err == nil) != c.want {
-				t.Errorf("agrees = %v, want agreement %v", err, c.want)
+				t.Errorf("checkAgreement = %v, want agreement %v", err, c.want)
 			}
 			if err != nil && fault.KindOf(err) != fault.Invalid {
-				t.Errorf("agrees = %v, want an invalid fault", err)
+				t.Errorf("checkAgreement = %v, want an invalid fault", err)
 			}
 		})
 	}

@@ -46,7 +46,7 @@ const preflightLimit = 5 * time.Minute
 func Check(ctx context.Context, session *app.Session, name string, id activities.PreflightID, all ...spec.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
 	defer cancel()
-	found := append(absent(ctx, session), promised(ctx, session)...)
+	found := append(workerObstacles(ctx, session), storeObstacles(ctx, session)...)
 	if err := session.Endpoints.CheckRedisKind(ctx); err != nil {
 		found = append(found, activities.Obstacle{Where: "redis", Why: err.Error()})
 	}
@@ -81,9 +81,9 @@ func Check(ctx context.Context, session *app.Session, name string, id activities
 		name, text)
 }
 
-// promised tries what the store must promise. Promises that cannot be tried do not prevent a start: the store may have
-// a bad moment, or people's keys may be narrow.
-func promised(ctx context.Context, session *app.Session) []activities.Obstacle {
+// storeObstacles tries what the store must promise. Promises that cannot be tried do not prevent a start: the store may
+// have a bad moment, or people's keys may be narrow.
+func storeObstacles(ctx context.Context, session *app.Session) []activities.Obstacle {
 	ctx, cancel := context.WithTimeout(ctx, health.TrialLimit)
 	defer cancel()
 	broken, err := store.Promises(ctx, session.Store)
@@ -132,8 +132,9 @@ func examine(
 	return found, nil
 }
 
-// absent returns the roles whose task queues no worker polls. It gives workers that have just started a moment.
-func absent(ctx context.Context, session *app.Session) []activities.Obstacle {
+// workerObstacles returns the roles whose task queues no worker polls. It gives workers that have just started a
+// moment.
+func workerObstacles(ctx context.Context, session *app.Session) []activities.Obstacle {
 	var out []activities.Obstacle
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		out = nil

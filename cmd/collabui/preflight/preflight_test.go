@@ -33,13 +33,13 @@ func TestNothingIsStartedOnAStoreThatOverwrites(t *testing.T) {
 		"a bad moment":  {&overwriting{fails: errors.New("a bad moment")}, "a bad moment", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := promised(t.Context(), (&app.Session{Store: c.bucket}))
+			found := storeObstacles(t.Context(), (&app.Session{Store: c.bucket}))
 			if (len(found) == 0) != (c.want == "") {
-				t.Fatalf("promised = %+v, want %q", found, c.want)
+				t.Fatalf("storeObstacles = %+v, want %q", found, c.want)
 			}
 			for _, o := range found {
 				if !strings.Contains(o.Why, c.want) || o.Warning != c.warning {
-					t.Errorf("promised = %+v, want %q, a warning: %v", o, c.want, c.warning)
+					t.Errorf("storeObstacles = %+v, want %q, a warning: %v", o, c.want, c.warning)
 				}
 			}
 		})

@@ -44,9 +44,9 @@ func (x *conversion) write(name string, body []byte) error {
 	return nil
 }
 
-// each calls use with the end of every slot of an epoch, in order, and counts the slots. It skips slots that have not
-// ended.
-func (x *conversion) each(
+// eachSlot calls use with the end of every slot of an epoch, in order, and counts the slots. It skips slots that have
+// not ended.
+func (x *conversion) eachSlot(
 	ctx context.Context, bucket store.Bucket, run runs.Run, epoch int, use func(interop.Episode) error,
 ) error {
 	slots, _, err := run.Slots(epoch).Must(ctx, bucket)

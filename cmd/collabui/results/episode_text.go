@@ -35,7 +35,7 @@ func (e storedEpisode) text(w io.Writer) {
 	for i, s := range e.Steps {
 		terminal.Line(&text, "\nstep %d: %s", s.Number, screenOf(agents.Lines(s.Observation), 12))
 		e.matrix(&text, i)
-		terminal.Line(&text, "  executed: %s", e.decided(i))
+		terminal.Line(&text, "  executed: %s", e.decision(i))
 	}
 	_, _ = io.WriteString(w, terminal.Printable(text.String()))
 }
@@ -99,8 +99,8 @@ func (e storedEpisode) matrix(w io.Writer, step int) {
 	}
 }
 
-// decided describes what was executed in a step, by which vote, and with what effect.
-func (e storedEpisode) decided(step int) string {
+// decision describes what was executed in a step, by which vote, and with what effect.
+func (e storedEpisode) decision(step int) string {
 	s := e.Steps[step]
 	v, voters := e.Vote(step)
 	out := fmt.Sprintf("%s, %d of %d votes (%s)", agents.ActionInWords(s.Decision.Executed, s.Observation), v.Votes,

@@ -62,7 +62,7 @@ func (x *conversion) atif(ctx context.Context, bucket store.Bucket, run runs.Run
 		return err
 	}
 	for _, epoch := range epochs {
-		err := x.each(ctx, bucket, run, epoch, func(e interop.Episode) error {
+		err := x.eachSlot(ctx, bucket, run, epoch, func(e interop.Episode) error {
 			if e.Record.Failed != "" {
 				return nil
 			}

@@ -103,7 +103,7 @@ func (x *conversion) inspectRollouts(ctx context.Context, bucket store.Bucket, r
 
 	return x.log(ctx, bucket, run, name, model, func(l *interop.InspectLog) (bool, error) {
 		open := x.Open
-		err := x.each(ctx, bucket, run, epoch, func(e interop.Episode) error {
+		err := x.eachSlot(ctx, bucket, run, epoch, func(e interop.Episode) error {
 			l.Rollout(e)
 
 			return nil

@@ -73,7 +73,7 @@ func runPlan(ctx context.Context, a *app.App, options planOptions, file string) 
 	if err := finish(ctx, session, p); err != nil {
 		return err
 	}
-	took, err := took(ctx, session, s)
+	took, err := usedByRun(ctx, session, s)
 	if err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func templates(o envadapters.Options, split string) int {
 	return len(all)
 }
 
-// took returns what the run of a specification used, by kind of work, if it has ended.
-func took(ctx context.Context, session *app.Session, of spec.Spec) ([]pilot.Line, error) {
+// usedByRun returns what the run of a specification used, by kind of work, if it has ended.
+func usedByRun(ctx context.Context, session *app.Session, of spec.Spec) ([]pilot.Line, error) {
 	run := runs.Run(of.Name)
 	if ended, err := run.End().Exists(ctx, session.Store); err != nil || !ended {
 		return nil, err
