@@ -139,13 +139,13 @@ statistics: ## recompute figures of tables with statsmodels, scipy and evalconfi
 
 datasets: ## load exports with the package datasets, and compare every row
 	export COLLABUI_DATASETS_PYTHON="$$(scripts/venv.sh datasets)"; [ -z "$$COLLABUI_DATASETS_PYTHON" ] || \
-		$(GO) test -count=1 -run DatasetsPackage ./cmd/collabui
+		$(GO) test -count=1 -run DatasetsPackage ./cmd/collabui/results
 
 # The unit tests skip tests that need the packages. If they cannot be installed, the tests are skipped here, too, with a
 # reason.
 tools: ## read the files of `export --as` and python/collabui_track.py with the tools that they are for
 	export COLLABUI_TOOLS_PYTHON="$$(scripts/venv.sh tools)"; [ -z "$$COLLABUI_TOOLS_PYTHON" ] || \
-		$(GO) test -count=1 -run OtherTools ./cmd/collabui
+		$(GO) test -count=1 -run OtherTools ./cmd/collabui/results
 
 # The unit tests skip tests that need a Redis or Valkey server.
 valkey: ## share limits over a real cluster and a real sentinel of Valkey
@@ -171,7 +171,7 @@ python: bin/collabui chromium ## test the Python package, and the protocol again
 	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)"; \
 	export COLLABUI_BROWSERGYM_PYTHON="$$(scripts/venv.sh browsergym)"; \
 	[ -z "$$COLLABUI_OPENENV_PYTHON" ] || { \
-		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv ./cmd/collabui/scaffold && \
+		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv ./cmd/collabui/environments/scaffold && \
 		cd python && "$$COLLABUI_OPENENV_PYTHON" -m mypy --cache-dir /dev/null collabui_env collabui_track.py tests && \
 		"$$COLLABUI_OPENENV_PYTHON" -m unittest discover -q -t . -s tests; }
 
@@ -194,7 +194,7 @@ integration: build chromium ## run the tests with real services and processes, a
 test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (half an hour, installs several GB)
 	program="$$(scripts/llamafactory.sh)" && python="$$(scripts/trl.sh)" && \
 		COLLABUI_LLAMAFACTORY="$$program" COLLABUI_TRL_PYTHON="$$python" \
-		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui
+		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui/results
 
 test-production: build chromium ## test the production row: real vLLM, SGLang, LLaMA-Factory (half an hour, several GB)
 	vllm="$$(scripts/vllm.sh)" && sglang="$$(scripts/sglang.sh)" && program="$$(scripts/llamafactory.sh)" && \

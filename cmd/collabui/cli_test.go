@@ -3,43 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"go.temporal.io/api/serviceerror"
-
-	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/internal/store"
 )
-
-func TestEveryErrorHasItsExitCode(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want int
-	}{
-		{fault.New(fault.Invalid, "x"), exitInvalid},
-		{fault.New(fault.Transient, "x: %w", errors.New("y")), exitService},
-		{fmt.Errorf("run: %w", store.ErrNotFound), exitNotFound},
-		{fault.New(fault.Corrupt, "x"), exitCorrupt},
-		{fault.New(fault.Fatal, "x"), exitFatal},
-		{fmt.Errorf("a: %w", errStopped), exitStopped},
-		{fmt.Errorf("a: %w", errFailed), exitFailed},
-		{io.ErrUnexpectedEOF, exitService},
-		{serviceerror.NewUnavailable("the shard is moving"), exitService},
-		{errors.Join(nil, fault.New(fault.Transient, "x")), exitService},
-		{fmt.Errorf("%w, then %w", errors.New("x"), errors.New("y")), exitService},
-	} {
-		if got := exitCode(c.err); got != c.want {
-			t.Errorf("exitCode(%v) = %d, want %d", c.err, got, c.want)
-		}
-	}
-}
 
 func TestCommandLines(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
@@ -53,42 +24,43 @@ func TestCommandLines(t *testing.T) {
 		code int
 		want string
 	}{
-		{"train ../../examples/quickstart.yaml --check", exitOK, "name: quickstart\nseed: 1"},
-		{"train ../../examples/quickstart.yaml --check --json", exitOK, `"name":"quickstart"`},
-		{"train " + bad + " --check", exitInvalid, `bad.yaml:2:1: slotz: unknown key; did you mean "slots"?`},
-		{"train missing.yaml", exitInvalid, "no such file"},
-		{"delete x --data " + data, exitInvalid, "[why undo]"},
-		{"delete --undo --data " + data, exitInvalid, "name a RUN"},
-		{"delete x --why y --undo --data " + data, exitInvalid, "[why undo]"},
-		{"train ../../examples/quickstart.yaml --until stage-2", exitInvalid, `--until must be stage-1, not "stage-2"`},
-		{"show x --data " + data, exitService, "up --data"},
-		{"show x 1/1 2/1 --data " + data, exitInvalid, "accepts between 1 and 2 arg(s)"},
-		{"frobnicate", exitInvalid, "unknown command"},
-		{"envs frobnicate", exitInvalid, "unknown command"},
-		{"runs --frob", exitInvalid, "unknown flag"},
-		{"line accept x y --data " + data, exitInvalid, "unknown command"},
-		{"line promote x y --data " + data, exitInvalid, `required flag(s) "why" not set`},
-		{"resume x --retry-failed --accept-failed --data " + data, exitInvalid, "none of the others can be"},
-		{"down --data " + data, exitOK, "nothing was running"},
-		{"up --tabs 0 --data " + data, exitInvalid, "--tabs must be from 1 to 64"},
-		{"worker --updates -1 --data " + data, exitInvalid, "--updates must be from 1 to 64"},
-		{"eval x --split train --data " + data, exitInvalid, "--split must not be train"},
-		{"set x --data " + data, exitInvalid, "at least 2 arg"},
-		{"import missing.jsonl --data " + data, exitInvalid, "read the file"},
-		{"envs list", exitOK, "train 34"},
-		{"envs list miniwob", exitOK, "semantics: …"},
-		{"envs check miniwob --spec ../../examples/quickstart.yaml", exitInvalid, "there is no miniwob under"},
-		{"help", exitOK, "Exit codes"},
-		{"version", exitOK, "record format  1"},
-		{"--version", exitOK, "collabui version"},
+		{"train ../../examples/quickstart.yaml --check", app.ExitOK, "name: quickstart\nseed: 1"},
+		{"train ../../examples/quickstart.yaml --check --json", app.ExitOK, `"name":"quickstart"`},
+		{"train " + bad + " --check", app.ExitInvalid, `bad.yaml:2:1: slotz: unknown key; did you mean "slots"?`},
+		{"train missing.yaml", app.ExitInvalid, "no such file"},
+		{"delete x --data " + data, app.ExitInvalid, "[why undo]"},
+		{"delete --undo --data " + data, app.ExitInvalid, "name a RUN"},
+		{"delete x --why y --undo --data " + data, app.ExitInvalid, "[why undo]"},
+		{"train ../../examples/quickstart.yaml --until stage-2", app.ExitInvalid,
+			`--until must be stage-1, not "stage-2"`},
+		{"show x --data " + data, app.ExitService, "up --data"},
+		{"show x 1/1 2/1 --data " + data, app.ExitInvalid, "accepts between 1 and 2 arg(s)"},
+		{"frobnicate", app.ExitInvalid, "unknown command"},
+		{"envs frobnicate", app.ExitInvalid, "unknown command"},
+		{"runs --frob", app.ExitInvalid, "unknown flag"},
+		{"line accept x y --data " + data, app.ExitInvalid, "unknown command"},
+		{"line promote x y --data " + data, app.ExitInvalid, `required flag(s) "why" not set`},
+		{"resume x --retry-failed --accept-failed --data " + data, app.ExitInvalid, "none of the others can be"},
+		{"down --data " + data, app.ExitOK, "nothing was running"},
+		{"up --tabs 0 --data " + data, app.ExitInvalid, "--tabs must be from 1 to 64"},
+		{"worker --updates -1 --data " + data, app.ExitInvalid, "--updates must be from 1 to 64"},
+		{"eval x --split train --data " + data, app.ExitInvalid, "--split must not be train"},
+		{"set x --data " + data, app.ExitInvalid, "at least 2 arg"},
+		{"import missing.jsonl --data " + data, app.ExitInvalid, "read the file"},
+		{"envs list", app.ExitOK, "train 34"},
+		{"envs list miniwob", app.ExitOK, "semantics: …"},
+		{"envs check miniwob --spec ../../examples/quickstart.yaml", app.ExitInvalid, "there is no miniwob under"},
+		{"help", app.ExitOK, "Exit codes"},
+		{"version", app.ExitOK, "record format  1"},
+		{"--version", app.ExitOK, "collabui version"},
 
-		{"infer x --line y --data " + data, exitInvalid, "expected a run, with --epoch if you like, or --line"},
-		{"export x --data " + data, exitInvalid, "--out is required"},
-		{"export x --out " + bad + " --data " + data, exitInvalid, "to write to, and there is a file"},
+		{"infer x --line y --data " + data, app.ExitInvalid, "expected a run, with --epoch if you like, or --line"},
+		{"export x --data " + data, app.ExitInvalid, "--out is required"},
+		{"export x --out " + bad + " --data " + data, app.ExitInvalid, "to write to, and there is a file"},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			var out, errw bytes.Buffer
-			code := run(strings.Fields(c.line), &out, &errw)
+			code := execute(strings.Fields(c.line), &out, &errw)
 			if code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
@@ -101,15 +73,15 @@ func TestCommandLines(t *testing.T) {
 
 func TestEveryCommandHasHelp(t *testing.T) {
 	known := map[string]bool{}
-	for _, c := range commands(&app{}) {
+	for _, c := range newRoot(&app.App{}).Commands() {
 		if known[c.Name()] {
 			t.Errorf("the command %s is listed twice, want each once", c.Name())
 		}
 		known[c.Name()] = true
 		t.Run(c.Name(), func(t *testing.T) {
 			var out bytes.Buffer
-			if code := run([]string{c.Name(), "--help"}, &out, &out); code != exitOK {
-				t.Errorf("exit code %d, want %d", code, exitOK)
+			if code := execute([]string{c.Name(), "--help"}, &out, &out); code != app.ExitOK {
+				t.Errorf("exit code %d, want %d", code, app.ExitOK)
 			}
 			want := []string{"Exit codes"}
 			if c.Runnable() {
@@ -126,26 +98,14 @@ func TestEveryCommandHasHelp(t *testing.T) {
 
 func TestTheVersionIsCompleteAsJSON(t *testing.T) {
 	var out bytes.Buffer
-	if code := run([]string{"version", "--json"}, &out, &out); code != exitOK {
-		t.Fatalf("exit code %d, want %d: %s", code, exitOK, out.String())
+	if code := execute([]string{"version", "--json"}, &out, &out); code != app.ExitOK {
+		t.Fatalf("exit code %d, want %d: %s", code, app.ExitOK, out.String())
 	}
-	var v version
+	var v app.Build
 	if err := json.Unmarshal(out.Bytes(), &v); err != nil {
 		t.Fatal(err)
 	}
 	if v.Version == "" || v.Go == "" || v.Kernel == "" || v.Temporal == "" || v.Records != store.FormatVersion {
 		t.Errorf("version = %+v, want all fields and record format %d", v, store.FormatVersion)
-	}
-}
-
-func TestDifferencesOfSpecificationsAreNamed(t *testing.T) {
-	a := spec.Default()
-	b := a
-	b.Train.Ftx = 0.7
-	if got, want := difference(a, b), "  train.ftx: the run has 0, the file says 0.7\n"; got != want {
-		t.Errorf("difference = %q, want %q", got, want)
-	}
-	if got := difference(a, a); got != "" {
-		t.Errorf("difference of equal specifications = %q, want none", got)
 	}
 }

@@ -1,5 +1,6 @@
-// Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands; each is in
-// its own file, with its options, what it runs, and how it prints the result.
+// Command collabui trains collaborating UI agents as durable workflows. `collabui help` lists its commands by group.
+// Each group is a package below this one, and each command a file in it, with its options, what it runs, and how it
+// prints the result.
 package main
 
 import (
@@ -13,68 +14,79 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/environments"
+	"github.com/collabui/collabui/cmd/collabui/experiment"
+	"github.com/collabui/collabui/cmd/collabui/machine"
+	"github.com/collabui/collabui/cmd/collabui/operate"
+	"github.com/collabui/collabui/cmd/collabui/results"
+	"github.com/collabui/collabui/cmd/collabui/run"
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/observe/telemetry"
-	"github.com/collabui/collabui/internal/store"
 )
 
-// Exit codes of all commands.
-const (
-	exitOK       = 0
-	exitFatal    = 1
-	exitInvalid  = 2 // usage or specification
-	exitService  = 3 // a service does not respond; a retry may succeed
-	exitNotFound = 4
-	exitCorrupt  = 5 // stored bytes are not what they must be
-	exitStopped  = 6
-	exitFailed   = 7 // a check or a claim failed
-)
+// released is the version of a release. scripts/release.sh sets it when it builds a release.
+var released string
 
-const exitHelp = `Exit codes: 0 success · 1 internal error · 2 wrong usage or specification · 3 no service answers
-4 no such run or object · 5 corrupt data · 6 the run was stopped · 7 a check failed`
+// group is a heading of the help with its commands.
+type group struct {
+	cobra.Group
+	commands []*cobra.Command
+}
 
-// errStopped and errFailed have exit codes of their own.
-var (
-	errStopped = errors.New("the run was stopped")
-	errFailed  = errors.New("a check failed")
-
-	// errDetached ends a command that ctrl-C left; what it started continues. It does not count as a failure.
-	errDetached = errors.New("detached")
-)
-
-// commands returns all commands of the program.
-func commands(a *app) []*cobra.Command {
-	return []*cobra.Command{
-		trainCmd(a), planCmd(a), runsCmd(a), watchCmd(a), showCmd(a), viewCmd(a), reportCmd(a),
-		pauseCmd(a), resumeCmd(a), stopCmd(a), setCmd(a), noteCmd(a),
-		forkCmd(a), copyCmd(a), deleteCmd(a), gcCmd(a), fsckCmd(a), doctorCmd(a),
-		evalCmd(a), experimentCmd(a), exportCmd(a), importCmd(a), inferCmd(a), lineCmd(a), scheduleCmd(a), envsCmd(a),
-		upCmd(a), downCmd(a), workerCmd(a), versionCmd(a),
+// groups returns all commands of the program in the order of the help.
+func groups(a *app.App) []group {
+	return []group{
+		{cobra.Group{ID: "run", Title: "Runs:"}, run.Commands(a)},
+		{cobra.Group{ID: "results", Title: "Results and data:"}, results.Commands(a)},
+		{cobra.Group{ID: "operate", Title: "Accepted systems and the store:"}, operate.Commands(a)},
+		{cobra.Group{ID: "environments", Title: "Environments:"}, environments.Commands(a)},
+		{cobra.Group{ID: "experiment", Title: "Experiments:"}, experiment.Commands(a)},
+		{cobra.Group{ID: "machine", Title: "This machine:"}, machine.Commands(a)},
+		{cobra.Group{ID: plumbing, Title: "Plumbing:"}, machine.Plumbing(a)},
 	}
 }
 
+// plumbing is the ID of the group with commands that people rarely type.
+const plumbing = "plumbing"
+
 func main() {
-	code := run(os.Args[1:], os.Stdout, os.Stderr)
+	code := execute(os.Args[1:], os.Stdout, os.Stderr)
 	telemetry.Flush()
 	os.Exit(code)
 }
 
-// run runs one command line and returns its exit code.
-func run(args []string, out, errw io.Writer) int {
-	a := &app{out: out, err: errw}
+// newRoot returns the program's command with all others below it.
+func newRoot(a *app.App) *cobra.Command {
+	cobra.EnableCommandSorting = false // groups have an order of their own
 	root := &cobra.Command{
 		Use:           "collabui",
 		Short:         "Train collaborating UI agents as durable workflows",
-		Long:          "collabui trains collaborating UI agents as Temporal workflows.\n\n" + exitHelp,
-		Version:       buildVersion().Version,
+		Long:          "collabui trains collaborating UI agents as Temporal workflows.\n\n" + app.ExitHelp,
+		Version:       a.Build.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	a.addFlags(root.PersistentFlags())
-	for _, c := range commands(a) {
-		c.Long = longer(c)
-		root.AddCommand(c)
+	a.AddFlags(root.PersistentFlags())
+	for _, group := range groups(a) {
+		root.AddGroup(&group.Group)
+		for _, command := range group.commands {
+			command.GroupID = group.ID
+			command.Long = app.LongHelp(command)
+			root.AddCommand(command)
+		}
 	}
+	root.SetHelpCommandGroupID(plumbing)
+	root.SetCompletionCommandGroupID(plumbing)
+
+	return root
+}
+
+// execute runs one command line and returns its exit code.
+func execute(args []string, out, errw io.Writer) int {
+	a := &app.App{Out: out, Err: errw, Build: app.ReadBuild(released)}
+	root := newRoot(a)
 	began := false
 	onStart(root, func() { began = true })
 	root.SetOut(out)
@@ -83,77 +95,44 @@ func run(args []string, out, errw io.Writer) int {
 
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	ctx, a.leave = context.WithCancelCause(ctx)
-	defer a.leave(nil)
+	ctx, detach := a.GuardedContext(ctx)
+	defer detach()
 	err := root.ExecuteContext(ctx)
-	if gone := a.gone(ctx); err != nil && gone != nil {
+	if gone := a.LostServices(ctx); err != nil && gone != nil {
 		err = gone
 	}
-	if err == nil || errors.Is(err, errDetached) {
-		return exitOK
+	if err == nil || errors.Is(err, app.ErrDetached) {
+		return app.ExitOK
 	}
 	if !began { // only the command line was read
 		err = fault.As(fault.Invalid, err)
 	}
-	code := exitCode(err)
-	if a.json {
+	code := app.ExitCode(err)
+	if a.JSON {
 		_ = json.NewEncoder(errw).Encode(map[string]any{"error": err.Error(), "exit_code": code})
 	} else {
-		say(errw, "collabui: %v", err)
+		terminal.Line(errw, "collabui: %v", err)
 	}
 
 	return code
 }
 
-// longer returns the long help of a command, which ends with the exit codes.
-func longer(c *cobra.Command) string {
-	text := c.Short + "."
-	if c.Long != "" {
-		text = c.Long
-	}
-
-	return text + "\n\n" + exitHelp
-}
-
-// exitCode returns the exit code of an error.
-func exitCode(err error) int {
-	switch {
-	case errors.Is(err, errStopped):
-		return exitStopped
-	case errors.Is(err, errFailed):
-		return exitFailed
-	case errors.Is(err, store.ErrNotFound):
-		return exitNotFound
-	}
-
-	switch fault.KindOf(err) {
-	case fault.Invalid, fault.Refused:
-		return exitInvalid
-	case fault.Corrupt:
-		return exitCorrupt
-	case fault.Fatal:
-		return exitFatal
-	}
-
-	return exitService
-}
-
 // onStart calls f when a command, or one below it, begins its work, once its arguments and flags are known to be valid.
 // A group of commands begins with its help, and takes no arguments.
-func onStart(c *cobra.Command, f func()) {
-	for _, below := range c.Commands() {
+func onStart(cmd *cobra.Command, f func()) {
+	for _, below := range cmd.Commands() {
 		onStart(below, f)
 	}
-	work := c.RunE
+	work := cmd.RunE
 	switch {
 	case work != nil:
-		c.RunE = func(c *cobra.Command, args []string) error {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			f()
 
-			return work(c, args)
+			return work(cmd, args)
 		}
-	case c.HasParent() && !c.Runnable():
-		c.Args = cobra.NoArgs
-		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	case cmd.HasParent() && !cmd.Runnable():
+		cmd.Args = cobra.NoArgs
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 }

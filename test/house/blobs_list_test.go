@@ -12,9 +12,9 @@ var blobs = map[string]string{
 	"activities/play.Screenshot":            "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded next",
 	"activities/stage1.Rollouts.screenshot": "runs.Trajectory: Explore records the screens that it returns",
 
-	"cmd/collabui.app.importPath": "runs.Imported, before a person sees the digest",
-	"cmd/collabui.importFolder":   "runs.Imported, before a person sees the digest",
-	"cmd/collabui.session.examine": "none: a check before the start records nothing and takes minutes. The command " +
+	"cmd/collabui/results.importPath":   "runs.Imported, before a person sees the digest",
+	"cmd/collabui/results.importFolder": "runs.Imported, before a person sees the digest",
+	"cmd/collabui/preflight.examine": "none: a check before the start records nothing and takes minutes. The command " +
 		"deletes the blob; if gc is faster, the check fails and is begun again",
 
 	"trainer/tiny.Trainer.save":            "the checkpoint, which is recorded next",

@@ -16,9 +16,20 @@ func TestPackagesLinkNothingForbidden(t *testing.T) {
 	report(t, checkForbidden(listed(t)))
 }
 
+// commandGroups lists the packages with commands. None imports another.
+var commandGroups = []string{
+	"cmd/collabui/run", "cmd/collabui/results", "cmd/collabui/operate", "cmd/collabui/environments",
+	"cmd/collabui/experiment", "cmd/collabui/machine",
+}
+
 // layers lists the packages from top to bottom. A package imports its own layer and those below.
 var layers = [][]string{
-	{"cmd"},
+	{"cmd/collabui"},
+	commandGroups,
+	{"cmd/collabui/preflight", "cmd/collabui/status"},
+	{"cmd/collabui/health"},
+	{"cmd/collabui/app"},
+	{"cmd/collabui/terminal"},
 	{"workers"},
 	{"workflows"},
 	{"activities/roles"},
@@ -34,9 +45,31 @@ var layers = [][]string{
 	{"fault", "domain", "examples"},
 }
 
-// layerOf returns the index of a package's layer, or -1.
+// layerOf returns the index of a package's layer, or -1. The longest name of a layer counts.
 func layerOf(below string) int {
-	return slices.IndexFunc(layers, func(l []string) bool { return len(with([]string{below}, l...)) > 0 })
+	found := -1
+	longest := 0
+	for i, layer := range layers {
+		for _, name := range layer {
+			if len(name) > longest && len(with([]string{below}, name)) > 0 {
+				found = i
+				longest = len(name)
+			}
+		}
+	}
+
+	return found
+}
+
+// groupOf returns the group of commands to which a package belongs, or "".
+func groupOf(below string) string {
+	for _, group := range commandGroups {
+		if len(with([]string{below}, group)) > 0 {
+			return group
+		}
+	}
+
+	return ""
 }
 
 func checkLayers(all []pkg) []problem {
@@ -58,6 +91,8 @@ func checkLayers(all []pkg) []problem {
 				problems = append(problems, at(p, "imports %s, which is not part of the product: move it", imported))
 			} else if to < from {
 				problems = append(problems, at(p, "imports %s, a layer above: move what both need down", imported))
+			} else if group := groupOf(imported); group != "" && from == to && group != groupOf(p.below()) {
+				problems = append(problems, at(p, "imports %s, another group of commands: move what both need down", imported))
 			}
 		}
 	}

@@ -25,7 +25,7 @@ var records = []Mutant{
 	},
 	{
 		Name: "values count that come too late", Symbol: "internal/records/runs.Run.late", Change: begin(`return nil`),
-		Find: by("cmd/collabui", "TestAChangeThatComesTooLateIsRefused"),
+		Find: by("cmd/collabui/run", "TestAChangeThatComesTooLateIsRefused"),
 	},
 	{
 		Name: "a fork exists before it is whole", Symbol: "internal/care/fork.Fork.Make",

@@ -1,0 +1,48 @@
+package environments
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/envadapters/scripted"
+)
+
+// TestABrowserThatDiesIsNoFaultOfATask loses an environment in the middle of a task, at first for a while and then
+// for good.
+func TestABrowserThatDiesIsNoFaultOfATask(t *testing.T) {
+	for name, c := range map[string]struct {
+		times  int
+		passed bool
+		want   []string
+	}{
+		"once": {1, true, []string{
+			"environments broke 1 times, and what they played was played again: ", "scripted fault at step 2",
+			"14 of 14 tasks fulfil the contract",
+		}},
+		"for good": {1000, false, []string{
+			"environments broke 3 times, and what they played was played again: ", "1 tasks could not be checked",
+			"13 of 13 tasks fulfil the contract",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			suite := &scripted.Suite{}
+			suite.Break(scripted.Fault{Template: "a", Step: 2, Kind: scripted.Void, Times: c.times})
+			var out bytes.Buffer
+			o := checkOptions{env: app.EnvironmentOptions{Tabs: 2}, seed: 7}
+			passed, err := checkTasks(t.Context(), (&app.App{Out: &out}), suite, o)
+			if err != nil || passed != c.passed {
+				t.Errorf("passed: %v, %v; want %v\n%s", passed, err, c.passed, &out)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("printed %s, want %q", &out, want)
+				}
+			}
+			if strings.Contains(out.String(), "problem") {
+				t.Errorf("printed %s, want no problem of a task", &out)
+			}
+		})
+	}
+}

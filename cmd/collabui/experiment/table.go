@@ -1,0 +1,180 @@
+package experiment
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/terminal"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/experiment"
+	"github.com/collabui/collabui/internal/records/experiments"
+)
+
+// printDeclared prints what an experiment declares.
+func printDeclared(w io.Writer, declared experiment.Experiment) {
+	terminal.Line(w, "%s: %s", declared.Name, declared.About)
+	terminal.Line(w, "%d seeds; episodes per system and seed: %s", declared.Seeds, episodesOf(declared))
+	episodes := 0
+	for i, a := range declared.Arms {
+		var set []string
+		for _, key := range slices.Sorted(maps.Keys(a.Set)) {
+			set = append(set, key+"="+a.Set[key])
+		}
+		line := strings.Join(set, " ")
+		switch {
+		case i == 0:
+			line = strings.TrimSpace(line + " (others share with it what they have equal)")
+		case a.From != "":
+			line += " (trains " + a.From + " further)"
+		}
+		terminal.Line(w, "  arm %-14s %s", a.Name, line)
+		one, two := declared.Plays(a.Name)
+		for _, play := range append(one, two...) {
+			terminal.Line(w, "      plays %s on %s", play.Kind, play.Split)
+			episodes += declared.Seeds * declared.Episodes[play.Split]
+		}
+	}
+	terminal.Line(w, "  in all %d runs and %d episodes of evaluation", declared.Seeds*len(declared.Arms), episodes)
+	printPower(w, declared)
+}
+
+// episodesOf returns the episodes of all splits in a few words.
+func episodesOf(declared experiment.Experiment) string {
+	var out []string
+	for _, split := range slices.Sorted(maps.Keys(declared.Episodes)) {
+		out = append(out, fmt.Sprintf("%s %d", split, declared.Episodes[split]))
+	}
+
+	return strings.Join(out, ", ")
+}
+
+// printPower prints the contrasts, with the power of those that declare an expectation.
+func printPower(w io.Writer, declared experiment.Experiment) {
+	for _, c := range declared.Contrasts {
+		line := "  contrast " + c.String()
+		if c.Primary {
+			line += ", primary"
+		}
+		if c.Claim != "" {
+			line += fmt.Sprintf(", claims %s %g", c.Claim, c.Margin)
+		}
+		if p, ok := declared.Power(c); ok {
+			line += fmt.Sprintf(", power %.0f %% for %+g points with a spread of %g over %d seeds",
+				100*p, c.Expected, c.Spread, declared.Seeds)
+		}
+		terminal.Line(w, "%s", line)
+	}
+}
+
+// printTable prints the result of an experiment. It returns an error if a claim does not hold.
+func printTable(session *app.Session, version experiments.Version, result experiments.Result) error {
+	declared := version.Experiment
+	err := session.Print(result, func(w io.Writer) {
+		terminal.Line(w, "\n%s", declared.About)
+		terminal.Line(w,
+			"%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
+			declared.Seeds, episodesOf(declared), version.Number, version.Digest, version.Who,
+			version.At.UTC().Format("2006-01-02 15:04:05"))
+		terminal.Line(w,
+			"differences in points; [t] is Student's interval over seeds, [c] that over seeds and templates, "+
+				"both at 95 %%;\np of the t-test, by Holm's method adjusted for the number of contrasts that "+
+				"are not primary\n")
+		wide := 0
+		for _, row := range result.Rows {
+			wide = max(wide, len([]rune(row.String())))
+		}
+		for _, row := range result.Rows {
+			terminal.Line(w, "%s", tableRow(row, wide))
+		}
+		terminal.Line(w, "")
+		for _, key := range slices.Sorted(maps.Keys(result.Figures)) {
+			f := result.Figures[key]
+			_, split, _ := strings.Cut(key, " on ")
+			terminal.Line(w, "%s: %sfalse completes %.1f %%%s", key, passText(f.Pass), 100*f.FalseCompletes,
+				valNote(split))
+		}
+		for _, arm := range slices.Sorted(maps.Keys(result.Updates)) {
+			terminal.Line(w, "%s", updatesLine(arm, result.Updates[arm]))
+		}
+		for _, key := range slices.Sorted(maps.Keys(result.Reading)) {
+			d := result.Reading[key]
+			terminal.Line(w, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong",
+				key,
+				d.WrongRight, d.RightWrong, d.RightRight, d.WrongWrong)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, row := range result.Rows {
+		if !row.Holds {
+			return fmt.Errorf("%w: %s", app.ErrFailed, row.Contrast)
+		}
+	}
+
+	return nil
+}
+
+// updatesLine reports how many updates of an arm counted.
+func updatesLine(arm string, u experiments.Updates) string {
+	line := fmt.Sprintf("updates of %s: %d of %d counted", arm, u.Counted, u.All)
+	if u.Counted == 0 {
+		line += "; NONE: its trained system is its base, and no contrast says anything about its training"
+	}
+
+	return line
+}
+
+// valNote marks val, the split by which systems were chosen.
+func valNote(split string) string {
+	if _, name := experiment.Elsewhere(split); name != domain.SplitVal {
+		return ""
+	}
+
+	return "  (val chose the systems)"
+}
+
+// passText returns pass^1, pass^2 and pass^4, as far as they are known.
+func passText(pass []float64) string {
+	var names, rates []string
+	for i, p := range pass {
+		names = append(names, fmt.Sprintf("^%d", 1<<i))
+		rates = append(rates, fmt.Sprintf("%.1f", 100*p))
+	}
+	if len(pass) == 0 {
+		return ""
+	}
+
+	return fmt.Sprintf("pass%s of a template %s %%; ", strings.Join(names, ", "), strings.Join(rates, ", "))
+}
+
+// tableRow returns a line of the table.
+func tableRow(row experiment.Row, wide int) string {
+	name := row.String()
+	line := fmt.Sprintf("%s%s %5.1f − %5.1f = %+5.1f", name, strings.Repeat(" ", wide-len([]rune(name))),
+		row.OfRate, row.MinusRate, row.Mean)
+	if row.Repeated {
+		line += fmt.Sprintf("  [c %+.1f, %+.1f]  no [t] and no p: seeds repeat the same systems", row.WideLow,
+			row.WideHigh)
+	} else {
+		line += fmt.Sprintf("  [t %+.1f, %+.1f]  [c %+.1f, %+.1f]  p %.3f", row.Low, row.High, row.WideLow,
+			row.WideHigh,
+			row.Adjusted)
+	}
+	if row.Missing > 0 {
+		line += fmt.Sprintf("  %d pairs missing: %+.1f to %+.1f with them", row.Missing, row.Worst, row.Best)
+	}
+	if row.Primary {
+		line += "  primary"
+	}
+	if row.Late {
+		line += "  DECLARED WHEN RESULTS WERE KNOWN"
+	}
+	line += valNote(row.Split)
+
+	return strings.TrimSpace(line + "  " + row.Verdict())
+}

@@ -1,0 +1,242 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/internal/config"
+	"github.com/collabui/collabui/internal/local/supervisor"
+	"github.com/collabui/collabui/internal/observe/events"
+	"github.com/collabui/collabui/internal/observe/logging"
+	"github.com/collabui/collabui/internal/policy/limits"
+	"github.com/collabui/collabui/internal/policy/llm"
+	"github.com/collabui/collabui/workers"
+)
+
+// ProbeLimit bounds every check of a service. The checks run concurrently, so all results are there within 3 seconds.
+const ProbeLimit = 2500 * time.Millisecond
+
+// Services checks the services of the data folder or of the cluster.
+func Services(ctx context.Context, a *app.App) []Finding {
+	var out []Finding
+	if !a.Cluster {
+		st, alive := supervisor.Read(a.Data)
+		if !alive {
+			return []Finding{{What: "services", OK: true, Detail: fmt.Sprintf(
+				"none run for %s; %s or %s starts them", a.Data, a.Typed("up"), a.Typed("train"))}}
+		}
+		out = append(out, Finding{
+			What: "supervisor", OK: st.Ready,
+			Detail: fmt.Sprintf("pid %d since %s %s", st.PID, st.Started.Format(time.RFC3339), st.Problem),
+		})
+	}
+	endpoints, err := a.ResolveEndpoints()
+	if err == nil && a.Cluster {
+		err = endpoints.Complete()
+	}
+	if err != nil {
+		return append(out, Finding{What: "services", Detail: err.Error()})
+	}
+
+	return append(out, Probe(ctx, a, endpoints)...)
+}
+
+// Probe makes one request to every service and returns a finding for each, except for policy servers.
+func Probe(ctx context.Context, a *app.App, endpoints config.Endpoints) []Finding {
+	d := diagnosis{App: a}
+	if !a.Cluster {
+		d.state, _ = supervisor.Read(a.Data)
+	}
+	ctx, cancel := context.WithTimeout(ctx, ProbeLimit)
+	defer cancel()
+
+	checks := []func(context.Context, config.Endpoints) []Finding{
+		d.temporal, d.store, d.redis, d.policies, d.worker, d.viewer,
+	}
+	found := make([][]Finding, len(checks))
+	var wg sync.WaitGroup
+	for i, check := range checks {
+		wg.Go(func() { found[i] = check(ctx, endpoints) })
+	}
+	wg.Wait()
+
+	var out []Finding
+	for _, f := range found {
+		out = append(out, f...)
+	}
+
+	return out
+}
+
+// diagnosis is a check of the services.
+type diagnosis struct {
+	*app.App
+	state supervisor.State // the supervisor's record of the services
+}
+
+// finding returns the finding about a service: err describes what is wrong.
+func (d diagnosis) finding(name supervisor.Name, addr string, err error) []Finding {
+	f := Finding{What: name, OK: err == nil, Detail: addr}
+	if err != nil {
+		f.Detail = strings.TrimPrefix(f.Detail+": "+OneLine(err), ": ")
+		// The logs of services that run elsewhere are not here.
+		log := supervisor.LogPath(d.Data, name)
+		if _, none := os.Stat(log); none == nil && !d.Cluster {
+			f.Fix = "see " + log
+		}
+	}
+	service := d.state.Services[name]
+	if service.Problem != "" {
+		f.OK = false
+		f.Detail = f.Detail + " (down: " + service.Problem + ")"
+	}
+	if service.Restarts > 0 {
+		f.Detail += fmt.Sprintf(" (restarted %d times)", service.Restarts)
+	}
+
+	return []Finding{f}
+}
+
+// OneLine returns an error without the line breaks that some clients insert.
+func OneLine(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Sprintf("no answer within %v", ProbeLimit)
+	}
+
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+func (d diagnosis) temporal(ctx context.Context, endpoints config.Endpoints) []Finding {
+	o, err := workers.ClientOptions(endpoints, logging.Silent())
+	if err != nil {
+		return d.finding(supervisor.Temporal, endpoints.Temporal, err)
+	}
+	c, err := client.DialContext(ctx, o)
+	if err != nil {
+		return d.finding(supervisor.Temporal, endpoints.Temporal, err)
+	}
+	defer c.Close()
+	out := d.finding(supervisor.Temporal, endpoints.Temporal, nil)
+	var all []Stuck
+	DescribeOpen(ctx, c, "", nil, func(id string, x *workflowservice.DescribeWorkflowExecutionResponse) {
+		all = AddStuck(all, id, x.PendingWorkflowTask)
+	})
+	for _, x := range all {
+		out = append(out, Finding{
+			What: "workflow", Detail: x.String(),
+			Fix: "start workers of the build that began it, or restart those that run, if their log names a bug of " +
+				"the build; what is recorded is kept in any case",
+		})
+	}
+
+	return out
+}
+
+func (d diagnosis) store(ctx context.Context, endpoints config.Endpoints) []Finding {
+	bucket, err := endpoints.OpenStore()
+	if err == nil {
+		err = bucket.Check(ctx)
+	}
+
+	return d.finding(supervisor.S3, endpoints.StoreURL(), err)
+}
+
+func (d diagnosis) redis(ctx context.Context, endpoints config.Endpoints) []Finding {
+	addr := config.Redacted(endpoints.Redis)
+	if addr == "" {
+		addr = "no address is given: no live progress, and every worker keeps to its own share of limits"
+	}
+	client, err := endpoints.OpenRedis()
+	if client != nil {
+		defer func() { _ = client.Close() }()
+		err = checkRedis(ctx, client)
+	}
+
+	return d.finding(supervisor.Redis, addr, err)
+}
+
+// checkRedis returns the reason why this program cannot use Redis, or nil.
+func checkRedis(ctx context.Context, client redis.UniversalClient) error {
+	if err := config.CheckRedis(ctx, client); err != nil {
+		return err
+	}
+	if err := events.Over(client).Check(ctx); err != nil {
+		return fmt.Errorf("no live progress: %w", err)
+	}
+
+	return limits.Check(ctx, client)
+}
+
+func (d diagnosis) policies(ctx context.Context, endpoints config.Endpoints) (out []Finding) {
+	servers, err := llm.PolicyServers(endpoints.Policies(), llm.Config{Key: endpoints.PolicyBearer()})
+	if err != nil {
+		return d.finding(supervisor.Policy, config.Redacted(endpoints.Policy), err)
+	}
+	for _, server := range servers.Health(ctx) {
+		err = nil
+		if !server.OK {
+			err = errors.New(server.Detail)
+		}
+		out = append(out, d.finding(supervisor.Policy, server.URL, err)...)
+	}
+
+	return out
+}
+
+// viewer checks the viewer of the data folder. A viewer elsewhere serves people only, and nothing here depends on it.
+func (d diagnosis) viewer(ctx context.Context, endpoints config.Endpoints) []Finding {
+	x, ok := d.state.Services[supervisor.Viewer]
+	if d.Cluster || !ok || x.External {
+		return nil
+	}
+
+	return d.finding(supervisor.Viewer, endpoints.View, supervisor.HTTPHealth(x.Addr+"/health")(ctx))
+}
+
+// worker checks the worker of the data folder or, on a cluster, queries Temporal for the workers of every task queue.
+func (d diagnosis) worker(ctx context.Context, endpoints config.Endpoints) []Finding {
+	if !d.Cluster {
+		addr := d.state.Services[supervisor.Worker].Addr
+
+		return d.finding(supervisor.Worker, addr, supervisor.HTTPHealth("http://"+addr+"/health")(ctx))
+	}
+	o, err := workers.ClientOptions(endpoints, logging.Silent())
+	if err != nil {
+		return d.finding(supervisor.Worker, "", err)
+	}
+	c, err := client.DialContext(ctx, o)
+	if err != nil {
+		return nil // the finding about Temporal explains it
+	}
+	defer c.Close()
+
+	var out []Finding
+	for _, queue := range workers.Roles {
+		f := Finding{What: supervisor.Worker + " " + queue}
+		res, err := c.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+		switch {
+		case err != nil:
+			f.Detail = OneLine(err)
+		case len(res.Pollers) == 0:
+			f.Detail = "no worker has asked for work in the last minutes"
+			f.Fix = "`collabui worker --roles " + queue + "` on a machine for it"
+		default:
+			f.OK = true
+			f.Detail = fmt.Sprintf("%d workers ask for work", len(res.Pollers))
+		}
+		out = append(out, f)
+	}
+
+	return out
+}

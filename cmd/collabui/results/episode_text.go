@@ -1,0 +1,139 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/collabui/collabui/cmd/collabui/terminal"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/view"
+)
+
+type played = view.Episode
+
+// storedEpisode is an episode as the terminal shows it.
+type storedEpisode struct{ played }
+
+// text prints the whole episode.
+func (e storedEpisode) text(w io.Writer) {
+	var text strings.Builder
+	task := e.Episode.Slot.Task
+	terminal.Line(&text, "%s, epoch %d, slot %d: %s (%s), %s", e.Run, e.Epoch, e.Episode.Slot.Number, task.Template,
+		task.Split,
+		e.ending())
+	terminal.Line(&text, "goal: %s", agents.Line(e.Episode.Goal, 400))
+	critic := "not graded yet"
+	if e.Credits != nil {
+		critic = "labels by " + e.Credits.Critic
+	}
+	terminal.Line(&text, "graph %s; system of epoch %d; attempt %d; %s", edges(e.Topology), e.Episode.System,
+		e.Episode.Attempt,
+		critic)
+	for i, s := range e.Steps {
+		terminal.Line(&text, "\nstep %d: %s", s.Number, screenOf(agents.Lines(s.Observation), 12))
+		e.matrix(&text, i)
+		terminal.Line(&text, "  executed: %s", e.decision(i))
+	}
+	_, _ = io.WriteString(w, terminal.Printable(text.String()))
+}
+
+// ending describes how the episode ended.
+func (e storedEpisode) ending() string {
+	x := e.Episode
+	switch {
+	case e.Open:
+		return fmt.Sprintf("open, %d steps so far", len(e.Steps))
+	case x.Failed != "":
+		return "failed: " + agents.Line(x.Failed, 200)
+	case x.Void != "":
+		return "void: " + agents.Line(x.Void, 200)
+	case x.Outcome.Success:
+		return fmt.Sprintf("solved in %d steps", x.Outcome.Steps)
+	case x.Outcome.Truncated:
+		return fmt.Sprintf("out of steps after %d", x.Outcome.Steps)
+	}
+
+	return fmt.Sprintf("not solved in %d steps", x.Outcome.Steps)
+}
+
+// screenOf returns at most so many of the elements that a screen shows.
+func screenOf(lines []string, most int) string {
+	more := ""
+	if len(lines) > most {
+		more = fmt.Sprintf(" … (%d more)", len(lines)-most)
+		lines = lines[:most]
+	}
+	var out []string
+	for _, l := range lines {
+		_, words, _ := strings.Cut(l, " ") // people need no index
+		out = append(out, words)
+	}
+
+	return strings.Join(out, " | ") + more
+}
+
+// notAsked is shown for a cell that was skipped because it could not change the vote any more.
+const notAsked = "·"
+
+// matrix prints what each agent answered, with one line per agent and one column per round.
+func (e storedEpisode) matrix(w io.Writer, step int) {
+	const wide = 34
+	s := e.Steps[step]
+	line := ""
+	for i, c := range s.Decision.Cells {
+		if c.Round == 0 {
+			line = fmt.Sprintf("  agent %d", c.Agent)
+		}
+		text := cmp.Or(agents.Line(agents.CellInWords(c, s.Observation), wide-2), notAsked)
+		won := " "
+		if c.Canonical != "" && c.Canonical == s.Decision.Executed.Canonical(s.Observation) {
+			won = "*"
+		}
+		line += fmt.Sprintf("  %s%s %s%s", e.label(step, i), won, text, strings.Repeat(" ", wide-len([]rune(text))))
+		if c.Round == e.Rounds-1 {
+			terminal.Line(w, "%s", strings.TrimRight(line, " "))
+		}
+	}
+}
+
+// decision describes what was executed in a step, by which vote, and with what effect.
+func (e storedEpisode) decision(step int) string {
+	s := e.Steps[step]
+	v, voters := e.Vote(step)
+	out := fmt.Sprintf("%s, %d of %d votes (%s)", agents.ActionInWords(s.Decision.Executed, s.Observation), v.Votes,
+		voters, v.Rule)
+	if v.Canonical == "" {
+		out = "nothing: no answer parsed"
+	}
+	if e.Pairs != nil {
+		out += fmt.Sprintf("; %d pairs", len(e.PairsOf(s.Number)))
+	}
+
+	return out
+}
+
+// label returns the critic's label of a cell of a step as a mark, or a blank if there is no label.
+func (e storedEpisode) label(step, cell int) string {
+	label, ok := e.Label(step, cell)
+	if !ok {
+		return " "
+	}
+
+	return map[domain.Label]string{domain.Positive: "+", domain.Negative: "-", domain.Uncertain: "?"}[label]
+}
+
+// edges returns a graph in a few words.
+func edges(t domain.Topology) string {
+	if len(t.Edges) == 0 {
+		return "no agent reads another"
+	}
+	var out []string
+	for _, e := range t.Edges {
+		out = append(out, fmt.Sprintf("%d→%d", e[0], e[1]))
+	}
+
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,140 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/terminal"
+	"github.com/collabui/collabui/workflows"
+)
+
+// live describes what a run is doing now.
+type live struct {
+	workflows.Progress
+	Level     string        `json:"level,omitempty"`      // what the phase belongs to
+	PerMinute float64       `json:"per_minute,omitempty"` // units that the phase counts
+	LeftS     float64       `json:"left_s,omitempty"`     // seconds until the phase ends, at that rate
+	Around    *surroundings `json:"around,omitempty"`
+	Pending
+}
+
+// read queries a run for its progress. It returns false if no workflow answers.
+func (l *live) read(ctx context.Context, temporal client.Client, st workflows.Status) (ok bool) {
+	l.Progress, l.Level, ok = progressOf(ctx, temporal, st)
+	done, all := l.counted()
+	if took := time.Since(l.Since); 0 < done && done < all && !l.Since.IsZero() {
+		l.PerMinute = float64(done) / took.Minutes()
+		l.LeftS = took.Seconds() / float64(done) * float64(all-done)
+	}
+
+	return ok
+}
+
+// progressOf queries the child of a run, and that workflow's own child, for their progress, and the epoch that began
+// beside them for its own. of names what the phase belongs to. It returns false if no workflow answers.
+func progressOf(
+	ctx context.Context, temporal client.Client, st workflows.Status,
+) (p workflows.Progress, of string, ok bool) {
+	if st.Child == "" || !app.Query(ctx, temporal, st.Child, workflows.QueryProgress, &p) {
+		return p, "", false
+	}
+	var inner, next workflows.Progress
+	if st.Next != "" && app.Query(ctx, temporal, st.Next, workflows.QueryProgress, &next) {
+		p.Next = &next
+	}
+	if p.Child != "" && app.Query(ctx, temporal, p.Child, workflows.QueryProgress, &inner) {
+		inner.Next = p.Next
+		of = p.Phase
+		p = inner
+	}
+
+	return p, of, true
+}
+
+// counted returns how much of the phase is done, and the total.
+func (l *live) counted() (done, all int) {
+	if l.Phase == workflows.PhaseUpdates {
+		return l.Updates, l.Agents
+	}
+
+	return l.Done, l.Slots
+}
+
+// text prints what a run is doing now.
+func (l *live) text(w io.Writer) {
+	if l == nil {
+		return
+	}
+	if l.Phase != "" {
+		terminal.Line(w, "now: %s", l.line(false))
+	}
+	for _, x := range l.Stuck {
+		terminal.Line(w, "%s", x)
+	}
+	for _, j := range l.Jobs {
+		terminal.Line(w, "  %s", j.Now)
+	}
+	for _, x := range l.Again {
+		terminal.Line(w, "tried again: %s in %s, try %d%s: %s", x.Activity, x.Of, x.Tries, othersText(x.Number-1),
+			x.Why)
+	}
+	l.Around.text(w)
+}
+
+// units are the things that phases count, if not episodes.
+var units = map[string]string{
+	workflows.PhaseDemonstrations: "demonstrations",
+	workflows.PhaseExploration:    "tasks explored",
+	workflows.PhaseSynthesis:      "trajectories written about",
+	workflows.PhaseUpdates:        "agents",
+}
+
+// line describes the phase, with a bar if bar is set.
+func (l *live) line(bar bool) string {
+	out := l.Phase
+	if l.Level != "" {
+		out = l.Level + ", " + out
+	}
+	if l.Steps > 0 {
+		out += fmt.Sprintf(" after %d optimiser steps", l.Steps)
+	}
+	if done, all := l.counted(); all > 0 {
+		before := ","
+		if bar {
+			before = " " + terminal.Blocks(done, all)
+		}
+		out += fmt.Sprintf("%s %d of %d %s", before, done, all, cmp.Or(units[l.Phase], "episodes"))
+	}
+	if l.Done > 0 && l.Plays() {
+		out += fmt.Sprintf(", %.1f %% right", 100*float64(l.Successes)/float64(l.Done))
+	}
+	if l.Pairs > 0 {
+		out += fmt.Sprintf(", %d pairs", l.Pairs)
+	}
+	if l.Next != nil {
+		out += fmt.Sprintf(", %d of %d episodes of the next epoch", l.Next.Done, l.Next.Slots)
+	}
+	if l.Failed > 0 {
+		out += fmt.Sprintf(", %d failed", l.Failed)
+	}
+	if l.PerMinute > 0 {
+		out += fmt.Sprintf(", %.1f per minute, about %v left", l.PerMinute,
+			time.Duration(l.LeftS*float64(time.Second)).Round(time.Second))
+	}
+
+	return out
+}
+
+func othersText(n int) string {
+	if n < 1 {
+		return ""
+	}
+
+	return fmt.Sprintf(" (and %d others)", n)
+}

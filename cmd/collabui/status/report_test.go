@@ -1,0 +1,55 @@
+package status
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/store"
+)
+
+func TestARunWhoseEveryEpochTrainedNothingHasAWarning(t *testing.T) {
+	for name, x := range map[string]struct {
+		pairs []int // by epoch
+		ended bool
+		want  string
+	}{
+		"no pairs":           {[]int{0, 0}, true, "no epoch trained anything: none of 2 made a row to learn from"},
+		"pairs of one epoch": {[]int{0, 7}, true, ""},
+		"it has not ended":   {[]int{0, 0}, false, ""},
+		"stage 1 only":       {nil, true, ""},
+	} {
+		b, run := &store.Memory{}, runs.Run("r")
+		s := spec.Default()
+		s.Name = "r"
+		record(t, b, run.Spec(), s)
+		for n, pairs := range x.pairs {
+			record(t, b, run.Epoch(n+1), runs.Epoch{Pairs: pairs})
+		}
+		if x.ended {
+			record(t, b, run.End(), runs.End{FinalDigest: "d"})
+		}
+
+		st, err := ReadStored(t.Context(), b, "r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown strings.Builder
+		st.text(&shown)
+		if got := st.Warning; !strings.Contains(got, x.want) || (got == "") != (x.want == "") {
+			t.Errorf("%s: the warning is %q, want %q", name, got, x.want)
+		}
+		if got := strings.Contains(shown.String(), "warning: "); got != (x.want != "") {
+			t.Errorf("%s: show prints %q, want a warning: %v", name, shown.String(), x.want != "")
+		}
+	}
+}
+
+// record records an object.
+func record[T any](t *testing.T, b store.Bucket, o runs.Object[T], x T) {
+	t.Helper()
+	if _, _, err := o.Record(t.Context(), b, func() (T, error) { return x, nil }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,25 @@
+package status
+
+import (
+	"github.com/collabui/collabui/internal/records/runs"
+)
+
+// forecast returns the cost of all calls of a run at its end, if the remaining epochs cost as much as the committed
+// ones. It returns 0 before the first commit.
+func forecast(all []runs.Spending, committed, epochs int) float64 {
+	before := 0.0
+	inEpochs := 0.0
+	for _, s := range all {
+		switch {
+		case s.Epoch == 0:
+			before += s.Money
+		case s.Epoch <= committed:
+			inEpochs += s.Money
+		}
+	}
+	if committed == 0 {
+		return 0
+	}
+
+	return before + inEpochs*float64(epochs)/float64(committed)
+}

@@ -1,0 +1,31 @@
+package status
+
+import (
+	"github.com/collabui/collabui/workflows"
+)
+
+// state describes what a run is doing now.
+type state string
+
+const (
+	stateAbsent    state = "absent"  // the run is only in the store: Temporal has no workflow of it
+	stateUnknown   state = "unknown" // Temporal does not respond
+	stateRunning   state = "running"
+	statePaused    state = "paused"
+	stateStopping  state = "stopping"
+	stateStopped   state = "stopped"
+	stateFineTuned state = "fine-tuned" // only stage 1 has been run
+	stateFinished  state = "finished"
+)
+
+// StateOf returns the state of a run whose workflow is open.
+func StateOf(x workflows.Status) state {
+	switch {
+	case x.Stopping, x.StopAfter != "":
+		return stateStopping
+	case x.Paused:
+		return statePaused
+	}
+
+	return stateRunning
+}

@@ -1,0 +1,88 @@
+package status
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/collabui/collabui/cmd/collabui/terminal"
+	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/records/runs"
+)
+
+// printUpdates prints measurements of updates: one line per agent, with changes against the parent policy.
+func printUpdates(w io.Writer, updates []runs.Update) {
+	terminal.Line(w, "%5s %7s %16s %17s %8s %10s %8s %7s %11s", "agent", "loss", "log π(chosen)", "log π(rejected)",
+		"margin",
+		"displaced", "entropy", "KL", "preference")
+	for _, update := range updates {
+		terminal.Line(w, "%5d %7s %s%s", update.Agent, lossText(update.Curve), probeText(update.Probe),
+			leftOutText(update)+keptText(update.Kept))
+	}
+	terminal.Line(w,
+		"nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
+	terminal.Line(w, "preference: its term's share of the update, the rest is the SFT term's")
+}
+
+// lossText returns the last loss of a training curve.
+func lossText(curve []domain.TrainPoint) string {
+	if len(curve) == 0 {
+		return "-"
+	}
+
+	return fmt.Sprintf("%.3f", curve[len(curve)-1].Loss)
+}
+
+// probeText returns the log-probabilities of a probe, or the reason why they are missing.
+func probeText(probe domain.Probe) string {
+	switch {
+	case probe.Unknown != "":
+		return "unknown: " + probe.Unknown
+	case probe.Chosen == (domain.LogProbs{}): // not probed
+		return "not measured"
+	}
+
+	margin := fmt.Sprintf("%+.2f", probe.Chosen.Change()-probe.Rejected.Change())
+	displaced := fmt.Sprintf("%+.3f", probe.Displaced)
+	if probe.Rejected == (domain.LogProbs{}) { // nothing was rejected
+		margin = "-"
+		displaced = "-"
+	}
+
+	return fmt.Sprintf("%16s %17s %8s %10s %8.2f %7.2f %9.0f %%", againstParent(probe.Chosen),
+		againstParent(probe.Rejected),
+		margin, displaced, probe.Entropy, probe.KL, 100*probe.Preference)
+}
+
+// againstParent returns a log-probability and its change against the parent, or a dash if it was not measured.
+func againstParent(l domain.LogProbs) string {
+	if l == (domain.LogProbs{}) {
+		return "-"
+	}
+
+	return fmt.Sprintf("%.2f (%+.2f)", l.Policy, l.Change())
+}
+
+// leftOutText reports how many pairs the trainer left out, and in how many parts it had to process the others.
+func leftOutText(update runs.Update) string {
+	said := ""
+	if len(update.Without) > 0 {
+		said = fmt.Sprintf("  left out by people: rows %v", update.Without)
+	}
+	if update.Skipped > 0 {
+		said += fmt.Sprintf("  %d pairs left out, too long or not expressible", update.Skipped)
+	}
+	if update.Report != nil && update.Report.PerDevice > 0 {
+		said += fmt.Sprintf("  out of memory: %d rows per device", update.Report.PerDevice)
+	}
+
+	return said
+}
+
+// keptText returns the reason why an update was not used.
+func keptText(why string) string {
+	if why == "" {
+		return ""
+	}
+
+	return "  parent kept: " + why
+}

@@ -1,0 +1,41 @@
+// Package terminal prints lines and the progress of a command, to a terminal, a pipe or a program that reads JSON. It
+// knows neither the flags of the commands nor what they are about.
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+)
+
+// Line prints a line to w. Errors of a terminal or a pipe are ignored.
+func Line(w io.Writer, format string, args ...any) {
+	_, _ = io.WriteString(w, Printable(fmt.Sprintf(format, args...))+"\n")
+}
+
+// Printable returns a text without control characters except tabs and line breaks. It may contain text of pages, models
+// and servers, whose control characters could manipulate a terminal.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+
+		return -1
+	}, text)
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	st, err := f.Stat()
+
+	return err == nil && st.Mode()&os.ModeCharDevice != 0
+}
+
+func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
