@@ -93,11 +93,11 @@ func TestAnEpochThatBeginsEarlyHasTheNewestValues(t *testing.T) {
 			}
 			begun[in.Epoch] = in
 			env.RegisterDelayedCallback(func() {
-				v, err := env.QueryWorkflowByID(in.Parent, workflows.QueryProgress)
+				v, err := env.QueryWorkflowByID(r.Spec.Name+"/epoch/0003", workflows.QueryProgress)
 				if in.Epoch != 3 || err == nil && v.Get(&p) == nil {
 					return
 				}
-				t.Errorf("the progress of %s: %v, want it", in.Parent, err)
+				t.Errorf("the progress of epoch 3: %v, want it", err)
 			}, 0)
 		})
 	})

@@ -50,7 +50,7 @@ const (
 	PhaseCommit         = "commit"
 )
 
-// Progress answers the query "progress" of epochs, stage 1 and evaluations.
+// Progress answers the query "progress" of epochs, shards, stage 1 and evaluations.
 type Progress struct {
 	Phase     string `json:"phase"`
 	Slots     int    `json:"slots"` // episodes in all
@@ -62,6 +62,9 @@ type Progress struct {
 	Agents    int    `json:"agents"`
 	Steps     int    `json:"steps,omitempty"` // optimiser steps of stage 1
 	Child     string `json:"child,omitempty"` // id of the workflow that is running, which knows more
+
+	// Shards are the ids of the workflows whose episodes are not counted yet. Each answers the query, too.
+	Shards []string `json:"shards,omitempty"`
 
 	Since time.Time `json:"since"`          // when the phase began
 	Next  *Progress `json:"next,omitempty"` // rollouts of the next epoch beside the phase
@@ -104,5 +107,13 @@ func examples(one, more string) string {
 
 // add counts the episodes of a tally.
 func (p *Progress) add(t Tally) {
-	p.Done, p.Successes, p.Failed, p.Pairs = p.Done+t.Done, p.Successes+t.Successes, p.Failed+t.Failed, p.Pairs+t.Pairs
+	p.Done += t.Done
+	p.Successes += t.Successes
+	p.Failed += t.Failed
+	p.Pairs += t.Pairs
+}
+
+// Add counts the episodes of a shard.
+func (p *Progress) Add(shard Progress) {
+	p.add(Tally{Done: shard.Done, Successes: shard.Successes, Failed: shard.Failed, Pairs: shard.Pairs})
 }

@@ -12,7 +12,6 @@ type ShardInput struct {
 	Epoch  int
 	From   int
 	To     int // inclusive
-	Parent string
 	Window int `json:",omitempty"` // of the specification; 0: Window
 
 	Behind int `json:",omitempty"` // open epochs before this one, whose episodes go first; signalTurn changes it
@@ -20,18 +19,14 @@ type ShardInput struct {
 	View string `json:",omitempty"` // address of the viewer, if there is one
 }
 
-// signalTally is the signal that reports a shard's progress to the epoch. It is sent every tallyEvery episodes, so that
-// progress costs few events.
-const (
-	signalTally = "tally"
-	tallyEvery  = 20
-)
-
 // Shard runs the episodes of a range, a window of them concurrently. An episode is two activities, so that many of them
 // cost Temporal little; the shard's page has a line for each.
 func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
-	var fresh Tally
 	tallies := make([]Tally, in.To-in.From+1)
+	p := Progress{Phase: PhaseRollouts, Slots: len(tallies), Since: workflow.Now(ctx)}
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
+		return Tally{}, err
+	}
 	page := shardPage{in: in, window: window{size: sizeOf(in.Window)}}
 	page.listen(ctx)
 
@@ -41,12 +36,7 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 			return err
 		}
 		tallies[i] = t
-		if fresh.add(t); fresh.Done >= tallyEvery {
-			send := fresh
-			fresh = Tally{}
-			// A lost signal delays progress only: the result counts.
-			_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil)
-		}
+		p.add(t)
 
 		return nil
 	})

@@ -26,7 +26,7 @@ func openShards(window int) int {
 // shards are those of an epoch's rollouts, and what people, and the run, want of them.
 type shards struct {
 	in      EpochInput
-	p       *Progress // nil: tallies are not counted
+	p       *Progress
 	started []workflow.ChildWorkflowFuture
 	paused  bool
 	drained bool                         // no episode begins any more
@@ -38,7 +38,6 @@ type shards struct {
 
 // start starts the shards, some of them concurrently, and returns when the last one has begun.
 func (x *shards) start(ctx workflow.Context, slots int) error {
-	parent := workflow.GetInfo(ctx).WorkflowExecution.ID
 	for from := 1; from <= slots; from += rules.ShardSize {
 		ready := func() bool { return x.open() < openShards(x.window) && !x.paused || x.drained || x.failed(ctx) }
 		if err := workflow.Await(ctx, ready); err != nil {
@@ -48,12 +47,13 @@ func (x *shards) start(ctx workflow.Context, slots int) error {
 			break
 		}
 		s := ShardInput{
-			Run: x.in.Run, Epoch: x.in.Epoch, From: from, To: min(from+rules.ShardSize-1, slots), Parent: parent,
+			Run: x.in.Run, Epoch: x.in.Epoch, From: from, To: min(from+rules.ShardSize-1, slots),
 			Window: x.window, View: x.in.Plan.View, Behind: x.behind,
 		}
 		id := fmt.Sprintf("%s/shard/%04d", epochID(x.in.Run, x.in.Epoch), from)
 		cctx := child(ctx, id, fmt.Sprintf("slots %d to %d", s.From, s.To))
 		x.started = append(x.started, workflow.ExecuteChildWorkflow(cctx, Shard, s))
+		x.p.Shards = append(x.p.Shards, id)
 	}
 
 	return nil
@@ -67,17 +67,11 @@ func (x *shards) wait(ctx workflow.Context) (whole Tally, err error) {
 			return whole, err
 		}
 		whole.add(t)
+		x.p.add(t)
+		x.p.Shards = x.p.Shards[1:]
 	}
-	x.count(whole)
 
 	return whole, nil
-}
-
-// count sets the progress to the result. Tallies that come later are part of it already.
-func (x *shards) count(whole Tally) {
-	p := x.p
-	p.Done, p.Successes, p.Failed, p.Pairs = whole.Done, whole.Successes, whole.Failed, whole.Pairs
-	x.p = nil
 }
 
 // open returns the number of shards that have not ended.
@@ -125,7 +119,7 @@ func (x *shards) drain(ctx workflow.Context) {
 	x.signal(ctx, signalDrain, true)
 }
 
-// passOn passes on to the open shards what people, and the run, want of them, and counts the tallies that they send.
+// passOn passes on to the open shards what people, and the run, want of them.
 func (x *shards) passOn(ctx workflow.Context) {
 	for ctx.Err() == nil {
 		s := workflow.NewSelector(ctx)
@@ -145,7 +139,7 @@ func (x *shards) passOn(ctx workflow.Context) {
 			var t Turn
 			from.Receive(ctx, &t)
 			x.behind, x.in.Plan = t.Behind, t.Plan // values may have changed
-			if x.p != nil && t.Behind == 0 {
+			if t.Behind == 0 && x.p.Phase == PhaseAhead {
 				x.p.Phase = PhaseRollouts
 			}
 			x.signal(ctx, signalTurn, t.Behind)
@@ -153,13 +147,6 @@ func (x *shards) passOn(ctx workflow.Context) {
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalDrain), func(from workflow.ReceiveChannel, _ bool) {
 			from.Receive(ctx, nil)
 			x.drain(ctx)
-		})
-		s.AddReceive(workflow.GetSignalChannel(ctx, signalTally), func(from workflow.ReceiveChannel, _ bool) {
-			var t Tally
-			from.Receive(ctx, &t)
-			if x.p != nil {
-				x.p.add(t)
-			}
 		})
 		s.Select(ctx)
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -64,19 +66,47 @@ func (v *viewer) progress(ctx context.Context, t client.Client, where string, st
 // progressOf queries the child of a run, and that workflow's own child, for their progress, and the epoch that began
 // beside them for its own. of names what the phase belongs to. It returns false if no workflow answers.
 func progressOf(ctx context.Context, t client.Client, st workflows.Status) (p workflows.Progress, of string, ok bool) {
-	if st.Child == "" || !query(ctx, t, st.Child, workflows.QueryProgress, &p) {
+	if st.Child == "" {
 		return p, "", false
 	}
-	var inner, next workflows.Progress
-	if st.Next != "" && query(ctx, t, st.Next, workflows.QueryProgress, &next) {
-		p.Next = &next
+	if p, ok = readProgress(ctx, t, st.Child); !ok {
+		return p, "", false
 	}
-	if p.Child != "" && query(ctx, t, p.Child, workflows.QueryProgress, &inner) {
-		inner.Next = p.Next
-		p, of = inner, p.Phase
+	if st.Next != "" {
+		if next, ok := readProgress(ctx, t, st.Next); ok {
+			p.Next = &next
+		}
+	}
+	if p.Child != "" {
+		if inner, ok := readProgress(ctx, t, p.Child); ok {
+			inner.Next = p.Next
+			of = p.Phase
+			p = inner
+		}
 	}
 
 	return p, of, true
+}
+
+// readProgress queries a workflow for its progress, and its shards for the episodes that only they have counted. It
+// returns false if one of them does not answer.
+func readProgress(ctx context.Context, t client.Client, id string) (p workflows.Progress, ok bool) {
+	if !query(ctx, t, id, workflows.QueryProgress, &p) {
+		return p, false
+	}
+	shards := make([]workflows.Progress, len(p.Shards))
+	answers := make([]bool, len(p.Shards))
+	var wg sync.WaitGroup
+	for i, shard := range p.Shards {
+		wg.Go(func() { answers[i] = query(ctx, t, shard, workflows.QueryProgress, &shards[i]) })
+	}
+	wg.Wait()
+	for _, x := range shards {
+		p.Add(x)
+	}
+	p.Shards = nil
+
+	return p, !slices.Contains(answers, false)
 }
 
 // objects returns a function that shows, once a second, how many of all objects are copied.

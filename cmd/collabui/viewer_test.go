@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// TestABarIsNeverLongerThanItsFrame: a tally that arrives late may count more episodes than there are.
+// TestABarIsNeverLongerThanItsFrame draws bars of every length.
 func TestABarIsNeverLongerThanItsFrame(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -58,6 +59,38 @@ func TestProgressBeyondItsEndHasNoTimeLeft(t *testing.T) {
 		if got := now.line(true); strings.Contains(got, " left") != left {
 			t.Errorf("the line is %q, want the time that is left: %v", got, left)
 		}
+	}
+}
+
+// sharded is a Temporal with an epoch, of whose shards some answer.
+type sharded struct {
+	client.Client
+	answers map[string]workflows.Progress
+}
+
+func (c sharded) QueryWorkflow(_ context.Context, id, _, _ string, _ ...any) (converter.EncodedValue, error) {
+	p, ok := c.answers[id]
+	if !ok {
+		return nil, errors.New("no worker answers")
+	}
+	raw, err := converter.GetDefaultDataConverter().ToPayloads(p)
+
+	return client.NewValue(raw), err
+}
+
+func TestProgressCountsTheEpisodesOfOpenShards(t *testing.T) {
+	temporal := sharded{answers: map[string]workflows.Progress{
+		"epoch": {Phase: workflows.PhaseRollouts, Slots: 600, Done: 200, Successes: 90, Shards: []string{"b", "c"}},
+		"b":     {Slots: 200, Done: 30, Successes: 10, Failed: 1, Pairs: 5},
+		"c":     {Slots: 200, Done: 12, Successes: 2},
+	}}
+	p, _, ok := progressOf(t.Context(), temporal, workflows.Status{Child: "epoch"})
+	if !ok || p.Slots != 600 || p.Done != 242 || p.Successes != 102 || p.Failed != 1 || p.Pairs != 5 || p.Shards != nil {
+		t.Errorf("the progress is %+v (read: %v), want 242 of 600 episodes, 102 right, 1 failed, 5 pairs", p, ok)
+	}
+	delete(temporal.answers, "c")
+	if p, _, ok := progressOf(t.Context(), temporal, workflows.Status{Child: "epoch"}); ok {
+		t.Errorf("the progress is %+v although a shard does not answer, want none", p)
 	}
 }
 
