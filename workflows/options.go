@@ -5,11 +5,10 @@
 package workflows
 
 import (
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -48,8 +47,11 @@ var All = []any{
 }
 
 // on returns the activity context of a queue. Every activity heartbeats; those of the control queue are also short.
+// Runs share the workers of a queue fairly: the server hands out activities of each run in turn.
 func on(ctx workflow.Context, queue, summary string) workflow.Context {
+	run, _, _ := strings.Cut(workflow.GetInfo(ctx).WorkflowExecution.ID, "/")
 	o := workflow.ActivityOptions{
+		Priority:  temporal.Priority{FairnessKey: run},
 		TaskQueue: queue, StartToCloseTimeout: 2 * time.Hour, HeartbeatTimeout: heartbeatTimeout, Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second,
@@ -93,25 +95,9 @@ func soon(ctx workflow.Context) workflow.Context {
 
 // urgent is for activities that an epoch or a person waits for: the server hands them out before all others of their
 // queue, unless it is too old to know priorities.
-func urgent(ctx workflow.Context) workflow.Context { return ranked(ctx, 1) }
-
-// later is for activities of an epoch behind others, which are open: activities of those go before them, and those of
-// other runs, too. An activity keeps its priority while it waits for a worker, so it fails after most: see waitedLong.
-func later(ctx workflow.Context, behind int, most time.Duration) workflow.Context {
-	return workflow.WithScheduleToStartTimeout(ranked(ctx, min(3+behind, 5)), most)
-}
-
-// waitedLong reports whether an activity failed only because no worker took it in time.
-func waitedLong(err error) bool {
-	var late *temporal.TimeoutError
-
-	return errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
-}
-
-// ranked sets the priority of activities: 1 is the highest, 3 that of most, 5 the lowest.
-func ranked(ctx workflow.Context, priority int) workflow.Context {
+func urgent(ctx workflow.Context) workflow.Context {
 	o := workflow.GetActivityOptions(ctx)
-	o.Priority = temporal.Priority{PriorityKey: priority}
+	o.Priority.PriorityKey = 1
 
 	return workflow.WithActivityOptions(ctx, o)
 }

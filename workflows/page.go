@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -32,8 +31,8 @@ const briefs = 20
 // episode is one slot: rollout, then labels and pairs. The critic works on one episode while the next is rolled out.
 func (x *shardPage) episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	line := episodeLine{slot: id.Slot}
-	begun, err := x.play(ctx, id, &line.played)
-	if err != nil || !begun {
+	play := on(ctx, QueueRollout, fmt.Sprintf("slot %d: rollout", id.Slot))
+	if err := workflow.ExecuteActivity(play, rollout.Rollout, id).Get(ctx, &line.played); err != nil {
 		return Tally{}, err
 	}
 	t := tallyOf(id, line.played)
@@ -52,26 +51,6 @@ func (x *shardPage) episode(ctx workflow.Context, id activities.SlotID) (Tally, 
 	x.show(ctx, line)
 
 	return t, nil
-}
-
-// renewal is how long a rollout of an early epoch waits for a worker before it is scheduled again, with the priority of
-// then. It doubles, so that an absence of all workers costs few events.
-const renewal = 10 * time.Minute
-
-// play plays a slot, unless the shard is drained before a worker takes it.
-func (x *shardPage) play(ctx workflow.Context, id activities.SlotID, out *activities.Played) (begun bool, err error) {
-	for most := renewal; ; most *= 2 {
-		play := on(ctx, QueueRollout, fmt.Sprintf("slot %d: rollout", id.Slot))
-		if x.in.Behind > 0 {
-			play = later(play, x.in.Behind, most)
-		}
-		if err := workflow.ExecuteActivity(play, rollout.Rollout, id).Get(ctx, out); !waitedLong(err) {
-			return true, err
-		}
-		if x.window.drained {
-			return false, nil
-		}
-	}
 }
 
 // tallyOf counts an episode that was played.

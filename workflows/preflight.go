@@ -1,10 +1,12 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -55,6 +57,13 @@ func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Ob
 	}
 
 	return distinct(out), nil
+}
+
+// waitedLong reports whether an activity failed only because no worker took it in time.
+func waitedLong(err error) bool {
+	var late *temporal.TimeoutError
+
+	return errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
 }
 
 // distinct returns obstacles without those that others name, too, and say more of.

@@ -14,8 +14,6 @@ type ShardInput struct {
 	To     int // inclusive
 	Window int `json:",omitempty"` // of the specification; 0: Window
 
-	Behind int `json:",omitempty"` // open epochs before this one, whose episodes go first; signalTurn changes it
-
 	View string `json:",omitempty"` // address of the viewer, if there is one
 }
 
@@ -61,9 +59,5 @@ func (x *shardPage) listen(ctx workflow.Context) {
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &x.window.drained)
-	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.GetSignalChannel(ctx, signalTurn).Receive(ctx, &x.in.Behind) {
-		}
 	})
 }

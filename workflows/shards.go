@@ -31,7 +31,7 @@ type shards struct {
 	paused  bool
 	drained bool                         // no episode begins any more
 	sure    bool                         // all episodes are played, and no person has to decide about them
-	behind  int                          // open epochs before this one, whose episodes go first
+	behind  int                          // open epochs before this one
 	window  int                          // of the specification; 0: Window
 	val     workflow.ChildWorkflowFuture // the evaluation, while it is open
 }
@@ -48,7 +48,7 @@ func (x *shards) start(ctx workflow.Context, slots int) error {
 		}
 		s := ShardInput{
 			Run: x.in.Run, Epoch: x.in.Epoch, From: from, To: min(from+rules.ShardSize-1, slots),
-			Window: x.window, View: x.in.Plan.View, Behind: x.behind,
+			Window: x.window, View: x.in.Plan.View,
 		}
 		id := fmt.Sprintf("%s/shard/%04d", epochID(x.in.Run, x.in.Epoch), from)
 		cctx := child(ctx, id, fmt.Sprintf("slots %d to %d", s.From, s.To))
@@ -142,7 +142,6 @@ func (x *shards) passOn(ctx workflow.Context) {
 			if t.Behind == 0 && x.p.Phase == PhaseAhead {
 				x.p.Phase = PhaseRollouts
 			}
-			x.signal(ctx, signalTurn, t.Behind)
 		})
 		s.AddReceive(workflow.GetSignalChannel(ctx, signalDrain), func(from workflow.ReceiveChannel, _ bool) {
 			from.Receive(ctx, nil)

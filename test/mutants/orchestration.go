@@ -98,8 +98,7 @@ var orchestration = []Mutant{
 		Find: by("workflows", "TestEvaluationsGoBeforeRollouts"),
 	},
 	{
-		Name: "episodes of an early epoch go first", Symbol: "workflows.later",
-		Change: replace(`min(3+behind, 5)`, `1`),
-		Find:   by("workflows", "TestTheEpisodesOfAnEarlyEpochGoLast"),
+		Name: "all runs have one fairness key", Symbol: "workflows.on", Change: replace(`FairnessKey: run`, `FairnessKey: run[:0]`),
+		Find: by("workflows", "TestEveryActivityOfARunHasItsFairnessKey"),
 	},
 }
