@@ -94,6 +94,7 @@ func begin(t *testing.T, c client.Client, id string, n int) client.WorkflowRun {
 		if err == nil && len(d.PendingActivities) != n {
 			err = fmt.Errorf("%d of %d wait", len(d.PendingActivities), n)
 		}
+
 		return err
 	})
 	if err != nil {
