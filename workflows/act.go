@@ -33,9 +33,9 @@ func (r *runState) enter(ctx workflow.Context, stage string, epoch int) error {
 // free reports whether the run is not held, or is being stopped.
 func (r *runState) free() bool { return !r.status.Held || r.stops() }
 
-// act does what comes next, unless the run is held or stopped, and reports whether the run is over. A failure pauses
-// the run with its reason.
-func (r *runState) act(ctx workflow.Context) (over bool, err error) {
+// act does what comes next in the context work, unless the run is held or stopped, and reports whether the run is over.
+// A failure pauses the run with its reason. Early rollouts continue meanwhile, unless a person has to resume the run.
+func (r *runState) act(ctx, work workflow.Context) (over bool, err error) {
 	r.describe(ctx)
 	if err := workflow.Await(ctx, r.free); err != nil {
 		return false, err
@@ -44,10 +44,8 @@ func (r *runState) act(ctx workflow.Context) (over bool, err error) {
 		return false, r.stopped(ctx)
 	}
 
-	stage, cancel := workflow.WithCancel(ctx)
-	r.cancel = cancel
-	over, err = r.advance(stage)
-	r.child, r.cancel = nil, nil
+	over, err = r.advance(work)
+	r.progress = Progress{}
 	switch {
 	case over && err == nil:
 		return true, nil
@@ -60,7 +58,6 @@ func (r *runState) act(ctx workflow.Context) (over bool, err error) {
 
 		return false, nil
 	}
-	r.giveUp(ctx)
 
 	return false, r.mended(ctx, err)
 }
@@ -95,6 +92,8 @@ func (r *runState) mended(ctx workflow.Context, failed error) error {
 	}
 	r.mark(ctx)
 	if r.status.Held {
+		r.signal(ctx, signalPause, true)
+
 		return nil
 	}
 

@@ -10,7 +10,7 @@ import (
 // TestAPersonIsAskedAboveEachShare counts what the critic and what the agents were refused by itself: a critic that
 // refuses everything must not disappear among the cells.
 func TestAPersonIsAskedAboveEachShare(t *testing.T) {
-	in := EpochInput{Run: "r", Epoch: 2, Plan: activities.Plan{FailedShare: 0.1}}
+	in := RolloutsInput{Run: "r", Epoch: 2, Plan: activities.Plan{FailedShare: 0.1}}
 	for name, c := range map[string]struct {
 		tally    Tally
 		accepted bool

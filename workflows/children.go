@@ -137,7 +137,10 @@ func (r *runState) run(ctx workflow.Context, fn, in, out any) error {
 func (r *runState) wait(ctx workflow.Context, own workflow.ChildWorkflowFuture, id string, out any) error {
 	r.child, r.status.Child = own, id
 	r.describe(ctx)
-	defer func() { r.status.Child = "" }()
+	defer func() {
+		r.child = nil
+		r.status.Child = ""
+	}()
 
 	return ended(ctx, own.Get(ctx, out))
 }
@@ -148,6 +151,6 @@ func (r *runState) signal(ctx workflow.Context, name string, value any) {
 		_ = r.child.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
 	}
 	for _, e := range r.early {
-		_ = e.child.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
+		_ = e.workflow.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
 	}
 }

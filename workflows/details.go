@@ -20,6 +20,9 @@ func (r *runState) describe(ctx workflow.Context) {
 	if r.status.Paused {
 		say("\npaused: %s", plain(r.status.Reason))
 	}
+	if r.progress.Phase != "" {
+		say("\nphase: %s", r.progress.Phase)
+	}
 	if r.status.Child != "" {
 		say("\nnow: %s", link(ctx, r.status.Child, r.status.Child))
 	}

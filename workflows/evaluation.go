@@ -24,7 +24,7 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 	}
 
 	w := &window{size: maxOpenBatches}
-	w.listen(ctx, func(workflow.Context) {})
+	w.listen(ctx)
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
 	for i, item := range items {
@@ -77,7 +77,7 @@ func evaluate(ctx workflow.Context, item rules.EvalItem, p *Progress, w *window)
 func batches(
 	ctx workflow.Context, w *window, n, size int, p *Progress, do func(ctx workflow.Context, from, to int) error,
 ) error {
-	return w.each(ctx, (n+size-1)/size, func(ctx workflow.Context, i int) error {
+	return w.eachAgain(ctx, (n+size-1)/size, func(ctx workflow.Context, i int) error {
 		from, to := i*size, min((i+1)*size, n)
 		err := do(ctx, from, to)
 		if err == nil {

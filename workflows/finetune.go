@@ -36,7 +36,8 @@ func FineTune(ctx workflow.Context, in FineTuneInput) (runs.Policy, error) {
 		in: in, p: &p, choice: activities.BaseChoice{Run: in.Run, Why: "max_chunks"},
 		window: window{size: maxOpenBatches},
 	}
-	f.window.listen(ctx, f.passPause)
+	f.window.pass = f.signal
+	f.window.listen(ctx)
 	if err := f.begin(ctx); err != nil {
 		return base, err
 	}
@@ -67,11 +68,10 @@ type fineTuning struct {
 	child  workflow.ChildWorkflowFuture // while it is open
 }
 
-// passPause passes a pause, or its end, on to the open child.
-func (f *fineTuning) passPause(ctx workflow.Context) {
+// signal sends a signal to the open child. One that has just ended needs none.
+func (f *fineTuning) signal(ctx workflow.Context, name string, value any) {
 	if f.child != nil {
-		// One that has just ended needs no signal.
-		_ = f.child.SignalChildWorkflow(ctx, signalPause, f.window.paused).Get(ctx, nil)
+		_ = f.child.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
 	}
 }
 

@@ -43,7 +43,7 @@ var (
 
 // All are the workflows that a control worker runs.
 var All = []any{
-	Run, Epoch, Shard, FineTune, Synthesis, Evaluation, Retrain, Notify, Experiment, Preflight,
+	Run, Rollouts, Shard, FineTune, Synthesis, Evaluation, Retrain, Notify, Experiment, Preflight,
 }
 
 // on returns the activity context of a queue. Every activity heartbeats; those of the control queue are also short.

@@ -13,9 +13,8 @@ import (
 // shardPage is what the Temporal UI shows of a shard: a line for every episode that has ended, and what was done in
 // those that did not succeed.
 type shardPage struct {
-	in     ShardInput
-	window window
-	lines  []episodeLine // by slot
+	in    ShardInput
+	lines []episodeLine // by slot
 }
 
 // episodeLine is the line of an episode.

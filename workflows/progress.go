@@ -34,7 +34,7 @@ type Status struct {
 	Reason    string  `json:"reason,omitempty"`
 	Val       float64 `json:"val"`             // the newest success rate on val, 0 to 1; -1: none yet
 	Child     string  `json:"child,omitempty"` // id of the workflow that is running: it answers the query "progress"
-	Next      string  `json:"next,omitempty"`  // id of the workflow of the next epoch, if it began beside that
+	Next      string  `json:"next,omitempty"`  // id of the workflow of the next epoch's rollouts, if they began early
 }
 
 // Phases of a workflow, as Progress names them. A level job of stage 1 is its own phase, by its name.
@@ -44,13 +44,13 @@ const (
 	PhaseSynthesis      = "synthesis"
 	PhaseSFT            = "SFT"
 	PhaseRollouts       = "rollouts"
-	PhaseAhead          = "rollouts of the next epoch"
 	PhaseUpdates        = "updates"
 	PhaseEvaluation     = "evaluation"
 	PhaseCommit         = "commit"
 )
 
-// Progress answers the query "progress" of epochs, shards, stage 1 and evaluations.
+// Progress answers the query "progress" of rollouts, shards, stage 1 and evaluations, and of a run while it trains and
+// commits.
 type Progress struct {
 	Phase     string `json:"phase"`
 	Slots     int    `json:"slots"` // episodes in all
@@ -72,7 +72,7 @@ type Progress struct {
 
 // Plays reports whether what the phase counts are episodes.
 func (p Progress) Plays() bool {
-	return p.Phase == PhaseRollouts || p.Phase == PhaseAhead || p.Phase == PhaseEvaluation
+	return p.Phase == PhaseRollouts || p.Phase == PhaseEvaluation
 }
 
 // Tally counts episodes.

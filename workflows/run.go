@@ -43,9 +43,11 @@ type runState struct {
 	pauses  int                          // by people and by faults that only they can remove
 	rounds  int                          // failures without a success between them
 	opens   int                          // of these, those for a child that was still open
-	early   []*early                     // epochs that began beside the present one, in order
-	cancel  workflow.CancelFunc          // cancels the current stage
+	early   []*earlyRollouts             // of epochs after the present one, in order
+	cancel  workflow.CancelFunc          // cancels what the run does
 	child   workflow.ChildWorkflowFuture // the open child, to pass a pause on to
+
+	progress Progress // of what the run does itself
 }
 
 // Run is the whole training: stage 1, then epochs, then the final evaluation. The store decides what comes next: after
@@ -59,16 +61,17 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 	if r.in.Asked.IsZero() {
 		r.in.Asked = workflow.Now(ctx).UTC()
 	}
+	work, cancel := workflow.WithCancel(ctx)
+	r.cancel = cancel
 	if err := r.setup(ctx); err != nil {
 		return runs.End{}, err
 	}
-	workflow.Go(ctx, r.beginEarly)
 
 	for {
 		if r.rounds >= maxRounds || r.rounds > 0 && renews(ctx) {
 			return runs.End{}, r.renew(ctx)
 		}
-		if over, err := r.act(ctx); err != nil || over {
+		if over, err := r.act(ctx, work); err != nil || over {
 			return r.end, err
 		}
 	}
@@ -76,6 +79,7 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 
 // renew continues the run as new.
 func (r *runState) renew(ctx workflow.Context) error {
+	r.giveUp(ctx)
 	if err := r.answered(ctx); err != nil {
 		return err
 	}
@@ -93,7 +97,7 @@ func (r *runState) advance(ctx workflow.Context) (over bool, err error) {
 		return false, err
 	}
 	next := r.plan.Committed + 1
-	if len(r.early) > 0 && (next > r.plan.Epochs || r.early[0].epoch != next) {
+	if len(r.early) > 0 && (next > r.plan.Epochs || r.early[0].epoch < next || r.early[0].epoch > next+1) {
 		r.giveUp(ctx)
 	}
 	switch {
@@ -151,50 +155,6 @@ func (r *runState) fineTune(ctx workflow.Context) error {
 	cctx := child(ctx, r.in.Name+"/finetune", "stage 1: SFT on expert steps until one agent is in the band")
 
 	return r.run(cctx, FineTune, FineTuneInput{Run: r.in.Name, Plan: r.plan}, nil)
-}
-
-// epoch runs epoch k. Before the first one, the base systems are evaluated on val: the curve begins at epoch 0, and the
-// decoding of base-1 is chosen on val.
-func (r *runState) epoch(ctx workflow.Context, k int) error {
-	if k == 1 {
-		if err := r.enter(ctx, StageEvaluation, 0); err != nil {
-			return err
-		}
-		if err := r.evaluateBase(ctx); err != nil {
-			return err
-		}
-	}
-	if err := r.enter(ctx, StageEpoch, k); err != nil {
-		return err
-	}
-
-	var sum activities.EpochSummary
-	in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan}
-	id, own := epochID(r.in.Name, k), r.begun(ctx, k)
-	if own == nil { // a person may have held or stopped the run meanwhile
-		if err := workflow.Await(ctx, r.free); err != nil || r.stops() {
-			return err
-		}
-		own = workflow.ExecuteChildWorkflow(child(ctx, id, r.summary(k)), Epoch, in)
-	}
-	err := r.wait(ctx, own, id, &sum)
-	r.child = nil
-	if err != nil {
-		return err
-	}
-	if sum.Val >= 0 {
-		r.status.Val = sum.Val
-	}
-	if sum.Epoch != k { // it was drained
-		return nil
-	}
-	r.remember(sum)
-	r.describe(ctx)
-	if len(r.early) > 0 || r.stops() {
-		return nil
-	}
-
-	return r.renew(ctx)
 }
 
 // evaluateBase evaluates the base systems on val.

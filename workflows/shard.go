@@ -25,10 +25,11 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
 		return Tally{}, err
 	}
-	page := shardPage{in: in, window: window{size: sizeOf(in.Window)}}
-	page.listen(ctx)
+	page := shardPage{in: in}
+	w := window{size: sizeOf(in.Window)}
+	w.follow(ctx, sizeOf)
 
-	err := page.window.each(ctx, len(tallies), func(ctx workflow.Context, i int) error {
+	err := w.eachAgain(ctx, len(tallies), func(ctx workflow.Context, i int) error {
 		t, err := page.episode(ctx, activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: in.From + i})
 		if err != nil {
 			return err
@@ -42,22 +43,9 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 		return Tally{}, err
 	}
 	var whole Tally
-	for _, t := range tallies { // by slot, whatever ended first
+	for _, t := range tallies { // by slot, whichever ended first
 		whole.add(t)
 	}
 
 	return whole, page.end(ctx, whole)
-}
-
-// listen receives what people, and the run, want of a shard.
-func (x *shardPage) listen(ctx workflow.Context) {
-	x.window.listen(ctx, func(workflow.Context) {})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for n := 0; workflow.GetSignalChannel(ctx, signalWindow).Receive(ctx, &n); {
-			x.window.size = sizeOf(n)
-		}
-	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &x.window.drained)
-	})
 }

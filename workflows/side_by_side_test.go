@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -127,6 +128,7 @@ func TestEveryActivityOfARunHasItsFairnessKey(t *testing.T) {
 	r := testrun.New(t, testrun.Tiny())
 	p := &priorities{seen: map[string][]int{}, keys: map[string]string{}}
 	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: r.Spec.Name, TaskQueue: workflows.QueueControl})
 		env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
 	})
 	if err != nil {

@@ -49,21 +49,20 @@ const (
 	signalPause   = "pause"
 	signalDrain   = "drain"
 	signalWindow  = "window"
-	signalNext    = "next"
-	signalTurn    = "turn"
 )
 
 // NotPaused is the reason for which resume is refused.
 const NotPaused = "the run is not paused"
 
-// setup registers the query and the updates of a run.
+// setup registers the queries and the updates of a run.
 func (r *runState) setup(ctx workflow.Context) error {
 	status := func() (Status, error) { return r.status, nil }
-	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
-		return err
-	}
+	progress := func() (Progress, error) { return r.progress, nil }
 
 	return errors.Join(
+		workflow.SetQueryHandler(ctx, QueryStatus, status),
+		workflow.SetQueryHandler(ctx, QueryProgress, progress),
+
 		update(ctx, UpdatePause, func(c Command) error {
 			if r.status.Held {
 				return fmt.Errorf("the run is paused already: %s", r.status.Reason)
@@ -148,23 +147,17 @@ func (r *runState) stop(ctx workflow.Context, c Command) {
 	r.status.Reason = "stopped by " + c.Who + ": " + c.Why
 	if c.After != "" {
 		r.status.StopAfter = c.After
-		if c.After == AfterEpisodes && r.child != nil {
-			_ = r.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil) // none is needed if it has just ended
-		}
-		for _, e := range r.early {
-			_ = e.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil)
+		if c.After == AfterEpisodes {
+			r.signal(ctx, signalDrain, true)
+		} else {
+			r.drainEarly(ctx)
 		}
 		r.describe(ctx)
 
 		return
 	}
 	r.status.Stopping = true
-	if r.cancel != nil {
-		r.cancel()
-	}
-	for _, e := range r.early {
-		e.cancel()
-	}
+	r.cancel()
 }
 
 // note records in the store what a person did. Who and why are in the history of the workflow already.

@@ -25,7 +25,7 @@ func Synthesis(ctx workflow.Context, in SynthesisInput) (synth.Card, error) {
 		return card, err
 	}
 	w := &window{size: maxOpenBatches}
-	w.listen(ctx, func(workflow.Context) {})
+	w.listen(ctx)
 	if !in.Plan.Imported[in.ID.Level-1] {
 		if err := synthesise(ctx, in, &p, w); err != nil {
 			return card, err

@@ -65,10 +65,7 @@ func openInEpoch(t *testing.T, window, slots, want int) int {
 			return activities.Played{Success: true}, nil
 		})
 	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(activities.Paired{}, nil)
-	env.OnActivity("Update", mock.Anything, mock.Anything).Return(activities.Updated{}, nil)
-	env.OnActivity("Publish", mock.Anything, mock.Anything).Return(1, nil)
-	env.OnActivity("Commit", mock.Anything, mock.Anything).Return(activities.EpochSummary{Epoch: 1, Val: -1}, nil)
-	env.ExecuteWorkflow(workflows.Epoch, workflows.EpochInput{Run: "r", Epoch: 1, Plan: activities.Plan{
+	env.ExecuteWorkflow(workflows.Rollouts, workflows.RolloutsInput{Run: "r", Epoch: 1, Plan: activities.Plan{
 		Agents: 1, Slots: slots, Epochs: 3, EvalEvery: 2, Window: window,
 	}})
 	if err := env.GetWorkflowError(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,13 +64,15 @@ func (v *viewer) progress(ctx context.Context, t client.Client, where string, st
 	}
 }
 
-// progressOf queries the child of a run, and that workflow's own child, for their progress, and the epoch that began
-// beside them for its own. of names what the phase belongs to. It returns false if no workflow answers.
+// progressOf queries the child of a run, and that workflow's own child, for their progress, or the run if it has no
+// child, and the rollouts that began early for theirs. of names what the phase belongs to. It returns false if no
+// workflow answers.
 func progressOf(ctx context.Context, t client.Client, st workflows.Status) (p workflows.Progress, of string, ok bool) {
-	if st.Child == "" {
+	id := cmp.Or(st.Child, st.Name)
+	if id == "" {
 		return p, "", false
 	}
-	if p, ok = readProgress(ctx, t, st.Child); !ok {
+	if p, ok = readProgress(ctx, t, id); !ok || p.Phase == "" {
 		return p, "", false
 	}
 	if st.Next != "" {

@@ -95,7 +95,7 @@ func TestProgressCountsTheEpisodesOfOpenShards(t *testing.T) {
 }
 
 func TestProgressNamesTheRolloutsOfTheNextEpoch(t *testing.T) {
-	next := workflows.Progress{Phase: workflows.PhaseAhead, Slots: 64, Done: 40}
+	next := workflows.Progress{Phase: workflows.PhaseRollouts, Slots: 64, Done: 40}
 	updating := live{Progress: workflows.Progress{Phase: workflows.PhaseUpdates, Agents: 4, Updates: 1, Next: &next}}
 	for want, got := range map[string]string{
 		"updates [██████··················] 1 of 4 agents, 40 of 64 episodes of": updating.line(true),

@@ -347,7 +347,7 @@ func (r *recorder) save(to string) {
 		if x.Status == enums.WORKFLOW_EXECUTION_STATUS_FAILED {
 			name += "-failed"
 		}
-		all := []string{"Run", "Epoch", "Retrain"}
+		all := []string{"Run", "Rollouts", "Retrain"}
 		if saved[name]++; saved[name] > 1 && !slices.Contains(all, x.Type.Name) {
 			continue
 		}

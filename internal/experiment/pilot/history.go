@@ -34,26 +34,34 @@ func (m *measuring) histories(ctx context.Context) error {
 		}
 	}
 	for _, workflow := range workflows {
-		if err := m.history(ctx, m.pilot.Name+"/"+workflow); err != nil {
+		if _, err := m.history(ctx, m.pilot.Name+"/"+workflow, ""); err != nil {
 			return err
 		}
 	}
+	before, err := m.history(ctx, m.pilot.Name, "")
+	for err == nil && before != "" {
+		before, err = m.history(ctx, m.pilot.Name, before)
+	}
 
-	return nil
+	return err
 }
 
-// history reads the activities of a workflow that have ended well. A workflow that does not exist did nothing.
-func (m *measuring) history(ctx context.Context, id string) error {
+// history reads the activities of an execution of a workflow, the newest if execution is empty, that have ended well. It
+// returns the execution that continued as this one. A workflow that does not exist did nothing.
+func (m *measuring) history(ctx context.Context, id, execution string) (before string, err error) {
 	open := map[int64]activity{}
-	events := m.temporal.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := m.temporal.GetWorkflowHistory(ctx, id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
 		var missing *serviceerror.NotFound
 		if errors.As(err, &missing) {
-			return nil
+			return before, nil
 		}
 		if err != nil {
-			return fault.New(fault.Transient, "history of %s: %w", id, err)
+			return before, fault.New(fault.Transient, "history of %s: %w", id, err)
+		}
+		if x := e.GetWorkflowExecutionStartedEventAttributes(); x != nil {
+			before = x.ContinuedExecutionRunId
 		}
 		if x := e.GetActivityTaskScheduledEventAttributes(); x != nil {
 			open[e.EventId] = activity{name: x.ActivityType.Name, input: x.Input}
@@ -70,7 +78,7 @@ func (m *measuring) history(ctx context.Context, id string) error {
 		}
 	}
 
-	return nil
+	return before, nil
 }
 
 // read returns the first argument or the result of an activity. It is an invalid fault if a key is missing with which
