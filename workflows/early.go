@@ -13,7 +13,7 @@ type earlyRollouts struct {
 	workflow workflow.ChildWorkflowFuture
 }
 
-// beginEarly begins the rollouts of an epoch beside those before it, unless they have begun, it is none of the run's,
+// beginEarly begins the rollouts of an epoch beside those before it, unless they have begun, the run has no such epoch,
 // or the run is held, stops, or is to continue as new.
 func (r *runState) beginEarly(ctx workflow.Context, epoch int, allPlayed bool) {
 	follows := epoch == r.status.Epoch+len(r.early)+1
@@ -48,7 +48,7 @@ func (r *runState) summary(epoch int) string {
 	return fmt.Sprintf("epoch %d of %d", epoch, r.plan.Epochs)
 }
 
-// begun returns the rollouts of an epoch that began early. It is nil if there are none, or if they have failed: then
+// begun returns the rollouts of an epoch that began early. It is nil if none began, or if they have failed: then
 // they begin again, and find out why.
 func (r *runState) begun(ctx workflow.Context, epoch int) workflow.ChildWorkflowFuture {
 	if len(r.early) == 0 || r.early[0].epoch != epoch {

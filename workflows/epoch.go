@@ -15,8 +15,8 @@ import (
 // epoch does epoch k: rollouts, n updates concurrently, publish, evaluation when due, commit. The rollouts of the next
 // one begin beside it as early as they may. Before the first epoch, the base systems are evaluated on val: the curve
 // begins at epoch 0, and the decoding of base-1 is chosen on val.
-func (r *runState) epoch(ctx workflow.Context, k int) error {
-	if k == 1 {
+func (r *runState) epoch(ctx workflow.Context, epoch int) error {
+	if epoch == 1 {
 		if err := r.enter(ctx, StageEvaluation, 0); err != nil {
 			return err
 		}
@@ -24,40 +24,40 @@ func (r *runState) epoch(ctx workflow.Context, k int) error {
 			return err
 		}
 	}
-	if err := r.enter(ctx, StageEpoch, k); err != nil {
+	if err := r.enter(ctx, StageEpoch, epoch); err != nil {
 		return err
 	}
-	id := activities.EpochID{Run: r.in.Name, Epoch: k, Changes: r.plan.Changes}
+	id := activities.EpochID{Run: r.in.Name, Epoch: epoch, Changes: r.plan.Changes}
 	plan, err := planEpoch(ctx, id, control.PlanEpoch)
 	if err != nil {
 		return err
 	}
-	played, err := r.rollOut(ctx, k, plan)
+	played, err := r.rollOut(ctx, epoch, plan)
 	if err != nil || !played {
 		return err
 	}
 
-	return r.learn(ctx, k, plan)
+	return r.learn(ctx, epoch, plan)
 }
 
 // rollOut plays the episodes of an epoch, unless those have begun early. It reports whether all are played: a run that
-// somebody stops leaves some out. Where policies may lag, the rollouts of the next epoch begin meanwhile; if labels need
-// all episodes of this one, they wait until no person can let any of them be played again.
-func (r *runState) rollOut(ctx workflow.Context, k int, plan activities.EpochPlan) (played bool, err error) {
-	in := RolloutsInput{Run: r.in.Name, Epoch: k, Plan: r.plan}
-	id := epochID(in.Run, k)
+// somebody stops leaves some out. Where policies may lag, the rollouts of the next epoch begin meanwhile; if labels
+// need all episodes of this one, they wait until no person can let any of them be played again.
+func (r *runState) rollOut(ctx workflow.Context, epoch int, plan activities.EpochPlan) (played bool, err error) {
+	in := RolloutsInput{Run: r.in.Name, Epoch: epoch, Plan: r.plan}
+	id := epochID(in.Run, epoch)
 	lags := plan.Next == activities.BesideUpdates
-	own := r.begun(ctx, k)
+	own := r.begun(ctx, epoch)
 	var out RolledOut
 	for out.Slots == 0 { // what began too early begins again
 		if own == nil {
 			if err := workflow.Await(ctx, r.free); err != nil || r.stops() {
 				return false, err
 			}
-			own = workflow.ExecuteChildWorkflow(child(ctx, id, r.summary(k)), Rollouts, in)
+			own = workflow.ExecuteChildWorkflow(child(ctx, id, r.summary(epoch)), Rollouts, in)
 		}
 		if lags && !plan.Learns {
-			r.beginEarly(ctx, k+1, false)
+			r.beginEarly(ctx, epoch+1, false)
 		}
 		if err := r.wait(ctx, own, id, &out); err != nil {
 			return false, err
@@ -72,7 +72,7 @@ func (r *runState) rollOut(ctx workflow.Context, k int, plan activities.EpochPla
 		return false, temporal.NewNonRetryableApplicationError(why, string(fault.Invalid), nil)
 	}
 	if lags && plan.Learns {
-		r.beginEarly(ctx, k+1, true)
+		r.beginEarly(ctx, epoch+1, true)
 	}
 
 	return true, workflow.Await(ctx, r.free)
@@ -80,27 +80,27 @@ func (r *runState) rollOut(ctx workflow.Context, k int, plan activities.EpochPla
 
 // learn trains on an epoch whose episodes are played, and commits it. Where val decides nothing, rollouts begin beside
 // its evaluation: of the next epoch, or of the one after that if policies may lag.
-func (r *runState) learn(ctx workflow.Context, k int, plan activities.EpochPlan) error {
+func (r *runState) learn(ctx workflow.Context, epoch int, plan activities.EpochPlan) error {
 	r.enterPhase(ctx, PhaseUpdates)
-	if err := r.updates(ctx, k); err != nil {
+	if err := r.updates(ctx, epoch); err != nil {
 		return err
 	}
-	id := activities.EpochID{Run: r.in.Name, Epoch: k}
+	id := activities.EpochID{Run: r.in.Name, Epoch: epoch}
 	load := on(ctx, QueueGPU, "load the new policies")
 	if err := workflow.ExecuteActivity(load, gpu.Publish, id).Get(ctx, nil); err != nil {
 		return err
 	}
 
-	done := activities.CommitID{EpochID: id, Evaluated: k%r.plan.EvalEvery == 0 || k == r.plan.Epochs}
+	done := activities.CommitID{EpochID: id, Evaluated: epoch%r.plan.EvalEvery == 0 || epoch == r.plan.Epochs}
 	if done.Evaluated {
 		switch {
 		case plan.Next == activities.BesideEvaluation:
-			r.beginEarly(ctx, k+1, true)
+			r.beginEarly(ctx, epoch+1, true)
 		case plan.Next == activities.BesideUpdates && plan.Known:
-			r.beginEarly(ctx, k+2, false)
+			r.beginEarly(ctx, epoch+2, false)
 		}
 		r.enterPhase(ctx, PhaseEvaluation)
-		if err := r.evaluateEpoch(ctx, k); err != nil {
+		if err := r.evaluateEpoch(ctx, epoch); err != nil {
 			return err
 		}
 	}
@@ -140,23 +140,24 @@ func (r *runState) enterPhase(ctx workflow.Context, phase string) {
 	r.describe(ctx)
 }
 
-// askAPerson returns why only a person can let an epoch go on, and how: too many slots failed, or models refused too
-// many prompts. It is empty if nobody need be asked.
-func askAPerson(in RolloutsInput, plan activities.EpochPlan, t Tally) string {
+// askAPerson returns why only a person can let an epoch continue, and how: too many slots failed, or models refused too
+// many prompts. It is empty if no person is needed.
+func askAPerson(in RolloutsInput, plan activities.EpochPlan, tally Tally) string {
 	switch share := in.Plan.FailedShare; {
 	case plan.Accepted:
 		return ""
-	case float64(t.Failed) > share*float64(plan.Slots):
+	case float64(tally.Failed) > share*float64(plan.Slots):
 		return fmt.Sprintf("%d of %d slots of epoch %d failed, more than failed_share allows; the first is %s. "+
 			"Play them again with `collabui resume %s --retry-failed`, or go on without them with "+
 			"`collabui resume %[5]s --accept-failed --why TEXT`",
-			t.Failed, plan.Slots, in.Epoch, t.Why, in.Run)
-	case float64(t.RefusedCells) > share*float64(t.Cells), float64(t.RefusedGrades) > share*float64(t.Graded):
+			tally.Failed, plan.Slots, in.Epoch, tally.Why, in.Run)
+	case float64(tally.RefusedCells) > share*float64(tally.Cells),
+		float64(tally.RefusedGrades) > share*float64(tally.Graded):
 		return fmt.Sprintf("models refused %d of %d prompts of agents, and the critic refused %d of %d steps or "+
 			"gave them no score that can be read, in epoch %d: more than failed_share allows. Examples are in %s. "+
 			"Change the critic of the epochs that follow with `collabui set %s critic.model=NAME`, and continue "+
 			"without what is missing with `collabui resume %[7]s --accept-failed --why TEXT`",
-			t.RefusedCells, t.Cells, t.RefusedGrades, t.Graded, in.Epoch, t.WhyRefused, in.Run)
+			tally.RefusedCells, tally.Cells, tally.RefusedGrades, tally.Graded, in.Epoch, tally.WhyRefused, in.Run)
 	}
 
 	return ""
@@ -164,7 +165,7 @@ func askAPerson(in RolloutsInput, plan activities.EpochPlan, t Tally) string {
 
 // updates trains all agents concurrently. With shared parameters the first agent's update is everyone's, so the others
 // follow it.
-func (r *runState) updates(ctx workflow.Context, k int) error {
+func (r *runState) updates(ctx workflow.Context, epoch int) error {
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
 	for a := range r.plan.Agents {
@@ -176,7 +177,7 @@ func (r *runState) updates(ctx workflow.Context, k int) error {
 		}
 
 		uctx := on(ctx, QueueGPU, fmt.Sprintf("agent %d: preference optimisation", a))
-		f := workflow.ExecuteActivity(uctx, gpu.Update, activities.AgentID{Run: r.in.Name, Epoch: k, Agent: a})
+		f := workflow.ExecuteActivity(uctx, gpu.Update, activities.AgentID{Run: r.in.Name, Epoch: epoch, Agent: a})
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
@@ -192,8 +193,8 @@ func (r *runState) updates(ctx workflow.Context, k int) error {
 }
 
 // evaluateEpoch evaluates the trained system on val.
-func (r *runState) evaluateEpoch(ctx workflow.Context, k int) error {
-	all, err := systems(ctx, activities.SystemsID{Run: r.in.Name, Epoch: k})
+func (r *runState) evaluateEpoch(ctx workflow.Context, epoch int) error {
+	all, err := systems(ctx, activities.SystemsID{Run: r.in.Name, Epoch: epoch})
 	if err == nil {
 		err = workflow.Await(ctx, r.free)
 	}
@@ -201,10 +202,10 @@ func (r *runState) evaluateEpoch(ctx workflow.Context, k int) error {
 		return err
 	}
 	val := rules.Split{Name: domain.SplitVal, Episodes: r.plan.Val}
-	items := []rules.EvalItem{val.Item(r.in.Name, rules.EpochFolder(k), all[0])}
-	summary := fmt.Sprintf("evaluation of epoch %d on val", k)
+	items := []rules.EvalItem{val.Item(r.in.Name, rules.EpochFolder(epoch), all[0])}
+	summary := fmt.Sprintf("evaluation of epoch %d on val", epoch)
 
-	return r.run(child(ctx, evalID(r.in.Name, k, domain.SplitVal), summary), Evaluation, items, nil)
+	return r.run(child(ctx, evalID(r.in.Name, epoch, domain.SplitVal), summary), Evaluation, items, nil)
 }
 
 // systems returns what can be evaluated at an epoch.

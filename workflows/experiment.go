@@ -42,31 +42,34 @@ func Experiment(ctx workflow.Context, in ExperimentInput) (activities.Tested, er
 	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
 		return activities.Tested{}, err
 	}
-	var l activities.Layout
+	var layout activities.Layout
 	look := on(ctx, QueueControl, "which arms and seeds?")
 	if err := x.act(ctx, func(ctx workflow.Context) error {
-		return workflow.ExecuteActivity(look, control.Layout, id).Get(ctx, &l)
+		return workflow.ExecuteActivity(look, control.Layout, id).Get(ctx, &layout)
 	}); err != nil {
 		return activities.Tested{}, err
 	}
 
-	x.status.All = len(l.Arms) * l.Seeds
+	x.status.All = len(layout.Arms) * layout.Seeds
 	for x.status.Done < x.status.All {
 		if x.status.Done > in.Done && renews(ctx) {
 			return activities.Tested{}, x.patience(ctx).renew()
 		}
-		arm, seed := l.Arms[x.status.Done%len(l.Arms)], 1+x.status.Done/len(l.Arms)
-		x.status.Arm, x.status.Seed = arm, seed
+		arm := layout.Arms[x.status.Done%len(layout.Arms)]
+		seed := 1 + x.status.Done/len(layout.Arms)
+		x.status.Arm = arm
+		x.status.Seed = seed
 		x.describe(ctx)
-		a := activities.ArmID{ExperimentID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
-		if err := x.play(ctx, a); workflow.IsContinueAsNewError(err) {
+		next := activities.ArmID{ExperimentID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
+		if err := x.play(ctx, next); workflow.IsContinueAsNewError(err) {
 			return activities.Tested{}, err
 		} else if err != nil {
 			return activities.Tested{}, fmt.Errorf("arm %s, seed %d: %w", arm, seed, err)
 		}
 		x.status.Done++
 	}
-	x.status.Arm, x.status.Seed = "", 0
+	x.status.Arm = ""
+	x.status.Seed = 0
 	x.describe(ctx)
 
 	var out activities.Tested
@@ -92,7 +95,7 @@ func (x *experiment) patience(ctx workflow.Context) patience {
 			x.describe(ctx)
 		},
 		renew: func() error {
-			return again(ctx, Experiment, ExperimentInput{ExperimentID: x.id, Done: x.status.Done})
+			return continueAsNew(ctx, Experiment, ExperimentInput{ExperimentID: x.id, Done: x.status.Done})
 		},
 	}
 }
@@ -136,19 +139,19 @@ func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
 		}
 	}
 
-	l, err := x.lineup(ctx, activities.LineupID{ArmID: id})
+	plays, err := x.lineup(ctx, activities.LineupID{ArmID: id})
 	if err != nil {
 		return err
 	}
-	if l.Epochs > 0 {
-		if err := x.imitate(ctx, run.Run, l); err != nil {
+	if plays.Epochs > 0 {
+		if err := x.imitate(ctx, run.Run, plays); err != nil {
 			return err
 		}
-		if l, err = x.lineup(ctx, activities.LineupID{ArmID: id, Imitated: true}); err != nil {
+		if plays, err = x.lineup(ctx, activities.LineupID{ArmID: id, Imitated: true}); err != nil {
 			return err
 		}
 	}
-	for i, items := range [][]rules.EvalItem{l.First, l.Second} {
+	for i, items := range [][]rules.EvalItem{plays.First, plays.Second} {
 		if len(items) == 0 {
 			continue
 		}
@@ -157,7 +160,7 @@ func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
 		err := x.act(ctx, func(ctx workflow.Context) error {
 			cctx := child(ctx, label, fmt.Sprintf("systems of arm %s, seed %d", id.Arm, id.Seed))
 
-			return ended(ctx, workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, nil))
+			return childError(ctx, workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, nil))
 		})
 		x.status.Child = ""
 		if err != nil {
@@ -168,13 +171,13 @@ func (x *experiment) play(ctx workflow.Context, id activities.ArmID) error {
 	return nil
 }
 
-func (x *experiment) lineup(ctx workflow.Context, id activities.LineupID) (l activities.Lineup, err error) {
+func (x *experiment) lineup(ctx workflow.Context, id activities.LineupID) (plays activities.Lineup, err error) {
 	plan := on(ctx, QueueControl, fmt.Sprintf("what plays for arm %s, seed %d", id.Arm, id.Seed))
 	err = x.act(ctx, func(ctx workflow.Context) error {
-		return workflow.ExecuteActivity(plan, control.PlanArm, id).Get(ctx, &l)
+		return workflow.ExecuteActivity(plan, control.PlanArm, id).Get(ctx, &plays)
 	})
 
-	return l, err
+	return plays, err
 }
 
 // train runs a run to its end. A run that a person stops ends the experiment, which can be started again.
@@ -190,11 +193,11 @@ func (x *experiment) train(ctx workflow.Context, run string) error {
 }
 
 // imitate trains the controls of all agents, epoch by epoch.
-func (x *experiment) imitate(ctx workflow.Context, run string, l activities.Lineup) error {
-	for epoch := 1; epoch <= l.Epochs; epoch++ {
+func (x *experiment) imitate(ctx workflow.Context, run string, plays activities.Lineup) error {
+	for epoch := 1; epoch <= plays.Epochs; epoch++ {
 		err := x.act(ctx, func(ctx workflow.Context) error {
 			var open []workflow.Future
-			for agent := range l.Agents {
+			for agent := range plays.Agents {
 				ictx := on(ctx, QueueGPU, fmt.Sprintf("imitation, epoch %d, agent %d", epoch, agent))
 				id := activities.AgentID{Run: run, Epoch: epoch, Agent: agent}
 				open = append(open, workflow.ExecuteActivity(ictx, gpu.Imitate, id))

@@ -30,19 +30,19 @@ func Preflight(ctx workflow.Context, id activities.PreflightID) ([]activities.Ob
 		{QueueGPU, gpu.CheckTraining, "trainer, base model and policy servers"},
 	}
 	open := make([]workflow.Future, len(checks))
-	for i, c := range checks {
+	for i, check := range checks {
 		octx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			TaskQueue: c.queue, Summary: c.what, ScheduleToStartTimeout: preflightWait,
+			TaskQueue: check.queue, Summary: check.what, ScheduleToStartTimeout: preflightWait,
 			StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 			RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 2},
 		})
-		open[i] = workflow.ExecuteActivity(octx, c.activity, id)
+		open[i] = workflow.ExecuteActivity(octx, check.activity, id)
 	}
 
 	out := []activities.Obstacle{}
-	for i, f := range open {
+	for i, answer := range open {
 		var found []activities.Obstacle
-		err := f.Get(ctx, &found)
+		err := answer.Get(ctx, &found)
 		switch {
 		case waitedLong(err):
 			found = []activities.Obstacle{{
@@ -69,14 +69,14 @@ func waitedLong(err error) bool {
 // distinct returns obstacles without those that others name, too, and say more of.
 func distinct(all []activities.Obstacle) []activities.Obstacle {
 	out := []activities.Obstacle{}
-	for i, o := range all {
+	for i, obstacle := range all {
 		said := false
-		for k, x := range all {
-			more := len(x.Why) > len(o.Why) || x.Why == o.Why && k < i
-			said = said || more && x.Where == o.Where && strings.Contains(x.Why, o.Why)
+		for k, other := range all {
+			more := len(other.Why) > len(obstacle.Why) || other.Why == obstacle.Why && k < i
+			said = said || more && other.Where == obstacle.Where && strings.Contains(other.Why, obstacle.Why)
 		}
 		if !said {
-			out = append(out, o)
+			out = append(out, obstacle)
 		}
 	}
 

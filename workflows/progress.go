@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"go.temporal.io/sdk/workflow"
 )
 
 // Stages of a run, as Status and the search attribute CollabStage name them.
@@ -15,7 +17,7 @@ const (
 	StageEvaluation = "evaluation"
 	StageDone       = "done"
 
-	// StagePaused is the search attribute of a run that is paused, whatever its stage.
+	// StagePaused is the search attribute of a run that is paused, in any stage.
 	StagePaused = "paused"
 )
 
@@ -70,6 +72,11 @@ type Progress struct {
 	Next  *Progress `json:"next,omitempty"` // rollouts of the next epoch beside the phase
 }
 
+// answerProgress answers the query "progress" of a workflow.
+func answerProgress(ctx workflow.Context, progress *Progress) error {
+	return workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return *progress, nil })
+}
+
 // Plays reports whether what the phase counts are episodes.
 func (p Progress) Plays() bool {
 	return p.Phase == PhaseRollouts || p.Phase == PhaseEvaluation
@@ -87,11 +94,17 @@ type Tally struct {
 }
 
 // add adds another tally.
-func (t *Tally) add(x Tally) {
-	t.Done, t.Successes, t.Failed, t.Pairs = t.Done+x.Done, t.Successes+x.Successes, t.Failed+x.Failed, t.Pairs+x.Pairs
-	t.Cells, t.RefusedCells = t.Cells+x.Cells, t.RefusedCells+x.RefusedCells
-	t.Graded, t.RefusedGrades = t.Graded+x.Graded, t.RefusedGrades+x.RefusedGrades
-	t.Why, t.WhyRefused = cmp.Or(t.Why, x.Why), examples(t.WhyRefused, x.WhyRefused)
+func (t *Tally) add(more Tally) {
+	t.Done += more.Done
+	t.Successes += more.Successes
+	t.Failed += more.Failed
+	t.Pairs += more.Pairs
+	t.Cells += more.Cells
+	t.RefusedCells += more.RefusedCells
+	t.Graded += more.Graded
+	t.RefusedGrades += more.RefusedGrades
+	t.Why = cmp.Or(t.Why, more.Why)
+	t.WhyRefused = examples(t.WhyRefused, more.WhyRefused)
 }
 
 // examples returns two examples, or as many as there are.
@@ -106,11 +119,11 @@ func examples(one, more string) string {
 }
 
 // add counts the episodes of a tally.
-func (p *Progress) add(t Tally) {
-	p.Done += t.Done
-	p.Successes += t.Successes
-	p.Failed += t.Failed
-	p.Pairs += t.Pairs
+func (p *Progress) add(tally Tally) {
+	p.Done += tally.Done
+	p.Successes += tally.Successes
+	p.Failed += tally.Failed
+	p.Pairs += tally.Pairs
 }
 
 // Add counts the episodes of a shard.

@@ -70,7 +70,9 @@ func Rollouts(ctx workflow.Context, in RolloutsInput) (RolledOut, error) {
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs",
 		plan.Topology, 100*rate, whole.Pairs))
 
-	return RolledOut{Slots: plan.Slots, Tally: whole}, workflow.UpsertTypedSearchAttributes(ctx, attrRate.ValueSet(rate))
+	err = workflow.UpsertTypedSearchAttributes(ctx, attrRate.ValueSet(rate))
+
+	return RolledOut{Slots: plan.Slots, Tally: whole}, err
 }
 
 // shards are the shards of an epoch's rollouts.
@@ -138,27 +140,27 @@ func planEpoch(ctx workflow.Context, id activities.EpochID, by any) (plan activi
 func (x *shards) play(ctx workflow.Context) (whole Tally, err error) {
 	tallies := make([]Tally, (x.counted.Slots+rules.ShardSize-1)/rules.ShardSize)
 	err = x.window.each(ctx, len(tallies), func(ctx workflow.Context, i int) error {
-		t, err := x.shard(ctx, 1+i*rules.ShardSize)
+		tally, err := x.shard(ctx, 1+i*rules.ShardSize)
 		if err != nil {
 			x.window.drained = true
 			x.signal(ctx, signalDrain, true)
 
 			return err
 		}
-		tallies[i] = t
-		x.counted.add(t)
+		tallies[i] = tally
+		x.counted.add(tally)
 
 		return nil
 	})
-	for _, t := range tallies { // by slot, whichever ended first
-		whole.add(t)
+	for _, tally := range tallies { // by slot, whichever ended first
+		whole.add(tally)
 	}
 
 	return whole, err
 }
 
 // shard plays the shard that begins with a slot.
-func (x *shards) shard(ctx workflow.Context, from int) (t Tally, err error) {
+func (x *shards) shard(ctx workflow.Context, from int) (tally Tally, err error) {
 	in := ShardInput{
 		Run: x.in.Run, Epoch: x.in.Epoch, From: from, To: min(from+rules.ShardSize-1, x.counted.Slots),
 		Window: x.in.Plan.Window, View: x.in.Plan.View,
@@ -167,10 +169,10 @@ func (x *shards) shard(ctx workflow.Context, from int) (t Tally, err error) {
 	cctx := child(ctx, own.id, fmt.Sprintf("slots %d to %d", in.From, in.To))
 	own.workflow = workflow.ExecuteChildWorkflow(cctx, Shard, in)
 	x.open = append(x.open, own)
-	err = ended(ctx, own.workflow.Get(ctx, &t))
+	err = childError(ctx, own.workflow.Get(ctx, &tally))
 	x.open = slices.DeleteFunc(x.open, func(s *openShard) bool { return s == own })
 
-	return t, err
+	return tally, err
 }
 
 // resize remembers another window for the shards that begin later, and returns how many shards it opens.

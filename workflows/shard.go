@@ -21,21 +21,21 @@ type ShardInput struct {
 // cost Temporal little; the shard's page has a line for each.
 func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 	tallies := make([]Tally, in.To-in.From+1)
-	p := Progress{Phase: PhaseRollouts, Slots: len(tallies), Since: workflow.Now(ctx)}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
+	progress := Progress{Phase: PhaseRollouts, Slots: len(tallies), Since: workflow.Now(ctx)}
+	if err := answerProgress(ctx, &progress); err != nil {
 		return Tally{}, err
 	}
 	page := shardPage{in: in}
-	w := window{size: sizeOf(in.Window)}
-	w.follow(ctx, sizeOf)
+	open := window{size: sizeOf(in.Window)}
+	open.follow(ctx, sizeOf)
 
-	err := w.eachAgain(ctx, len(tallies), func(ctx workflow.Context, i int) error {
-		t, err := page.episode(ctx, activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: in.From + i})
+	err := open.eachAgain(ctx, len(tallies), func(ctx workflow.Context, i int) error {
+		tally, err := page.episode(ctx, activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: in.From + i})
 		if err != nil {
 			return err
 		}
-		tallies[i] = t
-		p.add(t)
+		tallies[i] = tally
+		progress.add(tally)
 
 		return nil
 	})
@@ -43,8 +43,8 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 		return Tally{}, err
 	}
 	var whole Tally
-	for _, t := range tallies { // by slot, whichever ended first
-		whole.add(t)
+	for _, tally := range tallies { // by slot, whichever ended first
+		whole.add(tally)
 	}
 
 	return whole, page.end(ctx, whole)

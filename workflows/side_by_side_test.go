@@ -80,7 +80,9 @@ type priorities struct {
 func (p *priorities) InterceptWorkflow(
 	_ workflow.Context, next interceptor.WorkflowInboundInterceptor,
 ) interceptor.WorkflowInboundInterceptor {
-	return &prioritiesOfOne{to: p, WorkflowInboundInterceptorBase: interceptor.WorkflowInboundInterceptorBase{Next: next}}
+	base := interceptor.WorkflowInboundInterceptorBase{Next: next}
+
+	return &prioritiesOfOne{to: p, WorkflowInboundInterceptorBase: base}
 }
 
 // prioritiesOfOne notes the priorities of the activities of one workflow.
@@ -122,7 +124,7 @@ func TestEvaluationsGoBeforeRollouts(t *testing.T) {
 	}
 }
 
-// TestEveryActivityOfARunHasItsFairnessKey plays a whole run: a server that knows fairness keys lets runs share workers.
+// TestEveryActivityOfARunHasItsFairnessKey plays a whole run. By the key, a server lets runs share workers.
 func TestEveryActivityOfARunHasItsFairnessKey(t *testing.T) {
 	t.Parallel()
 	r := testrun.New(t, testrun.Tiny())

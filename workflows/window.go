@@ -94,7 +94,7 @@ func (w *window) each(ctx workflow.Context, n int, do func(ctx workflow.Context,
 // eachAgain is each for pieces that workers refuse while a person holds the run: they are done again after a resume.
 func (w *window) eachAgain(ctx workflow.Context, n int, do func(ctx workflow.Context, i int) error) error {
 	return w.each(ctx, n, func(ctx workflow.Context, i int) error {
-		return w.again(ctx, func() error { return do(ctx, i) })
+		return w.repeat(ctx, func() error { return do(ctx, i) })
 	})
 }
 
@@ -105,8 +105,8 @@ const (
 	heldTries = 6
 )
 
-// again does a piece, and does it again after a resume if its worker found the run held. A drained window forgets it.
-func (w *window) again(ctx workflow.Context, do func() error) error {
+// repeat does a piece, and does it again after a resume if its worker found the run held. A drained window forgets it.
+func (w *window) repeat(ctx workflow.Context, do func() error) error {
 	for tries := 0; ; {
 		err := do()
 		if !isHeld(err) || tries == heldTries {
