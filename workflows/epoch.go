@@ -96,7 +96,7 @@ func (r *runState) learn(ctx workflow.Context, epoch int, plan activities.EpochP
 		switch {
 		case plan.Next == activities.BesideEvaluation:
 			r.beginEarly(ctx, epoch+1, true)
-		case plan.Next == activities.BesideUpdates && plan.Known:
+		case plan.Next == activities.BesideUpdates && plan.Known && !plan.Learns:
 			r.beginEarly(ctx, epoch+2, false)
 		}
 		r.enterPhase(ctx, PhaseEvaluation)
