@@ -48,23 +48,23 @@ type dependencies struct {
 	webhook   notify.Webhook // of notices
 }
 
-func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
-	s3, err := o.Endpoints.OpenStore()
+func open(options Options, counts *telemetry.Metrics) (*dependencies, error) {
+	s3, err := options.Endpoints.OpenStore()
 	if err != nil {
 		return nil, err
 	}
-	client, err := o.Endpoints.OpenRedis()
+	client, err := options.Endpoints.OpenRedis()
 	if err != nil {
 		return nil, err
 	}
 	stream := events.Over(client)
-	policies, err := llm.PolicyServers(o.Endpoints.Policies(), llm.Config{
-		Key: o.Endpoints.PolicyBearer(), Timeout: policyTimeout, Kernel: tinylm.Kernel(),
+	policies, err := llm.PolicyServers(options.Endpoints.Policies(), llm.Config{
+		Key: options.Endpoints.PolicyBearer(), Timeout: policyTimeout, Kernel: tinylm.Kernel(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	chats, err := chatEndpoints(o.Endpoints, limitsFail(counts, o.Log))
+	chats, err := chatEndpoints(options.Endpoints, limitsFail(counts, options.Log))
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +77,12 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 	s3.Observe(counts.Store)
 
 	return &dependencies{
-		bucket: s3, stream: stream, metrics: counts, log: o.Log, policies: &meteredPolicies{policies, counts},
-		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace,
+		bucket: s3, stream: stream, metrics: counts, log: options.Log, policies: &meteredPolicies{policies, counts},
+		endpoints: chats, view: options.Endpoints.View, namespace: options.Endpoints.Namespace,
 		suites: activities.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
-			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
+			return catalog.OpenEnvironment(e, catalog.Places{Browsers: options.Browsers, Tabs: options.Tabs})
 		}),
-		trainers: catalog.OpenTrainers(o.Training.host(s3)), webhook: webhook,
+		trainers: catalog.OpenTrainers(options.Training.host(s3)), webhook: webhook,
 	}, nil
 }
 
@@ -171,21 +171,22 @@ type clients struct {
 
 // connect returns the client of an endpoint. Its key and headers come from this process's environment, or from files,
 // which may change.
-func (c *clients) connect(m spec.Model) (chat.Model, error) {
+func (c *clients) connect(model spec.Model) (chat.Model, error) {
 	conf := llm.Config{
-		BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy, Named: true,
-		Timeout: time.Duration(m.Timeout * float64(time.Second)),
-		Schema:  string(m.Schema), Tokens: m.TokensKey, Images: m.Images, LogProbs: m.Logprobs, Seeds: m.Seeds,
+		BaseURL: model.BaseURL, Model: model.Model, CA: model.CA, Proxy: model.Proxy, Named: true,
+		Timeout: time.Duration(model.Timeout * float64(time.Second)),
+		Schema:  string(model.Schema), Tokens: model.TokensKey, Images: model.Images, LogProbs: model.Logprobs,
+		Seeds:   model.Seeds,
 		Headers: map[string]string{},
 	}
-	key, err := secret(m.Key, m)
+	key, err := secret(model.Key, model)
 	if err != nil {
 		return nil, err
 	}
 	conf.Key = func() string { return key }
-	for k, v := range m.Headers {
+	for k, v := range model.Headers {
 		if name, ok := strings.CutPrefix(v, "$"); ok {
-			if v, err = secret(name, m); err != nil {
+			if v, err = secret(name, model); err != nil {
 				return nil, err
 			}
 		}
@@ -194,7 +195,7 @@ func (c *clients) connect(m spec.Model) (chat.Model, error) {
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := runs.Digest([]any{m, key, conf.Headers})
+	id := runs.Digest([]any{model, key, conf.Headers})
 	if known, ok := c.known[id]; ok {
 		return known, nil
 	}

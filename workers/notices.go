@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// notices returns how this process tells people what happened.
+// notices returns how this process notifies people.
 func (d *dependencies) notices(c client.Client) activities.Notices {
 	n := activities.Notices{
 		Webhook: d.webhook,
@@ -48,7 +48,7 @@ func (d *dependencies) notify(ctx context.Context, c client.Client, n domain.Not
 	return err
 }
 
-// warn tells people that the budget of a run is nearly spent. Nothing waits for it.
+// warn notifies people that the budget of a run is nearly spent. Nothing waits for it.
 func (d *dependencies) warn(c client.Client) func(run, text string) {
 	return func(run, text string) {
 		go func() {

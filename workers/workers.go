@@ -32,7 +32,7 @@ import (
 // one, too.
 var Roles = []string{workflows.QueueControl, workflows.QueueRollout, workflows.QueueModel, workflows.QueueGPU}
 
-// Options are those of one worker process. Numbers of 0 follow from the machine, see Options.fill.
+// Options are the options of one worker process. Numbers of 0 follow from the machine, see Options.fill.
 type Options struct {
 	Endpoints config.Endpoints
 	Roles     []string
@@ -49,26 +49,26 @@ type Options struct {
 }
 
 // Run serves until the context ends, then drains.
-func Run(ctx context.Context, o Options) error {
-	role, queues, err := split(o.Roles)
+func Run(ctx context.Context, options Options) error {
+	role, queues, err := split(options.Roles)
 	if err != nil {
 		return err
 	}
-	if err := o.fill(ctx); err != nil {
+	if err := options.fill(ctx); err != nil {
 		return err
 	}
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &process{Options: o, metrics: telemetry.New()}
-	if slices.Contains(o.Roles, workflows.QueueRollout) {
-		p.metrics.Places(o.Browsers * o.Tabs)
+	p := &process{Options: options, metrics: telemetry.New()}
+	if slices.Contains(options.Roles, workflows.QueueRollout) {
+		p.metrics.Places(options.Browsers * options.Tabs)
 	}
 	if err := p.answerHealth(ctx); err != nil {
 		return err
 	}
 	if role != "" {
-		end, err := startServer(ctx, role, o, cancel)
+		end, err := startServer(ctx, role, options, cancel)
 		if err != nil {
 			return err
 		}
@@ -85,21 +85,21 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// split returns the role that is asked over HTTP, or "", and the other roles, which have task queues.
+// split returns the role that serves HTTP, or "", and the other roles, which have task queues.
 func split(roles []string) (server string, queues []string, err error) {
-	for _, r := range roles {
+	for _, role := range roles {
 		switch {
-		case slices.Contains(Roles, r):
-			queues = append(queues, r)
-		case !slices.Contains(Servers, r):
+		case slices.Contains(Roles, role):
+			queues = append(queues, role)
+		case !slices.Contains(Servers, role):
 			known := strings.Join(append(slices.Clone(Roles), Servers...), ", ")
 
-			return "", nil, fault.New(fault.Invalid, "unknown role %q; roles are %s", r, known)
-		case server != "" && server != r:
+			return "", nil, fault.New(fault.Invalid, "unknown role %q; roles are %s", role, known)
+		case server != "" && server != role:
 			return "", nil, fault.New(fault.Invalid, "the roles %s and %s both listen at --listen: start a worker for "+
-				"each of them", server, r)
+				"each of them", server, role)
 		default:
-			server = r
+			server = role
 		}
 	}
 
@@ -113,8 +113,8 @@ type process struct {
 	ready   atomic.Bool // it takes work
 }
 
-// answerHealth answers until the context ends: /health says that the process does not hang, /ready that it takes work,
-// and /metrics what it has done.
+// answerHealth answers until the context ends: /health reports that the process does not hang, /ready that it takes
+// work, and /metrics what it has done.
 func (p *process) answerHealth(ctx context.Context) error {
 	if p.Health == "" {
 		return nil
@@ -220,42 +220,44 @@ const Prefetch = 2
 const endTraining = 45 * time.Second
 
 // build registers what is done on a task queue. The number of concurrent activities is the real bound of concurrency.
-func build(c client.Client, queue string, o Options, d *dependencies, fatal func(error)) worker.Worker {
+func build(c client.Client, queue string, options Options, deps *dependencies, fatal func(error)) worker.Worker {
 	w := worker.Options{
-		MaxConcurrentActivityExecutionSize: concurrency(queue, o),
+		MaxConcurrentActivityExecutionSize: concurrency(queue, options),
 		DisableWorkflowWorker:              queue != workflows.QueueControl,
-		WorkerStopTimeout:                  o.Drain,
+		WorkerStopTimeout:                  options.Drain,
 		OnFatalError:                       fatal,
-		Interceptors:                       []interceptor.WorkerInterceptor{&metered{metrics: d.metrics}, d.guard},
-		DeploymentOptions:                  o.version(),
+		Interceptors: []interceptor.WorkerInterceptor{
+			&metered{metrics: deps.metrics}, deps.guard,
+		},
+		DeploymentOptions: options.version(),
 	}
 	if queue == workflows.QueueGPU {
-		w.WorkerStopTimeout = max(o.Drain, endTraining)
+		w.WorkerStopTimeout = max(options.Drain, endTraining)
 	}
-	if o.onOneMachine() {
+	if options.onOneMachine() {
 		w.MaxHeartbeatThrottleInterval = nearBeat
 		w.Interceptors = append(w.Interceptors, &Near{})
 	}
 
-	return register(worker.New(c, queue, w), c, queue, o, d)
+	return register(worker.New(c, queue, w), c, queue, options, deps)
 }
 
 // register registers what is done on a task queue.
-func register(w worker.Worker, c client.Client, queue string, o Options, d *dependencies) worker.Worker {
+func register(w worker.Worker, c client.Client, queue string, options Options, deps *dependencies) worker.Worker {
 	switch queue {
 	case workflows.QueueControl:
 		for _, f := range workflows.All {
-			w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{VersioningBehavior: o.behavior(f)})
+			w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{VersioningBehavior: options.behavior(f)})
 		}
-		w.RegisterActivity(d.control(c))
+		w.RegisterActivity(deps.control(c))
 	case workflows.QueueCare:
-		w.RegisterActivity(d.control(c))
+		w.RegisterActivity(deps.control(c))
 	case workflows.QueueRollout:
-		w.RegisterActivity(d.rollouts())
+		w.RegisterActivity(deps.rollouts())
 	case workflows.QueueModel:
-		w.RegisterActivity(d.models())
+		w.RegisterActivity(deps.models())
 	case workflows.QueueGPU:
-		w.RegisterActivity(d.gpu())
+		w.RegisterActivity(deps.gpu())
 	}
 
 	return w
@@ -266,14 +268,14 @@ func register(w worker.Worker, c client.Client, queue string, o Options, d *depe
 const controlPerCore = 4
 
 // concurrency is the number of concurrent activities of a task queue.
-func concurrency(queue string, o Options) int {
+func concurrency(queue string, options Options) int {
 	switch queue {
 	case workflows.QueueRollout:
-		return o.Browsers*o.Tabs + Prefetch
+		return options.Browsers*options.Tabs + Prefetch
 	case workflows.QueueGPU:
-		return o.Updates
+		return options.Updates
 	case workflows.QueueModel:
-		return o.Calls
+		return options.Calls
 	}
 
 	return controlPerCore * runtime.GOMAXPROCS(0)
