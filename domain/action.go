@@ -16,8 +16,8 @@ const (
 	FamilyWeb    Family = "web"    // The action space of the web suites.
 )
 
-// Action is one structured command of a family. Fields that its type does not use are empty. Validate says whether the
-// type and the fields go together.
+// Action is one structured command of a family. Fields that its type does not use are empty. Validate reports whether
+// the type and the fields go together.
 //
 // The fields are in the order of the JSON form, where the type is under "action_type" in the mobile family and under
 // "action" in the web family.

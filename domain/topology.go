@@ -63,7 +63,8 @@ func (t Topology) LongestPath() int {
 		return 0
 	}
 
-	depth, longest := make([]int, t.Agents), 0
+	depth := make([]int, t.Agents)
+	longest := 0
 	for _, a := range order {
 		depth[a] = 1
 		for _, p := range t.Preds(a) {
@@ -85,7 +86,8 @@ func (t Topology) connected() bool {
 	for range t.Agents {
 		for _, e := range t.Edges {
 			m := min(group[e[0]], group[e[1]])
-			group[e[0]], group[e[1]] = m, m
+			group[e[0]] = m
+			group[e[1]] = m
 		}
 	}
 
@@ -94,7 +96,7 @@ func (t Topology) connected() bool {
 
 // RandomTopology draws the graph of an epoch for n agents: a random order of them with an edge between any two,
 // directed along the order, with probability edgeShare. It draws again until the graph is weakly connected and its
-// edges differ from those of prev, which may be nil. A single agent has no edges.
+// edges differ from the edges of prev, which may be nil. A single agent has no edges.
 func RandomTopology(seed uint64, epoch, n int, prev *Topology) Topology {
 	t := Topology{Agents: n, Edges: [][2]int{}}
 	if n < 2 {
@@ -137,7 +139,8 @@ func EvaluationTopologies(n int) []Topology {
 	var prev *Topology
 	for k := range 4 {
 		t := RandomTopology(evaluationSeed, k, n, prev)
-		out, prev = append(out, t), &t
+		out = append(out, t)
+		prev = &t
 	}
 
 	return out

@@ -14,88 +14,101 @@ func (a Action) In(f Family, o Observation) (Action, bool) {
 }
 
 func (a Action) web(o Observation) (Action, bool) {
-	w := Action{Family: FamilyWeb}
+	translated := Action{Family: FamilyWeb}
 	role := ""
 	if a.Index != nil {
 		e, ok := o.Element(*a.Index)
 		if !ok || e.ID == "" || e.ID == NoID {
 			return Action{}, false
 		}
-		w.Element, role = e.ID, e.Role
+		translated.Element = e.ID
+		role = e.Role
 	}
 
 	switch a.Type {
 	case ActionClick, ActionDoubleTap:
-		w.Type = ActionClick
+		translated.Type = ActionClick
 	case ActionLongPress:
-		w.Type = ActionHover
+		translated.Type = ActionHover
 	case ActionInputText:
-		w.Type, w.Text = ActionTypeString, a.Text
+		translated.Type = ActionTypeString
+		translated.Text = a.Text
 		if role == RoleSelect {
-			w.Type, w.Text, w.Option = ActionSelect, "", a.Text
+			translated.Type = ActionSelect
+			translated.Text = ""
+			translated.Option = a.Text
 		}
 	case ActionScroll, ActionSwipe:
-		w.Type, w.Element, w.Direction = ActionScrollPage, "", a.Direction
+		translated.Type = ActionScrollPage
+		translated.Element = ""
+		translated.Direction = a.Direction
 		if a.Type == ActionSwipe {
 			// A swipe names the way of the finger, which is opposite to the way of the page.
-			w.Direction = map[string]string{"up": "down", "down": "up"}[a.Direction]
+			translated.Direction = map[string]string{"up": "down", "down": "up"}[a.Direction]
 		}
 	case ActionBack:
-		w.Type, w.Direction = ActionGo, "backward"
+		translated.Type = ActionGo
+		translated.Direction = "backward"
 	case ActionAnswer:
-		w.Type, w.Answer = ActionFinish, a.Text
+		translated.Type = ActionFinish
+		translated.Answer = a.Text
 	case ActionStatus:
-		w.Type = ActionFinish
+		translated.Type = ActionFinish
 		if a.GoalStatus == StatusInfeasible {
-			w.Type = ActionUserInput
+			translated.Type = ActionUserInput
 		}
 	case ActionWait, ActionNone:
-		w.Type = ActionNone
+		translated.Type = ActionNone
 	default:
 		return Action{}, false
 	}
 
-	return w, w.Validate() == nil
+	return translated, translated.Validate() == nil
 }
 
 func (a Action) mobile(o Observation) (Action, bool) {
-	var m Action
+	var translated Action
 	if a.Element != "" {
 		e, ok := o.ByID(a.Element)
 		if !ok {
 			return Action{}, false
 		}
-		m = m.At(e.Index)
+		translated = translated.At(e.Index)
 	}
 
 	switch a.Type {
 	case ActionClick:
-		m.Type = ActionClick
+		translated.Type = ActionClick
 	case ActionHover:
-		m.Type = ActionLongPress
+		translated.Type = ActionLongPress
 	case ActionTypeString:
-		m.Type, m.Text = ActionInputText, a.Text
+		translated.Type = ActionInputText
+		translated.Text = a.Text
 	case ActionSelect:
-		m.Type, m.Text = ActionInputText, a.Option
+		translated.Type = ActionInputText
+		translated.Text = a.Option
 	case ActionScrollPage:
-		m.Type, m.Direction = ActionScroll, a.Direction
+		translated.Type = ActionScroll
+		translated.Direction = a.Direction
 	case ActionGo:
 		if a.Direction != "backward" {
 			return Action{}, false
 		}
-		m.Type = ActionBack
+		translated.Type = ActionBack
 	case ActionFinish:
-		m.Type, m.GoalStatus = ActionStatus, StatusComplete
+		translated.Type = ActionStatus
+		translated.GoalStatus = StatusComplete
 		if a.Answer != "" {
-			m = Action{Type: ActionAnswer, Text: a.Answer}
+			translated = Action{Type: ActionAnswer, Text: a.Answer}
 		}
 	case ActionUserInput:
-		m.Type, m.GoalStatus = ActionStatus, StatusInfeasible
+		translated.Type = ActionStatus
+		translated.GoalStatus = StatusInfeasible
 	case ActionNone:
-		m.Type = ActionWait
+		translated.Type = ActionWait
 	default:
 		return Action{}, false
 	}
 
-	return m, m.Validate() == nil
+	return translated, translated.Validate() == nil
 }

@@ -27,7 +27,7 @@ const (
 // Template is a template whose executions are bounded. It may be executed concurrently.
 type Template struct{ parts *template.Template }
 
-// Parse parses a template, which may call the given functions and those of text/template except print, println, html,
+// Parse parses a template, which may call the given functions and all of text/template except print, println, html,
 // js, urlquery and call: their results could grow with every call. A key that a map lacks is an error of Execute.
 func Parse(text string, functions template.FuncMap) (*Template, error) {
 	if len(text) > maxText {
@@ -61,8 +61,8 @@ func Parse(text string, functions template.FuncMap) (*Template, error) {
 // Has reports whether a part is defined.
 func (t *Template) Has(part string) bool { return t.parts.Lookup(part) != nil }
 
-// Execute executes a part; the whole template is the part "". The error says which bound it exceeds, or what the data
-// lacks.
+// Execute executes a part; the whole template is the part "". The error names the bound that it exceeds, or what the
+// data lacks.
 func (t *Template) Execute(part string, data any) (string, error) {
 	var w writer
 	if err := t.parts.ExecuteTemplate(&w, part, data); err != nil {
