@@ -63,8 +63,8 @@ type watch struct {
 	end int
 
 	progress trainer.Progress
-	// told is the number of points that were read, and newest the last of them, which every sign of life passes on.
-	told   int
+	// passed is the number of points that were read, and newest the last of them, which every sign of life passes on.
+	passed int
 	newest domain.TrainPoint
 	// stored holds the steps of the checkpoints in the store.
 	stored map[int]bool
@@ -91,7 +91,7 @@ func (w *watch) askVersions() {
 	w.versions <- w.cmd.Versions()
 }
 
-// finished reports whether the folder holds what the job asks for: the program's results, or a checkpoint of the last
+// finished reports whether the folder holds what the job demands: the program's results, or a checkpoint of the last
 // step. A program must not continue from the latter: it would train beyond the end.
 func (w *watch) finished() bool {
 	if w.end == w.cmd.Total {

@@ -23,10 +23,11 @@ type checkpoint struct {
 }
 
 // store puts checkpoints into the store, the newest last. A checkpoint is recorded after its files, so it is there
-// whole or not at all. While the program runs, only what has not changed since the last look counts, and not that of
-// the last step: the policy comes next.
+// whole or not at all. While the program runs, only what has not changed since the last look counts, without the last
+// step: the policy comes next.
 func (w *watch) store(ctx context.Context, ended bool) error {
-	now, seen := w.t.Tool.Checkpoints(w.f), map[int]string{}
+	now := w.t.Tool.Checkpoints(w.f)
+	seen := map[int]string{}
 	for _, step := range slices.Sorted(maps.Keys(now)) {
 		seen[step] = listing(now[step])
 		if w.stored[step] || !ended && (w.seen[step] != seen[step] || step == w.cmd.Total) {
@@ -146,7 +147,8 @@ func (t *Trainer) fetchNewest(ctx context.Context, f Folder, j trainer.Job, end 
 		return err
 	}
 	for _, o := range slices.Backward(stored) {
-		step, name := 0, strings.TrimPrefix(o.Key, t.Checkpoints(j.ID))
+		step := 0
+		name := strings.TrimPrefix(o.Key, t.Checkpoints(j.ID))
 		if _, err := fmt.Sscanf(name, "%06d.json", &step); err != nil || step <= newest || step > end {
 			continue // It is a result, or a checkpoint of no use.
 		}

@@ -25,7 +25,8 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	}
 
 	for {
-		if err = tryLock(f); err == nil {
+		err = tryLock(f)
+		if err == nil {
 			touch(lockFile(dir))
 			err = os.MkdirAll(dir, 0o755) // The previous holder may have finished the job and removed it.
 			if err == nil {

@@ -25,7 +25,8 @@ func (w *watch) said() string {
 func (w *watch) note(format string, args ...any) {
 	if s := fmt.Sprintf("collabui: "+format+"\n", args...); s != w.lastNote {
 		n, _ := w.log.WriteString(s)
-		w.noted, w.lastNote = w.noted+int64(n), s
+		w.noted = w.noted + int64(n)
+		w.lastNote = s
 	}
 }
 

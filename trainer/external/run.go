@@ -23,7 +23,7 @@ const (
 	lateStore = 30 * time.Second
 )
 
-// run starts the program and follows it to its end. When the context ends, run asks the program to stop, then kills its
+// run starts the program and follows it to its end. When the context ends, run interrupts the program, then kills its
 // whole process group.
 func (w *watch) run(ctx context.Context) error {
 	ids, release, err := w.t.Devices.Take(ctx, w.cmd.Devices)
@@ -84,7 +84,9 @@ func (w *watch) policiesPresent() error {
 // start starts the program on devices.
 func (w *watch) start(devices []string) (*exec.Cmd, error) {
 	c := exec.Command(w.cmd.Args[0], w.cmd.Args[1:]...)
-	c.Dir, c.Stdout, c.Stderr = w.f.Path, w.log, w.log
+	c.Dir = w.f.Path
+	c.Stdout = w.log
+	c.Stderr = w.log
 	c.Env = append(environ(w.cmd.Drop), w.cmd.Env...)
 	c.Env = append(c.Env, jobVariable+"="+w.f.Path, "CUDA_VISIBLE_DEVICES="+strings.Join(devices, ","))
 
@@ -100,7 +102,7 @@ func (w *watch) start(devices []string) (*exec.Cmd, error) {
 	return c, nil
 }
 
-// stop asks the program to end, kills its process group after the grace period, and returns how the program ended.
+// stop interrupts the program, kills its process group after the grace period, and returns how the program ended.
 func (w *watch) stop(c *exec.Cmd, exit <-chan error) error {
 	grace := w.t.Grace
 	if grace == 0 {
@@ -128,7 +130,7 @@ func (w *watch) clear(c *exec.Cmd) {
 }
 
 // after stores the checkpoints of a program that has ended, and returns an error unless the folder holds what the job
-// asks for.
+// demands.
 func (w *watch) after(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateStore)
@@ -156,7 +158,7 @@ func (w *watch) after(ctx context.Context, why error) error {
 	return w.t.Tool.Explain(tail(w.f.Log(), w.from), why)
 }
 
-// explainIO tells a full disk from other faults of the file system.
+// explainIO distinguishes a full disk from other faults of the file system.
 func explainIO(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fault.New(fault.Transient, "the disk of the job's folder is full: %w; "+

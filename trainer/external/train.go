@@ -124,7 +124,9 @@ func (t *Trainer) base(options json.RawMessage) (Local, error) {
 
 // jobName returns the name of the job's folder. It is the same for the same work.
 func jobName(j trainer.Job) string {
-	j.Workers, j.Until, j.Every = 0, 0, 0
+	j.Workers = 0
+	j.Until = 0
+	j.Every = 0
 	raw, err := json.Marshal(j)
 	if err != nil {
 		panic(err) // A job holds plain values only.

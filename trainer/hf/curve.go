@@ -48,7 +48,7 @@ func Points(f external.Folder, log, step string) []domain.TrainPoint {
 	return out
 }
 
-// readLog reads the points of a log by step. A missing log has none.
+// readLog reads the points of a log by step. A missing log has no points.
 func readLog(file, step string) map[int]domain.TrainPoint {
 	out := map[int]domain.TrainPoint{}
 	lines, err := os.Open(file)
@@ -85,7 +85,7 @@ func newestState(f external.Folder) State {
 	return newest
 }
 
-// lastMargin describes the margin at the end of a state's history; "" means that it has none.
+// lastMargin describes the margin at the end of a state's history; "" if it has no margin.
 func lastMargin(s State) string {
 	if len(s.History) == 0 {
 		return ""
@@ -106,7 +106,8 @@ func point(l map[string]json.RawMessage, step string) (p domain.TrainPoint, ok b
 		return p, false
 	}
 
-	p.Step, p.Loss = int(n), loss
+	p.Step = int(n)
+	p.Loss = loss
 	p.Margin, _ = number(l["rewards/margins"])
 	if p.Accuracy, has = number(l["rewards/accuracies"]); !has {
 		p.Accuracy, _ = number(l["accuracy"])

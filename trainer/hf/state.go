@@ -17,7 +17,7 @@ type State struct {
 	History []map[string]json.RawMessage `json:"log_history"`
 }
 
-// ReadState reads the state in a folder. ok is false if there is none, or an incomplete one.
+// ReadState reads the state in a folder. ok is false if it is missing or incomplete.
 func ReadState(dir string) (s State, ok bool) {
 	raw, err := os.ReadFile(filepath.Join(dir, "trainer_state.json"))
 	if err != nil || unmarshal(raw, &s) != nil {

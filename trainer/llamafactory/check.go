@@ -44,8 +44,8 @@ type length struct {
 	extra int    // tokens in addition to the text: those of the template and of images
 }
 
-// The maximum number of tokens around the text of a row: the markers of a chat template, and those of an image. Vision
-// models of the Qwen family see 28 × 28 pixels per token.
+// The maximum number of tokens around the text of a row: the markers of a chat template, and the markers of an image.
+// Vision models of the Qwen family see 28 × 28 pixels per token.
 const (
 	templateTokens = 64
 	imageTokens    = 8
@@ -73,7 +73,8 @@ func checkRow(line []byte, ranking bool, o Options) (length, error) {
 				"LLaMA-Factory would drop the row")
 		}
 		places += strings.Count(r.Chosen.Content, rows.ImagePlace)
-		l.text, l.other = l.text+r.Chosen.Content, l.text+r.Rejected.Content
+		l.other = l.text + r.Rejected.Content
+		l.text += r.Chosen.Content
 		if len(l.other) > len(l.text) {
 			l.text, l.other = l.other, l.text
 		}
@@ -92,9 +93,11 @@ func checkTurns(turns []rows.Message, ranking bool) error {
 		turns = turns[1:]
 	}
 
-	parity, rest := "even", 0
+	parity := "even"
+	rest := 0
 	if ranking {
-		parity, rest = "odd", 1
+		parity = "odd"
+		rest = 1
 	}
 	if len(turns) == 0 || len(turns)%2 != rest {
 		return fmt.Errorf("expected an %s number of turns after the system message, not %d: "+

@@ -48,7 +48,7 @@ func configuration(f external.Folder, j trainer.Job, o Options, dataset string, 
 	return c, nil
 }
 
-// deepSpeed returns the file of DeepSpeed's configuration. It is whoever runs the worker that puts it there: one among
+// deepSpeed returns the file of DeepSpeed's configuration. The operator of the worker puts it there: one among
 // downloaded policies, which others write, is an invalid fault.
 func deepSpeed(f external.Folder, o Options) (string, error) {
 	file, err := filepath.EvalSymlinks(o.DeepSpeed)
@@ -70,7 +70,8 @@ func deepSpeed(f external.Folder, o Options) (string, error) {
 
 // common returns the keys that every job has.
 func common(f external.Folder, j trainer.Job, o Options, dataset string, total int) map[string]any {
-	data, seed := filepath.Join(f.Path, dataDir), int(j.Seed%(1<<31))
+	data := filepath.Join(f.Path, dataDir)
+	seed := int(j.Seed % (1 << 31))
 	c := map[string]any{
 		"model_name_or_path": f.Base.Dir,
 		"trust_remote_code":  false,
@@ -147,7 +148,7 @@ func begin(c map[string]any, f external.Folder, o Options) error {
 }
 
 // reference sets the reference policy of DPO. Without one, the program takes the model with its adapter switched off,
-// which is right only if the base model was asked for. A reference that the program cannot use is an invalid fault.
+// which is right only for the base model. A reference that the program cannot use is an invalid fault.
 func reference(c map[string]any, f external.Folder, o Options) error {
 	if o.Finetuning == lora && f.Reference.Kind == domain.ArtifactBase {
 		return nil // The model with its adapter switched off is the base model.

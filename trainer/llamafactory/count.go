@@ -88,7 +88,8 @@ func (t *Tool) tooLong(ctx context.Context, file string, lengths []length, o Opt
 
 	var out []longRow
 	for i, n := range tokens {
-		if all, extra := n+lengths[i].extra, lengths[i].extra; all > o.Cutoff {
+		extra := lengths[i].extra
+		if all := n + extra; all > o.Cutoff {
 			out = append(out, longRow{index: i, tokens: all, extra: extra})
 		}
 	}
@@ -101,9 +102,11 @@ func count(ctx context.Context, python, tokenizer string, lengths []length) ([]i
 	var texts []string
 	var of []int // the row of every text
 	for i, l := range lengths {
-		texts, of = append(texts, l.text), append(of, i)
+		texts = append(texts, l.text)
+		of = append(of, i)
 		if l.other != "" {
-			texts, of = append(texts, l.other), append(of, i)
+			texts = append(texts, l.other)
+			of = append(of, i)
 		}
 	}
 	in, err := json.Marshal(texts)
@@ -113,7 +116,9 @@ func count(ctx context.Context, python, tokenizer string, lengths []length) ([]i
 
 	var said bytes.Buffer
 	c := exec.CommandContext(ctx, python, "-c", countScript, tokenizer)
-	c.Stdin, c.Stderr, c.Env = bytes.NewReader(in), &said, external.Environ()
+	c.Stdin = bytes.NewReader(in)
+	c.Stderr = &said
+	c.Env = external.Environ()
 	out, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%w %s", err, external.Tail(said.String()))

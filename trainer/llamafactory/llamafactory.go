@@ -132,7 +132,8 @@ func (t *Tool) command(f external.Folder, o Options, program string) external.Co
 		Drop:     "|USE_V1=|LLAMABOARD_|LLAMAFACTORY_VERBOSITY=|FORCE_TORCHRUN=",
 	}
 	if o.Finetuning == lora {
-		cmd.Kind, cmd.Rank = domain.ArtifactLoRA, o.Rank
+		cmd.Kind = domain.ArtifactLoRA
+		cmd.Rank = o.Rank
 	}
 	if o.Devices > 1 || o.DeepSpeed != "" {
 		cmd.Env = append(cmd.Env, "FORCE_TORCHRUN=1", fmt.Sprintf("NPROC_PER_NODE=%d", max(1, o.Devices)))

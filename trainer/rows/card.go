@@ -17,7 +17,7 @@ type Config struct {
 	Features []Feature
 }
 
-// Configs returns the configurations of exported files. A file without rows has none: it cannot be loaded.
+// Configs returns the configurations of exported files. A file without rows has no configuration: it cannot be loaded.
 func Configs(files map[string][]byte, sets ...Set) []Config {
 	var out []Config
 	for _, s := range sets {

@@ -10,10 +10,10 @@ type Feature struct {
 	About string `yaml:"-"` // what it holds, for people
 }
 
-// messageFeatures are those of a Message.
+// messageFeatures are the features of a Message.
 var messageFeatures = []Feature{{Name: "role", Type: "string"}, {Name: "content", Type: "string"}}
 
-// metaFeatures are those of Meta.
+// metaFeatures are the features of Meta.
 var metaFeatures = []Feature{
 	{Name: "agent", Type: "int64"},
 	{Name: "slot", Type: "int64"},

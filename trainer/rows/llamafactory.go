@@ -28,7 +28,8 @@ func (s Set) sharegpt(p domain.Pair, ranking, images bool) ShareGPTRow {
 	}
 
 	if ranking {
-		row.Chosen, row.Rejected = &answer, &Message{Role: Assistant, Content: p.Rejected}
+		row.Chosen = &answer
+		row.Rejected = &Message{Role: Assistant, Content: p.Rejected}
 	} else {
 		row.Messages = append(row.Messages, answer)
 	}
@@ -50,7 +51,8 @@ type AlpacaRow struct {
 func (s Set) alpaca(p domain.Pair, ranking, images bool) AlpacaRow {
 	row := AlpacaRow{Images: imagesOf(p, images), Instruction: instruction(p), System: s.System}
 	if ranking {
-		row.Chosen, row.Rejected = &p.Chosen, &p.Rejected
+		row.Chosen = &p.Chosen
+		row.Rejected = &p.Rejected
 	} else {
 		row.Output = &p.Chosen
 	}

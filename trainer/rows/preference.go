@@ -3,9 +3,9 @@ package rows
 import "github.com/collabui/collabui/domain"
 
 // PreferenceRow is a conversational preference row. Without a rejected answer it serves SFT only. Its fields are in the
-// order of their names, like those of all rows.
+// order of their names, as in all rows.
 type PreferenceRow struct {
-	// Advantage and Completion are those of a sample, which has neither a chosen nor a rejected answer.
+	// Advantage and Completion belong to a sample, which has neither a chosen nor a rejected answer.
 	Advantage  float64   `json:"advantage,omitempty"`
 	Chosen     []Message `json:"chosen,omitempty"`
 	Completion []Message `json:"completion,omitempty"`
@@ -40,7 +40,8 @@ func (s Set) preference(p domain.Pair, images bool) PreferenceRow {
 	}
 	answer := []Message{{Role: Assistant, Content: p.Chosen}}
 	if p.Advantage != 0 {
-		row.Advantage, row.Completion = p.Advantage, answer
+		row.Advantage = p.Advantage
+		row.Completion = answer
 
 		return row
 	}

@@ -40,7 +40,7 @@ const (
 type File struct {
 	// Name is the file's name, for example level3-dpo.sharegpt.jsonl.
 	Name string
-	// Dataset is the name in dataset_info.json; preference files have none.
+	// Dataset is the name in dataset_info.json; it is empty for preference files.
 	Dataset string
 	Format  Format
 	// Ranking reports that the rows hold chosen and rejected answers; pairs without a rejected one are left out.
@@ -111,14 +111,16 @@ func Export(sets ...Set) (map[string][]byte, error) {
 // Encode writes the rows of one of the set's files. Control tokens in prompts and answers are broken, as they are where
 // models are served: a page that shows one, or an agent that quotes it, ends no turn and stands for no image.
 func (s Set) Encode(w io.Writer, f File) error {
-	enc, images := json.NewEncoder(w), s.images()
+	enc := json.NewEncoder(w)
+	images := s.images()
 	s.System = domain.BreakTokens(s.System)
 
 	for _, p := range s.Pairs {
 		if f.Ranking && p.Rejected == "" || f.Format != Preference && p.Advantage < 0 {
 			continue
 		}
-		p.Prompt, p.Chosen = domain.BreakTokens(p.Prompt), domain.BreakTokens(p.Chosen)
+		p.Prompt = domain.BreakTokens(p.Prompt)
+		p.Chosen = domain.BreakTokens(p.Chosen)
 		p.Rejected = domain.BreakTokens(p.Rejected)
 
 		var row any

@@ -13,7 +13,7 @@ import (
 // defaultEvery is the default number of optimiser steps between checkpoints.
 const defaultEvery = 50
 
-// plan says how many optimiser steps a job has.
+// plan is the number of optimiser steps of a job.
 type plan struct {
 	batch   int // examples of a step
 	perPass int // steps of a pass
@@ -87,7 +87,8 @@ func (t *Trainer) prepare(ctx context.Context, j trainer.Job) (*state, error) {
 	}
 	if j.Objective == trainer.GRPO {
 		for i, lp := range s.model.LogProbs(s.examples, j.Workers) {
-			s.samples[i].Old, s.samples[i].Ref = lp[0], s.reference[i][0]
+			s.samples[i].Old = lp[0]
+			s.samples[i].Ref = s.reference[i][0]
 		}
 	}
 
@@ -119,9 +120,11 @@ func (s *state) add(p domain.Pair) {
 
 // optimise does one optimiser step on the picked examples.
 func (s *state) optimise(tr *tinylm.Trainer, pick []int, rate float64) domain.TrainPoint {
-	batch, weights := make([]tinylm.Example, len(pick)), make([]float64, len(pick))
+	batch := make([]tinylm.Example, len(pick))
+	weights := make([]float64, len(pick))
 	for i, k := range pick {
-		batch[i], weights[i] = s.examples[k], s.weights[k]
+		batch[i] = s.examples[k]
+		weights[i] = s.weights[k]
 	}
 	switch s.job.Objective {
 	case trainer.SFT:

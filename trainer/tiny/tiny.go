@@ -68,7 +68,9 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	if err != nil {
 		return trainer.Result{}, err
 	}
-	s.out.Digest, s.out.TensorDigest, s.out.Steps = ref.SHA256, s.model.TensorDigest(), s.step
+	s.out.Digest = ref.SHA256
+	s.out.TensorDigest = s.model.TensorDigest()
+	s.out.Steps = s.step
 
 	return s.out, nil
 }
@@ -83,12 +85,14 @@ func (t *Trainer) steps(ctx context.Context, s *state, plan plan, p trainer.Prog
 			return err
 		}
 
-		pass, at := s.step/plan.perPass, s.step%plan.perPass
+		pass := s.step / plan.perPass
+		at := s.step % plan.perPass
 		perm := domain.Rand(s.job.Seed, "pass", pass).Perm(len(s.examples))
 		pick := perm[at*plan.batch : (at+1)*plan.batch]
 		pt := s.optimise(tr, pick, Rate(s.job.Params, s.step, plan.total))
 		s.step++
-		pt.Step, pt.Steps = s.step, plan.total
+		pt.Step = s.step
+		pt.Steps = plan.total
 		if math.IsNaN(pt.Loss+pt.Margin) || math.IsInf(pt.Loss+pt.Margin, 0) {
 			s.out.Diverged = fmt.Sprintf("the loss is not a number at step %d", s.step)
 
