@@ -25,14 +25,14 @@ func (a Action) JSON() string {
 
 // MarshalJSON writes the type under the key of the action's family.
 func (a Action) MarshalJSON() ([]byte, error) {
-	w := actionJSON{actionFields: actionFields(a)}
+	wire := actionJSON{actionFields: actionFields(a)}
 	if a.InFamily(FamilyWeb) {
-		w.Web = a.Type
+		wire.Web = a.Type
 	} else {
-		w.Mobile = a.Type
+		wire.Mobile = a.Type
 	}
 
-	return json.Marshal(w)
+	return json.Marshal(wire)
 }
 
 // UnmarshalJSON takes the family from the key that holds the type. Unknown fields are errors.

@@ -67,23 +67,23 @@ func (a Artifact) Encode() (body []byte, digest string) {
 
 // TensorDigest returns a digest of the parameters alone: of the files that hold them.
 func (a Artifact) TensorDigest() string {
-	h := sha256.New()
-	_, _ = fmt.Fprintln(h, a.Kind, a.Base.Digest)
+	hash := sha256.New()
+	_, _ = fmt.Fprintln(hash, a.Kind, a.Base.Digest)
 
-	for _, f := range a.Files {
-		if strings.HasSuffix(f.Path, ".safetensors") {
-			_, _ = fmt.Fprintln(h, f.Path, f.SHA256)
+	for _, file := range a.Files {
+		if strings.HasSuffix(file.Path, ".safetensors") {
+			_, _ = fmt.Fprintln(hash, file.Path, file.SHA256)
 		}
 	}
 
-	return hex.EncodeToString(h.Sum(nil))
+	return hex.EncodeToString(hash.Sum(nil))
 }
 
 // Sums returns the files' hashes by path.
 func (a Artifact) Sums() map[string]string {
 	out := map[string]string{}
-	for _, f := range a.Files {
-		out[f.Path] = f.SHA256
+	for _, file := range a.Files {
+		out[file.Path] = file.SHA256
 	}
 
 	return out

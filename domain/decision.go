@@ -92,8 +92,8 @@ type Decision struct {
 // Cut counts the cells whose prompts lack a part of the agent's view.
 func (d Decision) Cut() int {
 	n := 0
-	for _, c := range d.Cells {
-		if c.LeftOut.Any() {
+	for _, cell := range d.Cells {
+		if cell.LeftOut.Any() {
 			n++
 		}
 	}
@@ -104,8 +104,8 @@ func (d Decision) Cut() int {
 // Refused counts the cells whose prompts the model refused.
 func (d Decision) Refused() int {
 	n := 0
-	for _, c := range d.Cells {
-		if c.Refused != "" {
+	for _, cell := range d.Cells {
+		if cell.Refused != "" {
 			n++
 		}
 	}
@@ -116,8 +116,8 @@ func (d Decision) Refused() int {
 // Repaired counts the cells that were read although they do not have the form that the prompt demands.
 func (d Decision) Repaired() int {
 	n := 0
-	for _, c := range d.Cells {
-		if len(c.Repaired) > 0 {
+	for _, cell := range d.Cells {
+		if len(cell.Repaired) > 0 {
 			n++
 		}
 	}

@@ -41,11 +41,11 @@ func BreakTokens(text string) string {
 
 	var out strings.Builder
 	written := 0
-	for i, r := range text {
-		if !strings.ContainsRune(openers, r) {
+	for i, letter := range text {
+		if !strings.ContainsRune(openers, letter) {
 			continue
 		}
-		if after := i + utf8.RuneLen(r); opensToken(narrow(r), text[after:]) {
+		if after := i + utf8.RuneLen(letter); opensToken(narrow(letter), text[after:]) {
 			out.WriteString(text[written:after] + " ")
 			written = after
 		}

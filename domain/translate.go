@@ -3,26 +3,26 @@ package domain
 // In returns the action in another family, as an agent of that family would write it on the same observation, whose
 // elements need both an Index and an ID. It is false if the family has no counterpart. Hover and long press translate
 // into each other, and so do asking the user and an infeasible goal.
-func (a Action) In(f Family, o Observation) (Action, bool) {
-	if a.InFamily(f) {
+func (a Action) In(family Family, screen Observation) (Action, bool) {
+	if a.InFamily(family) {
 		return a, true
 	}
-	if f == FamilyWeb {
-		return a.web(o)
+	if family == FamilyWeb {
+		return a.web(screen)
 	}
-	return a.mobile(o)
+	return a.mobile(screen)
 }
 
-func (a Action) web(o Observation) (Action, bool) {
+func (a Action) web(screen Observation) (Action, bool) {
 	translated := Action{Family: FamilyWeb}
 	role := ""
 	if a.Index != nil {
-		e, ok := o.Element(*a.Index)
-		if !ok || e.ID == "" || e.ID == NoID {
+		element, ok := screen.Element(*a.Index)
+		if !ok || element.ID == "" || element.ID == NoID {
 			return Action{}, false
 		}
-		translated.Element = e.ID
-		role = e.Role
+		translated.Element = element.ID
+		role = element.Role
 	}
 
 	switch a.Type {
@@ -66,14 +66,14 @@ func (a Action) web(o Observation) (Action, bool) {
 	return translated, translated.Validate() == nil
 }
 
-func (a Action) mobile(o Observation) (Action, bool) {
+func (a Action) mobile(screen Observation) (Action, bool) {
 	var translated Action
 	if a.Element != "" {
-		e, ok := o.ByID(a.Element)
+		element, ok := screen.ByID(a.Element)
 		if !ok {
 			return Action{}, false
 		}
-		translated = translated.At(e.Index)
+		translated = translated.At(element.Index)
 	}
 
 	switch a.Type {

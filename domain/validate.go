@@ -47,11 +47,11 @@ var signatures = map[Family]map[string][]string{
 func ActionTypes(f Family) []string { return slices.Sorted(maps.Keys(signatures[f])) }
 
 // Samples returns a valid action of every type of a family, with all its fields.
-func Samples(f Family) []Action {
+func Samples(family Family) []Action {
 	var out []Action
-	for _, kind := range ActionTypes(f) {
-		action := Action{Family: f, Type: kind}
-		for _, field := range signatures[f][kind] {
+	for _, kind := range ActionTypes(family) {
+		action := Action{Family: family, Type: kind}
+		for _, field := range signatures[family][kind] {
 			switch strings.TrimSuffix(field, "?") {
 			case "index":
 				action = action.At(0)
@@ -125,18 +125,18 @@ func (a Action) Validate() error {
 		return fmt.Errorf("unknown %s action %q", a.family(), a.Type)
 	}
 
-	for _, t := range a.texts() {
-		if len(t.value) > maxActionText {
-			return fmt.Errorf("%s of %d bytes is longer than %d", t.field, len(t.value), maxActionText)
+	for _, entry := range a.texts() {
+		if len(entry.value) > maxActionText {
+			return fmt.Errorf("%s of %d bytes is longer than %d", entry.field, len(entry.value), maxActionText)
 		}
 	}
-	for _, f := range a.fields() {
-		required := slices.Contains(signature, f.field)
+	for _, field := range a.fields() {
+		required := slices.Contains(signature, field.field)
 		switch {
-		case required && !f.given:
-			return fmt.Errorf("action %q lacks %s", a.Type, f.field)
-		case f.given && !required && !slices.Contains(signature, f.field+"?"):
-			return fmt.Errorf("action %q takes no %s", a.Type, f.field)
+		case required && !field.given:
+			return fmt.Errorf("action %q lacks %s", a.Type, field.field)
+		case field.given && !required && !slices.Contains(signature, field.field+"?"):
+			return fmt.Errorf("action %q takes no %s", a.Type, field.field)
 		}
 	}
 

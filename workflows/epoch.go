@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 )
 
-// epoch does epoch k: rollouts, n updates concurrently, publish, evaluation when due, commit. The rollouts of the next
+// epoch does an epoch: rollouts, n updates concurrently, publish, evaluation when due, commit. The rollouts of the next
 // one begin beside it as early as they may. Before the first epoch, the base systems are evaluated on val: the curve
 // begins at epoch 0, and the decoding of base-1 is chosen on val.
 func (r *runState) epoch(ctx workflow.Context, epoch int) error {
@@ -37,7 +37,7 @@ func (r *runState) epoch(ctx workflow.Context, epoch int) error {
 		return err
 	}
 
-	return r.learn(ctx, epoch, plan)
+	return r.train(ctx, epoch, plan)
 }
 
 // rollOut plays the episodes of an epoch, unless those have begun early. It reports whether all are played: a run that
@@ -47,7 +47,7 @@ func (r *runState) rollOut(ctx workflow.Context, epoch int, plan activities.Epoc
 	in := RolloutsInput{Run: r.in.Name, Epoch: epoch, Plan: r.plan}
 	id := epochID(in.Run, epoch)
 	lags := plan.Next == activities.BesideUpdates
-	own := r.begun(ctx, epoch)
+	own := r.takeEarly(ctx, epoch)
 	var out RolledOut
 	for out.Slots == 0 { // what began too early begins again
 		if own == nil {
@@ -78,9 +78,9 @@ func (r *runState) rollOut(ctx workflow.Context, epoch int, plan activities.Epoc
 	return true, workflow.Await(ctx, r.free)
 }
 
-// learn trains on an epoch whose episodes are played, and commits it. Where val decides nothing, rollouts begin beside
+// train trains on an epoch whose episodes are played, and commits it. Where val decides nothing, rollouts begin beside
 // its evaluation: of the next epoch, or of the one after that if policies may lag.
-func (r *runState) learn(ctx workflow.Context, epoch int, plan activities.EpochPlan) error {
+func (r *runState) train(ctx workflow.Context, epoch int, plan activities.EpochPlan) error {
 	r.enterPhase(ctx, PhaseUpdates)
 	if err := r.updates(ctx, epoch); err != nil {
 		return err
@@ -112,11 +112,11 @@ func (r *runState) learn(ctx workflow.Context, epoch int, plan activities.EpochP
 		return err
 	}
 
-	return r.committed(ctx, sum)
+	return r.conclude(ctx, sum)
 }
 
-// committed shows an epoch that was committed. The run continues as new if no later one has begun.
-func (r *runState) committed(ctx workflow.Context, sum activities.EpochSummary) error {
+// conclude shows an epoch that was committed. The run continues as new if no later one has begun.
+func (r *runState) conclude(ctx workflow.Context, sum activities.EpochSummary) error {
 	r.progress = Progress{}
 	r.remember(sum)
 	r.describe(ctx)

@@ -35,27 +35,27 @@ func Parse(text string, functions template.FuncMap) (*Template, error) {
 	}
 	known := template.FuncMap{"printf": format}
 	maps.Copy(known, functions)
-	t, err := template.New("").Option("missingkey=error").Funcs(known).Parse(text)
+	parsed, err := template.New("").Option("missingkey=error").Funcs(known).Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	b := builder{parts: t, calls: map[string][]string{}}
-	for _, part := range t.Templates() {
+	built := builder{parts: parsed, calls: map[string][]string{}}
+	for _, part := range parsed.Templates() {
 		if part.Tree == nil {
 			continue
 		}
-		b.part = part.Name()
-		if err := b.list(part.Root); err != nil {
+		built.part = part.Name()
+		if err := built.list(part.Root); err != nil {
 			return nil, err
 		}
 	}
-	for _, part := range slices.Sorted(maps.Keys(b.calls)) {
-		if b.reaches(part, part, map[string]bool{}) {
+	for _, part := range slices.Sorted(maps.Keys(built.calls)) {
+		if built.reaches(part, part, map[string]bool{}) {
 			return nil, fmt.Errorf("the part %q includes itself", part)
 		}
 	}
 
-	return &Template{t}, nil
+	return &Template{parsed}, nil
 }
 
 // Has reports whether a part is defined.

@@ -24,9 +24,9 @@ func (b *builder) list(list *parse.ListNode) error {
 		return nil
 	}
 	var nodes []parse.Node
-	for _, n := range list.Nodes {
-		nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: n.Position()}, n)
-		if err := b.node(n); err != nil {
+	for _, node := range list.Nodes {
+		nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: node.Position()}, node)
+		if err := b.node(node); err != nil {
 			return err
 		}
 	}
@@ -64,21 +64,21 @@ func (b *builder) node(node parse.Node) error {
 	return nil
 }
 
-func (b *builder) branch(n *parse.BranchNode) error {
-	err := b.pipe(n.Pipe)
+func (b *builder) branch(branch *parse.BranchNode) error {
+	err := b.pipe(branch.Pipe)
 	if err == nil {
-		err = b.list(n.List)
+		err = b.list(branch.List)
 	}
 	if err == nil {
-		err = b.list(n.ElseList)
+		err = b.list(branch.ElseList)
 	}
 
 	return err
 }
 
 // pipe checks a pipeline.
-func (b *builder) pipe(p *parse.PipeNode) error {
-	if p == nil {
+func (b *builder) pipe(pipe *parse.PipeNode) error {
+	if pipe == nil {
 		return nil
 	}
 	words := 0
@@ -103,13 +103,13 @@ func (b *builder) pipe(p *parse.PipeNode) error {
 			}
 		}
 	}
-	look(p)
+	look(pipe)
 
 	switch {
 	case bad != "":
-		return fmt.Errorf("line %d: the function %s cannot be used here", p.Line, bad)
+		return fmt.Errorf("line %d: the function %s cannot be used here", pipe.Line, bad)
 	case words > maxWords:
-		return fmt.Errorf("line %d: an action has %d words; expected at most %d", p.Line, words, maxWords)
+		return fmt.Errorf("line %d: an action has %d words; expected at most %d", pipe.Line, words, maxWords)
 	}
 
 	return nil
