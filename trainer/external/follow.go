@@ -86,20 +86,20 @@ func (w *watch) sign() string {
 // passOn passes on new points, and reports whether the loss is no longer a number.
 func (w *watch) passOn() (diverged bool) {
 	points := w.t.Tool.Points(w.f)
-	for _, p := range points[min(w.passed, len(points)):] {
-		if p.Step > w.end {
+	for _, point := range points[min(w.passed, len(points)):] {
+		if point.Step > w.end {
 			continue // The program is already past the end of this run.
 		}
-		p.Steps = w.cmd.Total
-		w.newest = p
-		w.progress(p)
-		diverged = diverged || notNumber(p)
+		point.Steps = w.cmd.Total
+		w.newest = point
+		w.progress(point)
+		diverged = diverged || notNumber(point)
 	}
 	w.passed = len(points)
 
 	return diverged
 }
 
-func notNumber(p domain.TrainPoint) bool {
-	return math.IsNaN(p.Loss+p.Margin) || math.IsInf(p.Loss+p.Margin, 0)
+func notNumber(point domain.TrainPoint) bool {
+	return math.IsNaN(point.Loss+point.Margin) || math.IsInf(point.Loss+point.Margin, 0)
 }

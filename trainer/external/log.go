@@ -49,11 +49,11 @@ func tail(file string, from int64) string {
 }
 
 // Tail shortens a program's last lines for an error's text.
-func Tail(s string) string {
-	s = strings.TrimSpace(s)
-	if len(s) > maxTail {
-		s = "…" + strings.ToValidUTF8(s[len(s)-maxTail:], "")
+func Tail(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) > maxTail {
+		text = "…" + strings.ToValidUTF8(text[len(text)-maxTail:], "")
 	}
 
-	return s
+	return text
 }

@@ -83,14 +83,14 @@ func (w *watch) policiesPresent() error {
 
 // start starts the program on devices.
 func (w *watch) start(devices []string) (*exec.Cmd, error) {
-	c := exec.Command(w.cmd.Args[0], w.cmd.Args[1:]...)
-	c.Dir = w.f.Path
-	c.Stdout = w.log
-	c.Stderr = w.log
-	c.Env = append(environ(w.cmd.Drop), w.cmd.Env...)
-	c.Env = append(c.Env, jobVariable+"="+w.f.Path, "CUDA_VISIBLE_DEVICES="+strings.Join(devices, ","))
+	program := exec.Command(w.cmd.Args[0], w.cmd.Args[1:]...)
+	program.Dir = w.f.Path
+	program.Stdout = w.log
+	program.Stderr = w.log
+	program.Env = append(environ(w.cmd.Drop), w.cmd.Env...)
+	program.Env = append(program.Env, jobVariable+"="+w.f.Path, "CUDA_VISIBLE_DEVICES="+strings.Join(devices, ","))
 
-	err := proc.Start(c)
+	err := proc.Start(program)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return nil, fault.New(fault.Invalid,
 			"this worker has no program %s: install it, or configure its path, and restart the worker", w.cmd.Args[0])
@@ -99,22 +99,22 @@ func (w *watch) start(devices []string) (*exec.Cmd, error) {
 		return nil, fault.New(fault.Transient, "start %s: %w", w.cmd.Args[0], err)
 	}
 
-	return c, nil
+	return program, nil
 }
 
 // stop interrupts the program, kills its process group after the grace period, and returns how the program ended.
-func (w *watch) stop(c *exec.Cmd, exit <-chan error) error {
+func (w *watch) stop(program *exec.Cmd, exit <-chan error) error {
 	grace := w.t.Grace
 	if grace == 0 {
 		grace = defaultGrace
 	}
 
-	_ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM)
+	_ = syscall.Kill(-program.Process.Pid, syscall.SIGTERM)
 	select {
 	case err := <-exit:
 		return err
 	case <-time.After(grace):
-		proc.KillGroup(c)
+		proc.KillGroup(program)
 
 		return <-exit
 	}
@@ -122,8 +122,8 @@ func (w *watch) stop(c *exec.Cmd, exit <-chan error) error {
 
 // clear kills what the program left behind: its process group, and children in other sessions. They would hold GPUs and
 // write into the folder.
-func (w *watch) clear(c *exec.Cmd) {
-	proc.KillGroup(c)
+func (w *watch) clear(program *exec.Cmd) {
+	proc.KillGroup(program)
 	for end := time.Now().Add(reapTime); reap(w.t.Work, w.f.Path) > 0 && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}

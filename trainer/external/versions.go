@@ -27,10 +27,10 @@ func Versions(python string, packages ...string) map[string]string {
 
 	ctx, cancel := context.WithTimeout(context.Background(), versionsLimit)
 	defer cancel()
-	c := exec.CommandContext(ctx, python, append([]string{"-c", versionsScript}, packages...)...)
-	c.Env = Environ()
+	program := exec.CommandContext(ctx, python, append([]string{"-c", versionsScript}, packages...)...)
+	program.Env = Environ()
 
-	if raw, err := c.Output(); err == nil {
+	if raw, err := program.Output(); err == nil {
 		_ = json.Unmarshal(raw, &out)
 	}
 

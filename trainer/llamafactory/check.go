@@ -18,13 +18,13 @@ const maxRow = 64 << 20
 // check refuses rows that the program would drop with a warning: those with a wrong order or number of turns, or with
 // images that have no place. It returns the rows that the program would silently cut, because they have more tokens
 // than the cutoff.
-func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool, o Options) ([]longRow, error) {
+func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool, options Options) ([]longRow, error) {
 	sc := bufio.NewScanner(bytes.NewReader(raw))
 	sc.Buffer(nil, maxRow)
 
 	var lengths []length
 	for n := 1; sc.Scan(); n++ {
-		l, err := checkRow(sc.Bytes(), ranking, o)
+		l, err := checkRow(sc.Bytes(), ranking, options)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "%s:%d: %w", file, n, err)
 		}
@@ -34,7 +34,7 @@ func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool,
 		return nil, fault.As(fault.Fatal, err)
 	}
 
-	return t.tooLong(ctx, file, lengths, o)
+	return t.tooLong(ctx, file, lengths, options)
 }
 
 // length determines how many tokens a row has.
@@ -53,7 +53,7 @@ const (
 )
 
 // checkRow checks one row, as LLaMA-Factory reads it.
-func checkRow(line []byte, ranking bool, o Options) (length, error) {
+func checkRow(line []byte, ranking bool, options Options) (length, error) {
 	var r rows.ShareGPTRow
 	if err := json.Unmarshal(line, &r); err != nil {
 		return length{}, fmt.Errorf("expected a JSON object: %w", err)
@@ -62,7 +62,7 @@ func checkRow(line []byte, ranking bool, o Options) (length, error) {
 		return length{}, err
 	}
 
-	l := length{extra: templateTokens + len(r.Images)*(o.Pixels/pixelsPerToken+imageTokens)}
+	l := length{extra: templateTokens + len(r.Images)*(options.Pixels/pixelsPerToken+imageTokens)}
 	for _, m := range r.Messages {
 		l.text += m.Content
 	}

@@ -25,30 +25,30 @@ type Meta struct {
 	Weight   float64 `json:"weight"`
 }
 
-func (s Set) preference(p domain.Pair, images bool) PreferenceRow {
+func (s Set) preference(pair domain.Pair, images bool) PreferenceRow {
 	row := PreferenceRow{
-		Images: imagesOf(p, images),
+		Images: imagesOf(pair, images),
 		Meta: Meta{
-			Agent:    p.Agent,
-			Slot:     p.Slot,
-			Source:   string(p.Source),
-			Step:     p.Step,
-			Template: p.Template,
-			Weight:   p.Weight,
+			Agent:    pair.Agent,
+			Slot:     pair.Slot,
+			Source:   string(pair.Source),
+			Step:     pair.Step,
+			Template: pair.Template,
+			Weight:   pair.Weight,
 		},
-		Prompt: []Message{{Role: System, Content: s.System}, {Role: User, Content: p.Prompt}},
+		Prompt: []Message{{Role: System, Content: s.System}, {Role: User, Content: pair.Prompt}},
 	}
-	answer := []Message{{Role: Assistant, Content: p.Chosen}}
-	if p.Advantage != 0 {
-		row.Advantage = p.Advantage
+	answer := []Message{{Role: Assistant, Content: pair.Chosen}}
+	if pair.Advantage != 0 {
+		row.Advantage = pair.Advantage
 		row.Completion = answer
 
 		return row
 	}
 
 	row.Chosen = answer
-	if p.Rejected != "" {
-		row.Rejected = []Message{{Role: Assistant, Content: p.Rejected}}
+	if pair.Rejected != "" {
+		row.Rejected = []Message{{Role: Assistant, Content: pair.Rejected}}
 	}
 
 	return row
