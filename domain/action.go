@@ -16,8 +16,8 @@ const (
 	FamilyWeb    Family = "web"    // The action space of the web suites.
 )
 
-// Action is one structured command of a family. Fields that its type does not use are empty. Validate says whether the
-// type and the fields go together.
+// Action is one structured command of a family. Fields that its type does not use are empty. Validate reports whether
+// the type and the fields go together.
 //
 // The fields are in the order of the JSON form, where the type is under "action_type" in the mobile family and under
 // "action" in the web family.
@@ -87,12 +87,12 @@ const (
 // ParseAction reads one JSON object as an action of either family and validates it. Unknown types, unknown fields,
 // missing fields and fields of the wrong type are errors.
 func ParseAction(raw []byte) (Action, error) {
-	var a Action
-	if err := json.Unmarshal(raw, &a); err != nil {
+	var action Action
+	if err := json.Unmarshal(raw, &action); err != nil {
 		return Action{}, fmt.Errorf("action is not valid JSON: %w", err)
 	}
 
-	return a, a.Validate()
+	return action, action.Validate()
 }
 
 // At returns a copy of the action with the given Index.
@@ -102,7 +102,7 @@ func (a Action) At(index int) Action {
 }
 
 // InFamily reports whether the action belongs to a family.
-func (a Action) InFamily(f Family) bool { return a.family() == f }
+func (a Action) InFamily(family Family) bool { return a.family() == family }
 
 func (a Action) family() Family {
 	if a.Family == "" {
@@ -113,11 +113,11 @@ func (a Action) family() Family {
 
 // Named returns the element of o that the action names, by its Index or its ID. It is false if the action names none,
 // or one that o does not have.
-func (a Action) Named(o Observation) (Element, bool) {
+func (a Action) Named(screen Observation) (Element, bool) {
 	if a.Index != nil {
-		return o.Element(*a.Index)
+		return screen.Element(*a.Index)
 	}
-	return o.ByID(a.Element)
+	return screen.ByID(a.Element)
 }
 
 // Words returns the texts of an action that are not empty: what it types, says, chooses and opens, and its direction.
@@ -152,23 +152,23 @@ func (a Action) texts() []text {
 // Canonical returns the form by which actions are compared and votes are counted: the type and all fields, with text
 // trimmed and case-folded and the element replaced by the one that takes its input. Two actions with equal canonical
 // forms do the same on this observation. Digests of runs depend on this form.
-func (a Action) Canonical(o Observation) string {
+func (a Action) Canonical(screen Observation) string {
 	parts := []string{a.Type}
 
 	if a.Index != nil {
 		index := *a.Index
-		if e, ok := o.Element(index); ok && e.Target != nil {
-			index = *e.Target
+		if element, ok := screen.Element(index); ok && element.Target != nil {
+			index = *element.Target
 		}
 		parts = append(parts, "index="+strconv.Itoa(index))
 	}
 	if a.Element != "" {
-		parts = append(parts, "element="+strconv.Quote(o.receiver(a.Element)))
+		parts = append(parts, "element="+strconv.Quote(screen.receiver(a.Element)))
 	}
 
-	for _, t := range a.texts() {
-		if t.value != "" {
-			parts = append(parts, t.field+"="+strconv.Quote(strings.ToLower(strings.TrimSpace(t.value))))
+	for _, part := range a.texts() {
+		if part.value != "" {
+			parts = append(parts, part.field+"="+strconv.Quote(strings.ToLower(strings.TrimSpace(part.value))))
 		}
 	}
 

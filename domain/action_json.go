@@ -25,22 +25,22 @@ func (a Action) JSON() string {
 
 // MarshalJSON writes the type under the key of the action's family.
 func (a Action) MarshalJSON() ([]byte, error) {
-	w := actionJSON{actionFields: actionFields(a)}
+	wire := actionJSON{actionFields: actionFields(a)}
 	if a.InFamily(FamilyWeb) {
-		w.Web = a.Type
+		wire.Web = a.Type
 	} else {
-		w.Mobile = a.Type
+		wire.Mobile = a.Type
 	}
 
-	return json.Marshal(w)
+	return json.Marshal(wire)
 }
 
 // UnmarshalJSON takes the family from the key that holds the type. Unknown fields are errors.
 func (a *Action) UnmarshalJSON(raw []byte) error {
-	var w actionJSON
+	var wire actionJSON
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
-	err := dec.Decode(&w)
+	err := dec.Decode(&wire)
 
 	// Records keep these messages, so they name the field as agents write it.
 	var wrongType *json.UnmarshalTypeError
@@ -50,14 +50,15 @@ func (a *Action) UnmarshalJSON(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	if w.Mobile != "" && w.Web != "" {
+	if wire.Mobile != "" && wire.Web != "" {
 		return errors.New(`both "action_type" and "action"`)
 	}
 
-	*a = Action(w.actionFields)
-	a.Type = w.Mobile
-	if w.Web != "" {
-		a.Family, a.Type = FamilyWeb, w.Web
+	*a = Action(wire.actionFields)
+	a.Type = wire.Mobile
+	if wire.Web != "" {
+		a.Family = FamilyWeb
+		a.Type = wire.Web
 	}
 
 	return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ArtifactKind says which parameters an artifact holds.
+// ArtifactKind is the kind of the parameters that an artifact holds.
 type ArtifactKind string
 
 // The kinds of artifacts.
@@ -27,9 +27,9 @@ type Artifact struct {
 	Kind ArtifactKind `json:"kind"`
 	// Base is the model that the adapter belongs to, or that the parameters replace.
 	Base BaseModel `json:"base"`
-	// Rank is that of a LoRA adapter.
+	// Rank is the rank of a LoRA adapter.
 	Rank int `json:"rank,omitempty"`
-	// Files are sorted by path. They are the policy's own; those of the training are left out.
+	// Files are sorted by path. They are the policy's own, without the files of the training.
 	Files []ArtifactFile `json:"files"`
 }
 
@@ -67,60 +67,61 @@ func (a Artifact) Encode() (body []byte, digest string) {
 
 // TensorDigest returns a digest of the parameters alone: of the files that hold them.
 func (a Artifact) TensorDigest() string {
-	h := sha256.New()
-	_, _ = fmt.Fprintln(h, a.Kind, a.Base.Digest)
+	hash := sha256.New()
+	_, _ = fmt.Fprintln(hash, a.Kind, a.Base.Digest)
 
-	for _, f := range a.Files {
-		if strings.HasSuffix(f.Path, ".safetensors") {
-			_, _ = fmt.Fprintln(h, f.Path, f.SHA256)
+	for _, file := range a.Files {
+		if strings.HasSuffix(file.Path, ".safetensors") {
+			_, _ = fmt.Fprintln(hash, file.Path, file.SHA256)
 		}
 	}
 
-	return hex.EncodeToString(h.Sum(nil))
+	return hex.EncodeToString(hash.Sum(nil))
 }
 
 // Sums returns the files' hashes by path.
 func (a Artifact) Sums() map[string]string {
 	out := map[string]string{}
-	for _, f := range a.Files {
-		out[f.Path] = f.SHA256
+	for _, file := range a.Files {
+		out[file.Path] = file.SHA256
 	}
 
 	return out
 }
 
 // DecodeArtifact reads what Encode wrote. It fails if the bytes are not an artifact, or if a path leaves the folder
-// that the files are written to or is that of a program.
+// that the files are written to or is the path of a program.
 func DecodeArtifact(body []byte) (Artifact, error) {
-	var a Artifact
+	var artifact Artifact
 	dec := json.NewDecoder(strings.NewReader(string(body)))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&a); err != nil {
-		return a, fmt.Errorf("not an artifact: %w", err)
+	if err := dec.Decode(&artifact); err != nil {
+		return artifact, fmt.Errorf("not an artifact: %w", err)
 	}
 
-	switch a.Kind {
+	switch artifact.Kind {
 	case ArtifactBase, ArtifactLoRA, ArtifactFull:
 	default:
-		return a, fmt.Errorf("not an artifact: unknown kind %q", a.Kind)
+		return artifact, fmt.Errorf("not an artifact: unknown kind %q", artifact.Kind)
 	}
-	if (a.Kind == ArtifactBase) != (len(a.Files) == 0) {
-		return a, fmt.Errorf("an artifact of kind %s cannot have %d files", a.Kind, len(a.Files))
-	}
-
-	for _, f := range a.Files {
-		if !f.inside() {
-			return a, fmt.Errorf("an artifact cannot have a file with the path %q", f.Path)
-		}
-		if slices.Contains(codeSuffixes, strings.ToLower(path.Ext(f.Path))) {
-			return a, fmt.Errorf("an artifact cannot have the file %q, which is code or loaded by running code", f.Path)
-		}
+	if (artifact.Kind == ArtifactBase) != (len(artifact.Files) == 0) {
+		return artifact, fmt.Errorf("an artifact of kind %s cannot have %d files", artifact.Kind, len(artifact.Files))
 	}
 
-	return a, nil
+	for _, file := range artifact.Files {
+		if !file.inside() {
+			return artifact, fmt.Errorf("an artifact cannot have a file with the path %q", file.Path)
+		}
+		if slices.Contains(codeSuffixes, strings.ToLower(path.Ext(file.Path))) {
+			return artifact, fmt.Errorf("an artifact cannot have the file %q, which is code or loaded by running code",
+				file.Path)
+		}
+	}
+
+	return artifact, nil
 }
 
-// codeSuffixes are those of files that loading a policy could run: programs, libraries and pickles.
+// codeSuffixes are the suffixes of files that loading a policy could run: programs, libraries and pickles.
 var codeSuffixes = []string{".py", ".pyc", ".so", ".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"}
 
 // inside reports whether the path is canonical and stays inside the folder that it is relative to.

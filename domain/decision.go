@@ -13,14 +13,14 @@ type Usage struct {
 }
 
 // Plus returns the tokens of both calls.
-func (u Usage) Plus(v Usage) Usage {
+func (u Usage) Plus(more Usage) Usage {
 	return Usage{
-		Prompt:  u.Prompt + v.Prompt,
-		Cached:  u.Cached + v.Cached,
-		Answer:  u.Answer + v.Answer,
-		Thought: u.Thought + v.Thought,
+		Prompt:  u.Prompt + more.Prompt,
+		Cached:  u.Cached + more.Cached,
+		Answer:  u.Answer + more.Answer,
+		Thought: u.Thought + more.Thought,
 
-		Estimated: u.Estimated || v.Estimated,
+		Estimated: u.Estimated || more.Estimated,
 	}
 }
 
@@ -38,7 +38,8 @@ type Cell struct {
 	// Repaired names how Text differs from the form in the prompt, if it was read nevertheless (docs/method.md, What
 	// is read).
 	Repaired []string `json:"repaired,omitempty"`
-	// Refused says why the model refused the prompt. The agent then says nothing, and nothing is learned of it.
+	// Refused is the reason why the model refused the prompt. The agent then says nothing, and nothing is learned of
+	// it.
 	Refused string `json:"refused,omitempty"`
 	// Thought is what a reasoning model thought before it wrote Text.
 	Thought string `json:"thought,omitempty"`
@@ -55,7 +56,7 @@ type Cell struct {
 	Told []int `json:"told,omitempty"`
 }
 
-// LeftOut says what a prompt lacks of the agent's view.
+// LeftOut is what a prompt lacks of the agent's view.
 type LeftOut struct {
 	// History counts the oldest lines of the history.
 	History int `json:"history,omitempty"`
@@ -91,8 +92,8 @@ type Decision struct {
 // Cut counts the cells whose prompts lack a part of the agent's view.
 func (d Decision) Cut() int {
 	n := 0
-	for _, c := range d.Cells {
-		if c.LeftOut.Any() {
+	for _, cell := range d.Cells {
+		if cell.LeftOut.Any() {
 			n++
 		}
 	}
@@ -103,8 +104,8 @@ func (d Decision) Cut() int {
 // Refused counts the cells whose prompts the model refused.
 func (d Decision) Refused() int {
 	n := 0
-	for _, c := range d.Cells {
-		if c.Refused != "" {
+	for _, cell := range d.Cells {
+		if cell.Refused != "" {
 			n++
 		}
 	}
@@ -112,11 +113,11 @@ func (d Decision) Refused() int {
 	return n
 }
 
-// Repaired counts the cells that were read although they do not have the form that the prompt asks for.
+// Repaired counts the cells that were read although they do not have the form that the prompt demands.
 func (d Decision) Repaired() int {
 	n := 0
-	for _, c := range d.Cells {
-		if len(c.Repaired) > 0 {
+	for _, cell := range d.Cells {
+		if len(cell.Repaired) > 0 {
 			n++
 		}
 	}

@@ -34,9 +34,9 @@ type Outcome struct {
 	Cut int `json:"cut,omitempty"`
 	// Refused counts the cells whose prompts the model refused.
 	Refused int `json:"refused,omitempty"`
-	// Repaired counts the cells that were read although they do not have the form that the prompt asks for.
+	// Repaired counts the cells that were read although they do not have the form that the prompt demands.
 	Repaired int `json:"repaired,omitempty"`
-	// Void says why the episode does not count. It is empty if the episode counts.
+	// Void is the reason why the episode does not count. It is empty if the episode counts.
 	Void string `json:"void,omitempty"`
 	// Metrics are the figures of recorded tasks, by name.
 	Metrics map[string]Metric `json:"metrics,omitempty"`
@@ -84,18 +84,18 @@ type Example struct {
 	RejectedCanonical string  `json:"rejected_canonical"`
 	Source            Source  `json:"source"`
 	Weight            float64 `json:"weight"`
-	// Advantage is that of a sample, and 0 in a pair. A sample is an answer of the agent, in Chosen, without a rejected
-	// one: GRPO makes it more probable if the advantage is above 0, and less probable if it is below.
+	// Advantage is the advantage of a sample, and 0 in a pair. A sample is an answer of the agent, in Chosen, without a
+	// rejected one: GRPO makes it more probable if the advantage is above 0, and less probable if it is below.
 	Advantage float64 `json:"advantage,omitempty"`
-	// Image is the digest of the screenshot that belongs to the prompt. It is empty if there is none.
+	// Image is the digest of the screenshot that belongs to the prompt. It is empty without one.
 	Image string `json:"image,omitempty"`
 }
 
-// Learned returns the answers of a pair or sample that training is to make more and less probable; "" is none.
-func (p Example) Learned() (more, less string) {
-	if p.Advantage < 0 {
-		return "", p.Chosen
+// Learned returns the answers of a pair or sample that training is to make more and less probable, or "".
+func (e Example) Learned() (more, less string) {
+	if e.Advantage < 0 {
+		return "", e.Chosen
 	}
 
-	return p.Chosen, p.Rejected
+	return e.Chosen, e.Rejected
 }

@@ -59,9 +59,9 @@ func (o Observation) Element(index int) (Element, bool) {
 		return o.Elements[index], true
 	}
 
-	for _, e := range o.Elements {
-		if e.Index == index {
-			return e, true
+	for _, element := range o.Elements {
+		if element.Index == index {
+			return element, true
 		}
 	}
 
@@ -74,9 +74,9 @@ func (o Observation) ByID(id string) (Element, bool) {
 		return Element{}, false
 	}
 
-	for _, e := range o.Elements {
-		if e.ID == id {
-			return e, true
+	for _, element := range o.Elements {
+		if element.ID == id {
+			return element, true
 		}
 	}
 
@@ -86,11 +86,11 @@ func (o Observation) ByID(id string) (Element, bool) {
 // receiver returns the ID of the element that takes the input to the element with the given ID. That is id itself
 // unless the element has a target in the observation.
 func (o Observation) receiver(id string) string {
-	e, ok := o.ByID(id)
-	if !ok || e.Target == nil {
+	element, ok := o.ByID(id)
+	if !ok || element.Target == nil {
 		return id
 	}
-	if target, ok := o.Element(*e.Target); ok {
+	if target, ok := o.Element(*element.Target); ok {
 		return target.ID
 	}
 

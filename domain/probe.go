@@ -1,7 +1,7 @@
 package domain
 
 // Probe compares an updated policy with its parent and the base policy on prompts of its own data set.
-// Log-probabilities are those of whole answers, summed over their tokens, in nats; divergences and entropy are in nats
+// Log-probabilities are of whole answers, summed over their tokens, in nats; divergences and entropy are in nats
 // per answer.
 type Probe struct {
 	Prompts int `json:"prompts"`
@@ -33,8 +33,8 @@ type Probe struct {
 	BySource map[Source]ProbeSource `json:"by_source,omitempty"`
 	// ByType are the means of the prompts whose chosen answers have the same action type.
 	ByType map[string]ProbeType `json:"by_type,omitempty"`
-	// Unknown says why no log-probabilities are known: KL, KLBase, LogprobDelta, Entropy and all that is made of
-	// log-probabilities are then 0. It is empty if they are known.
+	// Unknown is the reason why no log-probabilities are known: KL, KLBase, LogprobDelta, Entropy and all that is made
+	// of log-probabilities are then 0. It is empty if they are known.
 	Unknown string `json:"unknown,omitempty"`
 }
 
@@ -58,7 +58,7 @@ type ProbeSource struct {
 
 // ProbeType is the part of a probe on prompts whose chosen answers have one action type.
 type ProbeType struct {
-	// Share is that of the type among the chosen answers of the whole data set, from 0 to 1.
+	// Share is the share of the type among the chosen answers of the whole data set, from 0 to 1.
 	Share   float64 `json:"share"`
 	Prompts int     `json:"prompts"`
 	// Sampled counts those prompts whose sampled answer has the type.

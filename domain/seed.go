@@ -11,18 +11,18 @@ import (
 // over its parts. All random choices of the system start from such a seed, so they do not depend on the order, time or
 // place of execution.
 func Seed(root uint64, path ...any) uint64 {
-	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%d", root)
+	hash := sha256.New()
+	_, _ = fmt.Fprintf(hash, "%d", root)
 	for _, part := range path {
-		_, _ = fmt.Fprintf(h, "/%v", part)
+		_, _ = fmt.Fprintf(hash, "/%v", part)
 	}
 
-	return binary.BigEndian.Uint64(h.Sum(nil))
+	return binary.BigEndian.Uint64(hash.Sum(nil))
 }
 
 // Rand returns a generator that is seeded by Seed(root, path...).
 func Rand(root uint64, path ...any) *rand.Rand {
-	s := Seed(root, path...)
+	seed := Seed(root, path...)
 
-	return rand.New(rand.NewPCG(s, s^0x9e3779b97f4a7c15))
+	return rand.New(rand.NewPCG(seed, seed^0x9e3779b97f4a7c15))
 }

@@ -41,11 +41,11 @@ func BreakTokens(text string) string {
 
 	var out strings.Builder
 	written := 0
-	for i, r := range text {
-		if !strings.ContainsRune(openers, r) {
+	for i, letter := range text {
+		if !strings.ContainsRune(openers, letter) {
 			continue
 		}
-		if after := i + utf8.RuneLen(r); opensToken(narrow(r), text[after:]) {
+		if after := i + utf8.RuneLen(letter); opensToken(narrow(letter), text[after:]) {
 			out.WriteString(text[written:after] + " ")
 			written = after
 		}
@@ -75,27 +75,27 @@ func init() {
 func opensToken(opener rune, rest string) bool {
 	var name strings.Builder
 	n := 0
-	for _, r := range rest {
-		if unicode.Is(unicode.Cf, r) {
+	for _, letter := range rest {
+		if unicode.Is(unicode.Cf, letter) {
 			continue
 		}
 
-		r = narrow(r)
-		if name.Len() == 0 && (opener == ']' && r == '~' || opener == '~' && r == '[') {
+		letter = narrow(letter)
+		if name.Len() == 0 && (opener == ']' && letter == '~' || opener == '~' && letter == '[') {
 			return true
 		}
 		if opener != '<' && opener != '[' {
 			return false
 		}
 		switch {
-		case name.Len() == 0 && r == '|':
+		case name.Len() == 0 && letter == '|':
 			return true
-		case opener == '<' && r == '>', opener == '[' && r == ']':
+		case opener == '<' && letter == '>', opener == '[' && letter == ']':
 			return namesToken(opener, name.String())
-		case unicode.IsSpace(r), n == maxToken:
+		case unicode.IsSpace(letter), n == maxToken:
 			return false
 		}
-		name.WriteRune(r)
+		name.WriteRune(letter)
 		n++
 	}
 
@@ -114,13 +114,14 @@ func namesToken(opener rune, name string) bool {
 	}
 
 	odd := false
-	for _, r := range name {
+	for _, letter := range name {
 		switch {
-		case r == '_' || r == '▁' || r == ':' || r == '|' || opener == '<' && (r == '-' || unicode.IsDigit(r)):
+		case letter == '_' || letter == '▁' || letter == ':' || letter == '|',
+			opener == '<' && (letter == '-' || unicode.IsDigit(letter)):
 			odd = true
-		case r == '@' && opener == '[':
+		case letter == '@' && opener == '[':
 			odd = true
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+		case !unicode.IsLetter(letter) && !unicode.IsDigit(letter):
 			return false
 		}
 	}
@@ -129,21 +130,21 @@ func namesToken(opener rune, name string) bool {
 }
 
 // narrow returns the ASCII form of a wide character or of one for vertical text, as Unicode's form NFKC has it.
-func narrow(r rune) rune {
+func narrow(letter rune) rune {
 	switch {
-	case r >= '！' && r <= '～':
-		return r - '！' + '!'
-	case r == '﹤':
+	case letter >= '！' && letter <= '～':
+		return letter - '！' + '!'
+	case letter == '﹤':
 		return '<'
-	case r == '﹥':
+	case letter == '﹥':
 		return '>'
-	case r == '﹇':
+	case letter == '﹇':
 		return '['
-	case r == '﹈':
+	case letter == '﹈':
 		return ']'
-	case r == '︱' || r == '︳':
+	case letter == '︱' || letter == '︳':
 		return '|'
 	}
 
-	return r
+	return letter
 }

@@ -26,9 +26,9 @@ func (t Topology) Order() ([]int, error) {
 	done := make([]bool, t.Agents)
 	for len(out) < t.Agents {
 		next := -1
-		for a := 0; a < t.Agents && next < 0; a++ {
-			if !done[a] && !slices.ContainsFunc(t.Preds(a), func(p int) bool { return !done[p] }) {
-				next = a
+		for agent := 0; agent < t.Agents && next < 0; agent++ {
+			if !done[agent] && !slices.ContainsFunc(t.Preds(agent), func(pred int) bool { return !done[pred] }) {
+				next = agent
 			}
 		}
 		if next < 0 {
@@ -45,9 +45,9 @@ func (t Topology) Order() ([]int, error) {
 // Preds returns the direct predecessors of an agent in ascending order.
 func (t Topology) Preds(agent int) []int {
 	var out []int
-	for _, e := range t.Edges {
-		if e[1] == agent {
-			out = append(out, e[0])
+	for _, edge := range t.Edges {
+		if edge[1] == agent {
+			out = append(out, edge[0])
 		}
 	}
 	slices.Sort(out)
@@ -63,13 +63,14 @@ func (t Topology) LongestPath() int {
 		return 0
 	}
 
-	depth, longest := make([]int, t.Agents), 0
-	for _, a := range order {
-		depth[a] = 1
-		for _, p := range t.Preds(a) {
-			depth[a] = max(depth[a], depth[p]+1)
+	depth := make([]int, t.Agents)
+	longest := 0
+	for _, agent := range order {
+		depth[agent] = 1
+		for _, pred := range t.Preds(agent) {
+			depth[agent] = max(depth[agent], depth[pred]+1)
 		}
-		longest = max(longest, depth[a])
+		longest = max(longest, depth[agent])
 	}
 
 	return longest
@@ -83,41 +84,42 @@ func (t Topology) connected() bool {
 	}
 
 	for range t.Agents {
-		for _, e := range t.Edges {
-			m := min(group[e[0]], group[e[1]])
-			group[e[0]], group[e[1]] = m, m
+		for _, edge := range t.Edges {
+			merged := min(group[edge[0]], group[edge[1]])
+			group[edge[0]] = merged
+			group[edge[1]] = merged
 		}
 	}
 
-	return !slices.ContainsFunc(group, func(g int) bool { return g != 0 })
+	return !slices.ContainsFunc(group, func(label int) bool { return label != 0 })
 }
 
 // RandomTopology draws the graph of an epoch for n agents: a random order of them with an edge between any two,
 // directed along the order, with probability edgeShare. It draws again until the graph is weakly connected and its
-// edges differ from those of prev, which may be nil. A single agent has no edges.
+// edges differ from the edges of prev, which may be nil. A single agent has no edges.
 func RandomTopology(seed uint64, epoch, n int, prev *Topology) Topology {
-	t := Topology{Agents: n, Edges: [][2]int{}}
+	drawn := Topology{Agents: n, Edges: [][2]int{}}
 	if n < 2 {
-		return t
+		return drawn
 	}
 
-	r := Rand(seed, "topology", epoch)
+	random := Rand(seed, "topology", epoch)
 	for range maxDraws {
-		t.Edges = drawEdges(r, n)
-		if t.connected() && (prev == nil || !slices.Equal(t.Edges, prev.Edges)) {
+		drawn.Edges = drawEdges(random, n)
+		if drawn.connected() && (prev == nil || !slices.Equal(drawn.Edges, prev.Edges)) {
 			break
 		}
 	}
 
-	return t
+	return drawn
 }
 
-func drawEdges(r *rand.Rand, n int) [][2]int {
+func drawEdges(random *rand.Rand, n int) [][2]int {
 	edges := [][2]int{}
-	order := r.Perm(n)
+	order := random.Perm(n)
 	for i, a := range order {
 		for _, b := range order[i+1:] {
-			if r.Float64() < edgeShare {
+			if random.Float64() < edgeShare {
 				edges = append(edges, [2]int{a, b})
 			}
 		}
@@ -136,8 +138,9 @@ func EvaluationTopologies(n int) []Topology {
 	var out []Topology
 	var prev *Topology
 	for k := range 4 {
-		t := RandomTopology(evaluationSeed, k, n, prev)
-		out, prev = append(out, t), &t
+		drawn := RandomTopology(evaluationSeed, k, n, prev)
+		out = append(out, drawn)
+		prev = &drawn
 	}
 
 	return out

@@ -57,17 +57,17 @@ type TrainPoint struct {
 	Margin   float64 `json:"margin,omitempty"`
 	Accuracy float64 `json:"accuracy,omitempty"`
 
-	// Live tells people who watch about speed and time left. It is never stored.
+	// Live is what people who watch see of speed and time left. It is never stored.
 	Live string `json:"-"`
 }
 
-// TrainReport says how another program made a policy.
+// TrainReport describes how another program made a policy.
 type TrainReport struct {
 	Command  []string          `json:"command"`
 	Versions map[string]string `json:"versions"`
 	// Metrics are the final ones, under the program's own names.
 	Metrics map[string]float64 `json:"metrics"`
-	// Files are those of the artifact.
+	// Files are the files of the artifact.
 	Files []ArtifactFile `json:"files"`
 	Log   *ArtifactFile  `json:"log,omitempty"`
 	// PerDevice is the number of rows that a device processed together, if it had too little memory for as many as the

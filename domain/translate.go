@@ -3,99 +3,112 @@ package domain
 // In returns the action in another family, as an agent of that family would write it on the same observation, whose
 // elements need both an Index and an ID. It is false if the family has no counterpart. Hover and long press translate
 // into each other, and so do asking the user and an infeasible goal.
-func (a Action) In(f Family, o Observation) (Action, bool) {
-	if a.InFamily(f) {
+func (a Action) In(family Family, screen Observation) (Action, bool) {
+	if a.InFamily(family) {
 		return a, true
 	}
-	if f == FamilyWeb {
-		return a.web(o)
+	if family == FamilyWeb {
+		return a.web(screen)
 	}
-	return a.mobile(o)
+	return a.mobile(screen)
 }
 
-func (a Action) web(o Observation) (Action, bool) {
-	w := Action{Family: FamilyWeb}
+func (a Action) web(screen Observation) (Action, bool) {
+	translated := Action{Family: FamilyWeb}
 	role := ""
 	if a.Index != nil {
-		e, ok := o.Element(*a.Index)
-		if !ok || e.ID == "" || e.ID == NoID {
+		element, ok := screen.Element(*a.Index)
+		if !ok || element.ID == "" || element.ID == NoID {
 			return Action{}, false
 		}
-		w.Element, role = e.ID, e.Role
+		translated.Element = element.ID
+		role = element.Role
 	}
 
 	switch a.Type {
 	case ActionClick, ActionDoubleTap:
-		w.Type = ActionClick
+		translated.Type = ActionClick
 	case ActionLongPress:
-		w.Type = ActionHover
+		translated.Type = ActionHover
 	case ActionInputText:
-		w.Type, w.Text = ActionTypeString, a.Text
+		translated.Type = ActionTypeString
+		translated.Text = a.Text
 		if role == RoleSelect {
-			w.Type, w.Text, w.Option = ActionSelect, "", a.Text
+			translated.Type = ActionSelect
+			translated.Text = ""
+			translated.Option = a.Text
 		}
 	case ActionScroll, ActionSwipe:
-		w.Type, w.Element, w.Direction = ActionScrollPage, "", a.Direction
+		translated.Type = ActionScrollPage
+		translated.Element = ""
+		translated.Direction = a.Direction
 		if a.Type == ActionSwipe {
 			// A swipe names the way of the finger, which is opposite to the way of the page.
-			w.Direction = map[string]string{"up": "down", "down": "up"}[a.Direction]
+			translated.Direction = map[string]string{"up": "down", "down": "up"}[a.Direction]
 		}
 	case ActionBack:
-		w.Type, w.Direction = ActionGo, "backward"
+		translated.Type = ActionGo
+		translated.Direction = "backward"
 	case ActionAnswer:
-		w.Type, w.Answer = ActionFinish, a.Text
+		translated.Type = ActionFinish
+		translated.Answer = a.Text
 	case ActionStatus:
-		w.Type = ActionFinish
+		translated.Type = ActionFinish
 		if a.GoalStatus == StatusInfeasible {
-			w.Type = ActionUserInput
+			translated.Type = ActionUserInput
 		}
 	case ActionWait, ActionNone:
-		w.Type = ActionNone
+		translated.Type = ActionNone
 	default:
 		return Action{}, false
 	}
 
-	return w, w.Validate() == nil
+	return translated, translated.Validate() == nil
 }
 
-func (a Action) mobile(o Observation) (Action, bool) {
-	var m Action
+func (a Action) mobile(screen Observation) (Action, bool) {
+	var translated Action
 	if a.Element != "" {
-		e, ok := o.ByID(a.Element)
+		element, ok := screen.ByID(a.Element)
 		if !ok {
 			return Action{}, false
 		}
-		m = m.At(e.Index)
+		translated = translated.At(element.Index)
 	}
 
 	switch a.Type {
 	case ActionClick:
-		m.Type = ActionClick
+		translated.Type = ActionClick
 	case ActionHover:
-		m.Type = ActionLongPress
+		translated.Type = ActionLongPress
 	case ActionTypeString:
-		m.Type, m.Text = ActionInputText, a.Text
+		translated.Type = ActionInputText
+		translated.Text = a.Text
 	case ActionSelect:
-		m.Type, m.Text = ActionInputText, a.Option
+		translated.Type = ActionInputText
+		translated.Text = a.Option
 	case ActionScrollPage:
-		m.Type, m.Direction = ActionScroll, a.Direction
+		translated.Type = ActionScroll
+		translated.Direction = a.Direction
 	case ActionGo:
 		if a.Direction != "backward" {
 			return Action{}, false
 		}
-		m.Type = ActionBack
+		translated.Type = ActionBack
 	case ActionFinish:
-		m.Type, m.GoalStatus = ActionStatus, StatusComplete
+		translated.Type = ActionStatus
+		translated.GoalStatus = StatusComplete
 		if a.Answer != "" {
-			m = Action{Type: ActionAnswer, Text: a.Answer}
+			translated = Action{Type: ActionAnswer, Text: a.Answer}
 		}
 	case ActionUserInput:
-		m.Type, m.GoalStatus = ActionStatus, StatusInfeasible
+		translated.Type = ActionStatus
+		translated.GoalStatus = StatusInfeasible
 	case ActionNone:
-		m.Type = ActionWait
+		translated.Type = ActionWait
 	default:
 		return Action{}, false
 	}
 
-	return m, m.Validate() == nil
+	return translated, translated.Validate() == nil
 }

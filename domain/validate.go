@@ -47,41 +47,41 @@ var signatures = map[Family]map[string][]string{
 func ActionTypes(f Family) []string { return slices.Sorted(maps.Keys(signatures[f])) }
 
 // Samples returns a valid action of every type of a family, with all its fields.
-func Samples(f Family) []Action {
+func Samples(family Family) []Action {
 	var out []Action
-	for _, kind := range ActionTypes(f) {
-		a := Action{Family: f, Type: kind}
-		for _, field := range signatures[f][kind] {
+	for _, kind := range ActionTypes(family) {
+		action := Action{Family: family, Type: kind}
+		for _, field := range signatures[family][kind] {
 			switch strings.TrimSuffix(field, "?") {
 			case "index":
-				a = a.At(0)
+				action = action.At(0)
 			case "element":
-				a.Element = "A"
+				action.Element = "A"
 			case "text":
-				a.Text = "text"
+				action.Text = "text"
 			case "direction":
-				a.Direction = directions[kind][0]
+				action.Direction = directions[kind][0]
 			case "app_name":
-				a.AppName = "Clock"
+				action.AppName = "Clock"
 			case "goal_status":
-				a.GoalStatus = StatusComplete
+				action.GoalStatus = StatusComplete
 			case "option":
-				a.Option = "first"
+				action.Option = "first"
 			case "press_enter":
-				a.PressEnter = true
+				action.PressEnter = true
 			case "url":
-				a.URL = "http://localhost/"
+				action.URL = "http://localhost/"
 			case "new_tab":
-				a.NewTab = true
+				action.NewTab = true
 			case "tab":
-				a.Tab = 1
+				action.Tab = 1
 			case "message":
-				a.Message = "message"
+				action.Message = "message"
 			case "answer":
-				a.Answer = "answer"
+				action.Answer = "answer"
 			}
 		}
-		out = append(out, a)
+		out = append(out, action)
 	}
 
 	return out
@@ -117,7 +117,7 @@ func (a Action) fields() []presence {
 	return out
 }
 
-// Validate checks that the family has the type, that the fields are those of the type, and that their values are
+// Validate checks that the family has the type, that the fields belong to the type, and that their values are
 // allowed. It returns the first problem.
 func (a Action) Validate() error {
 	signature, ok := signatures[a.family()][a.Type]
@@ -125,18 +125,18 @@ func (a Action) Validate() error {
 		return fmt.Errorf("unknown %s action %q", a.family(), a.Type)
 	}
 
-	for _, t := range a.texts() {
-		if len(t.value) > maxActionText {
-			return fmt.Errorf("%s of %d bytes is longer than %d", t.field, len(t.value), maxActionText)
+	for _, entry := range a.texts() {
+		if len(entry.value) > maxActionText {
+			return fmt.Errorf("%s of %d bytes is longer than %d", entry.field, len(entry.value), maxActionText)
 		}
 	}
-	for _, f := range a.fields() {
-		required := slices.Contains(signature, f.field)
+	for _, field := range a.fields() {
+		required := slices.Contains(signature, field.field)
 		switch {
-		case required && !f.given:
-			return fmt.Errorf("action %q lacks %s", a.Type, f.field)
-		case f.given && !required && !slices.Contains(signature, f.field+"?"):
-			return fmt.Errorf("action %q takes no %s", a.Type, f.field)
+		case required && !field.given:
+			return fmt.Errorf("action %q lacks %s", a.Type, field.field)
+		case field.given && !required && !slices.Contains(signature, field.field+"?"):
+			return fmt.Errorf("action %q takes no %s", a.Type, field.field)
 		}
 	}
 

@@ -1,5 +1,5 @@
-// Package fault assigns a kind to errors, which says how to react to them. The system reads the kind, never the text,
-// to decide whether to try again, and commands derive their exit code from it.
+// Package fault assigns a kind to errors, which determines how to react to them. The system reads the kind, never the
+// text, to decide whether to try again, and commands derive their exit code from it.
 //
 // Environments and trainers, in this module or outside, return these errors:
 //
@@ -14,10 +14,10 @@
 //     replaying the recorded actions, or begins anew if the environment is not replayable. After several such
 //     environments, the activity is tried again as for Transient. Only environments return it.
 //   - Refused [2]: a model refuses this input and would refuse it again: a prompt that is too long, a content filter.
-//     Whoever asked records the refusal and goes on without the answer, as far as the share of refusals allows. Where
-//     nobody can go on, it is like Invalid.
+//     The caller records the refusal and continues without the answer, as far as the share of refusals allows. Where
+//     nothing can continue, it is like Invalid.
 //   - Exhausted [3], Invalid [2], Corrupt [5], Fatal [1]: another try cannot help. The run pauses with the message
-//     until a person resumes it. The message should therefore say what to do.
+//     until a person resumes it. The message should therefore name a remedy.
 //
 // An error without a kind is Transient, because most errors of networks and processes pass. A function that was
 // cancelled should return context.Cause(ctx) without a kind.
@@ -31,7 +31,7 @@ import (
 	"time"
 )
 
-// Kind says in general what went wrong, and so how to react.
+// Kind is, in general, what went wrong, and so determines how to react.
 type Kind string
 
 const (
@@ -75,7 +75,7 @@ func As(k Kind, err error) error {
 	return &faultError{kind: k, err: err}
 }
 
-// After is New for a fault that passes after a known time, such as that of the header Retry-After.
+// After is New for a fault that passes after a known time, such as the time in the header Retry-After.
 func After(k Kind, after time.Duration, format string, args ...any) error {
 	return &faultError{kind: k, err: fmt.Errorf(format, args...), after: after}
 }
@@ -89,7 +89,7 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// KindOf returns the outermost kind of err, or Transient if it has none.
+// KindOf returns the outermost kind of err, or Transient if err has no kind.
 func KindOf(err error) Kind {
 	var f *faultError
 	if errors.As(err, &f) {

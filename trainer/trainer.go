@@ -71,13 +71,13 @@ type Must = func(ok bool, field, expected string, args ...any)
 type Result struct {
 	// Digest names the policy, in the store and for the servers.
 	Digest string `json:"digest"`
-	// TensorDigest is that of the parameters alone.
+	// TensorDigest is the digest of the parameters alone.
 	TensorDigest string              `json:"tensor_digest"`
 	Steps        int                 `json:"steps"`
 	Curve        []domain.TrainPoint `json:"curve"`
 	// Skipped counts the pairs that the trainer cannot express, or that are longer than its options allow.
 	Skipped int `json:"skipped"`
-	// Diverged says why there is no policy: the loss is not a number, or no pair can be trained on.
+	// Diverged is the reason why there is no policy: the loss is not a number, or no pair can be trained on.
 	Diverged string `json:"diverged,omitempty"`
 	// Report is set by trainers that run another program.
 	Report *domain.TrainReport `json:"report,omitempty"`

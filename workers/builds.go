@@ -11,8 +11,8 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// deployment returns Temporal's name of all workers that name their build, whatever their roles: collabui, or the name
-// that a controller gives its pods.
+// deployment returns Temporal's name of all workers that name their build, in every role: collabui, or the name that a
+// controller gives its pods.
 func deployment() string { return cmp.Or(os.Getenv(EnvDeployment), "collabui") }
 
 // The variables in which Temporal's worker controller for Kubernetes names the deployment and the build of a pod.

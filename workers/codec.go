@@ -47,32 +47,33 @@ func openCodec(o Options) (server, error) {
 	}, nil
 }
 
-// decodes returns the handler of the codec server for pages of an origin. A browser asks beforehand, without a key,
-// whether it may send a request.
+// decodes returns the handler of the codec server for pages of an origin. A browser finds out first,
+// without a key, whether it may send a request.
 func decodes(codec converter.PayloadCodec, origin string, keys func() string) http.Handler {
 	mux := http.NewServeMux()
 	decode := converter.NewPayloadCodecHTTPHandler(codec)
-	mux.Handle("POST /decode", httpd.Locked(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxDecoded)
-		decode.ServeHTTP(w, r)
+	bounded := func(response http.ResponseWriter, request *http.Request) {
+		request.Body = http.MaxBytesReader(response, request.Body, maxDecoded)
+		decode.ServeHTTP(response, request)
+	}
+	mux.Handle("POST /decode", httpd.Locked(http.HandlerFunc(bounded), keys))
+	mux.Handle("GET /{$}", httpd.Locked(http.HandlerFunc(func(response http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(response, "The Temporal UI can show encrypted payloads now.\n")
 	}), keys))
-	mux.Handle("GET /{$}", httpd.Locked(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "The Temporal UI can show encrypted payloads now.\n")
-	}), keys))
-	mux.HandleFunc("OPTIONS /decode", func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
+	mux.HandleFunc("OPTIONS /decode", func(response http.ResponseWriter, _ *http.Request) {
+		h := response.Header()
 		h.Set("Access-Control-Allow-Methods", http.MethodPost)
 		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Namespace")
-		w.WriteHeader(http.StatusNoContent)
+		response.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Vary", "Origin")
-		if r.Header.Get("Origin") == origin {
-			w.Header().Set("Access-Control-Allow-Origin", origin)
-			w.Header().Set("Access-Control-Allow-Credentials", "true")
+	return http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		response.Header().Set("Vary", "Origin")
+		if request.Header.Get("Origin") == origin {
+			response.Header().Set("Access-Control-Allow-Origin", origin)
+			response.Header().Set("Access-Control-Allow-Credentials", "true")
 		}
-		mux.ServeHTTP(w, r)
+		mux.ServeHTTP(response, request)
 	})
 }

@@ -96,7 +96,7 @@ func (o Options) ownFolders() (out []string) {
 	return out
 }
 
-// ownFolder makes a folder whose files nobody else may change. In a folder that all accounts share, such as /tmp,
+// ownFolder makes a folder whose files no other account may change. In a folder that all accounts share, such as /tmp,
 // another account may have made it first, and could change what runs there.
 func ownFolder(path string) error {
 	shared, err := os.Stat(filepath.Dir(path))
@@ -115,7 +115,8 @@ func ownFolder(path string) error {
 		return fault.As(fault.Invalid, err)
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
-	own, mode := ok && int(owner.Uid) == os.Getuid(), info.Mode().Perm()
+	own := ok && int(owner.Uid) == os.Getuid()
+	mode := info.Mode().Perm()
 	switch {
 	case info.IsDir() && own && mode&0o022 != 0:
 		return fault.As(fault.Invalid, os.Chmod(path, mode&^0o022))
@@ -144,8 +145,8 @@ func (o Options) describe() []any {
 	return attributes
 }
 
-// memory returns the bytes of memory that this process may use: those of the machine, or fewer in a container with a
-// limit.
+// memory returns the bytes of memory that this process may use: the memory of the machine, or less in a container with
+// a limit.
 func memory() uint64 { return memoryOf("/proc/meminfo", "/sys/fs/cgroup/memory.max") }
 
 func memoryOf(machine, container string) uint64 {

@@ -53,7 +53,8 @@ type meteredPolicies struct {
 }
 
 func (m *meteredPolicies) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
-	began, end := time.Now(), m.metrics.Begin(policyCalls)
+	began := time.Now()
+	end := m.metrics.Begin(policyCalls)
 	out, err := m.Pool.Complete(ctx, r)
 	if ctx.Err() != nil {
 		end(nil) // nobody waits for the answer any more: the vote is certain, for instance
@@ -86,7 +87,7 @@ func (d *dependencies) present(ctx context.Context, roles []string) {
 	}
 }
 
-// serversLimit is how long servers have to say how they are.
+// serversLimit is how long servers have to report their state.
 const serversLimit = 3 * time.Second
 
 // servers returns the states of the servers that this process has used, of environments and of policies.

@@ -24,11 +24,12 @@ var overlaps = map[retrain.Overlap]enums.ScheduleOverlapPolicy{
 }
 
 // scheduleSpec returns the times of a schedule for Temporal.
-func scheduleSpec(w retrain.When) client.ScheduleSpec {
+func scheduleSpec(when retrain.When) client.ScheduleSpec {
 	s := client.ScheduleSpec{
-		CronExpressions: append([]string{}, w.Cron...), Jitter: retrain.Duration(w.Jitter), TimeZoneName: w.TimeZone,
+		CronExpressions: append([]string{}, when.Cron...), Jitter: retrain.Duration(when.Jitter),
+		TimeZoneName: when.TimeZone,
 	}
-	if every := retrain.Duration(w.Every); every > 0 {
+	if every := retrain.Duration(when.Every); every > 0 {
 		s.Intervals = []client.ScheduleIntervalSpec{{Every: every}}
 	}
 
@@ -36,11 +37,11 @@ func scheduleSpec(w retrain.When) client.ScheduleSpec {
 }
 
 // retrainAction starts a firing.
-func retrainAction(v schedules.Version) *client.ScheduleWorkflowAction {
+func retrainAction(version schedules.Version) *client.ScheduleWorkflowAction {
 	return &client.ScheduleWorkflowAction{
-		ID: workflows.RetrainID(v.Schedule.Name), Workflow: workflows.Retrain, TaskQueue: workflows.QueueControl,
-		Args:          []any{workflows.RetrainInput{Schedule: v.Schedule.Name, Version: v.Number}},
-		StaticSummary: "line " + v.Schedule.Line + ": is there anything new to train on?",
+		ID: workflows.RetrainID(version.Schedule.Name), Workflow: workflows.Retrain, TaskQueue: workflows.QueueControl,
+		Args:          []any{workflows.RetrainInput{Schedule: version.Schedule.Name, Version: version.Number}},
+		StaticSummary: "line " + version.Schedule.Line + ": is there anything new to train on?",
 	}
 }
 
@@ -63,15 +64,17 @@ func PutSchedule(ctx context.Context, c client.Client, v schedules.Version) erro
 	return err
 }
 
-func updateSchedule(ctx context.Context, c client.Client, v schedules.Version) error {
-	spec := scheduleSpec(v.Schedule.When)
+func updateSchedule(ctx context.Context, c client.Client, version schedules.Version) error {
+	spec := scheduleSpec(version.Schedule.When)
 
-	return c.ScheduleClient().GetHandle(ctx, v.Schedule.Name).Update(ctx, client.ScheduleUpdateOptions{
+	return c.ScheduleClient().GetHandle(ctx, version.Schedule.Name).Update(ctx, client.ScheduleUpdateOptions{
 		DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
 			now := in.Description.Schedule
-			now.Spec, now.Action = &spec, retrainAction(v)
+			now.Spec = &spec
+			now.Action = retrainAction(version)
 			now.Policy = &client.SchedulePolicies{
-				Overlap: overlaps[v.Schedule.When.Overlap], CatchupWindow: retrain.Duration(v.Schedule.When.CatchUp),
+				Overlap:       overlaps[version.Schedule.When.Overlap],
+				CatchupWindow: retrain.Duration(version.Schedule.When.CatchUp),
 			}
 
 			return &client.ScheduleUpdate{Schedule: &now}, nil
@@ -79,7 +82,7 @@ func updateSchedule(ctx context.Context, c client.Client, v schedules.Version) e
 	})
 }
 
-// ScheduleState is what Temporal says of a schedule.
+// ScheduleState is what Temporal knows of a schedule.
 type ScheduleState struct {
 	Paused  bool        `json:"paused"`
 	Note    string      `json:"note,omitempty"`    // why it is paused
@@ -90,22 +93,23 @@ type ScheduleState struct {
 	Next    []time.Time `json:"next,omitempty"`
 }
 
-// DescribeSchedule asks Temporal for the state of a schedule. The error is a serviceerror.NotFound if there is none.
+// DescribeSchedule returns the state of a schedule. The error is a serviceerror.NotFound if there is no such schedule.
 func DescribeSchedule(ctx context.Context, c client.Client, name string) (ScheduleState, error) {
-	d, err := c.ScheduleClient().GetHandle(ctx, name).Describe(ctx)
+	described, err := c.ScheduleClient().GetHandle(ctx, name).Describe(ctx)
 	if err != nil {
 		return ScheduleState{}, err
 	}
-	s := ScheduleState{
-		Fired: d.Info.NumActions, Missed: d.Info.NumActionsMissedCatchupWindow,
-		Skipped: d.Info.NumActionsSkippedOverlap, Next: d.Info.NextActionTimes,
+	state := ScheduleState{
+		Fired: described.Info.NumActions, Missed: described.Info.NumActionsMissedCatchupWindow,
+		Skipped: described.Info.NumActionsSkippedOverlap, Next: described.Info.NextActionTimes,
 	}
-	if d.Schedule.State != nil {
-		s.Paused, s.Note = d.Schedule.State.Paused, d.Schedule.State.Note
+	if described.Schedule.State != nil {
+		state.Paused = described.Schedule.State.Paused
+		state.Note = described.Schedule.State.Note
 	}
-	for _, w := range d.Info.RunningWorkflows {
-		s.Running = append(s.Running, w.WorkflowID)
+	for _, w := range described.Info.RunningWorkflows {
+		state.Running = append(state.Running, w.WorkflowID)
 	}
 
-	return s, nil
+	return state, nil
 }

@@ -12,18 +12,20 @@ import (
 
 // secret reads a variable that a model of a specification names, or the file that the variable with _FILE appended
 // names. One that is missing, not listed, or listed for other hosts is an invalid fault, because a retry cannot supply
-// it. Whoever writes a specification also chooses the address that the value is sent to, so no other variable of this
+// it. The author of a specification also chooses the address that the value is sent to, so no other variable of this
 // process may be named.
-func secret(name string, m spec.Model) (string, error) {
+func secret(name string, model spec.Model) (string, error) {
 	if name == "" {
 		return "", nil
 	}
 
 	keys, list := config.ModelKeys()
 	var listed, bound, reached bool
-	for _, k := range keys {
-		if k.Names(name) {
-			listed, bound, reached = true, bound || k.Bound, reached || k.Bound && reaches(m, k.Host)
+	for _, key := range keys {
+		if key.Names(name) {
+			listed = true
+			bound = bound || key.Bound
+			reached = reached || key.Bound && reaches(model, key.Host)
 		}
 	}
 
@@ -36,11 +38,11 @@ func secret(name string, m spec.Model) (string, error) {
 		return "", fault.New(fault.Invalid,
 			"this worker does not send %s to %s: its list %s has %s; use that host, by https unless it has "+
 				"http:// there, and without `proxy`",
-			name, m.BaseURL, config.EnvModelKeys, list)
-	case !bound && inClear(m):
+			name, model.BaseURL, config.EnvModelKeys, list)
+	case !bound && inClear(model):
 		return "", fault.New(fault.Invalid,
 			"this worker does not send %s to %s, because http does not encrypt it: use https, or add %s=http://HOST:PORT "+
-				"to its list %s, which has %s", name, m.BaseURL, name, config.EnvModelKeys, list)
+				"to its list %s, which has %s", name, model.BaseURL, name, config.EnvModelKeys, list)
 	}
 
 	v, err := config.Secret(name)

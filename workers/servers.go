@@ -15,17 +15,17 @@ import (
 	"github.com/collabui/collabui/trainer/external"
 )
 
-// The roles that have no task queue: they are asked over HTTP. A worker offers at most one of them.
+// The roles that have no task queue: they serve HTTP. A worker offers at most one of them.
 const (
 	RoleServe  = "serve"         // the gateway next to one server of language models
 	RolePolicy = "policy-server" // small policies over the chat API of OpenAI
 	RoleCodec  = "codec"         // decrypts payloads for the Temporal UI
 )
 
-// Servers are the roles that are asked over HTTP.
+// Servers are the roles that serve HTTP.
 var Servers = []string{RoleServe, RolePolicy, RoleCodec}
 
-// Serve is what the roles that are asked over HTTP need. What has no comment about its role is for the role serve.
+// Serve contains what the roles that serve HTTP need. A field whose comment names no role is for the role serve.
 type Serve struct {
 	Listen   string        // HOST:PORT; for all of these roles
 	TLS      httpd.TLS     // for all of these roles
@@ -39,7 +39,7 @@ type Serve struct {
 	CallLog  string        // for policy-server: file that gets a line per answered request; "": none
 }
 
-// server is a role that is asked over HTTP.
+// server is a role that serves HTTP.
 type server struct {
 	handler  http.Handler
 	key      string                // that clients send; "": none
@@ -50,19 +50,19 @@ type server struct {
 
 // startServer serves until the context ends. end waits until the requests in flight are answered. A listener that
 // breaks ends the worker.
-func startServer(ctx context.Context, role string, o Options, fatal func(error)) (end func(), err error) {
+func startServer(ctx context.Context, role string, options Options, fatal func(error)) (end func(), err error) {
 	open := map[string]func(Options) (server, error){
 		RoleServe: openGateway, RolePolicy: openPolicies, RoleCodec: openCodec,
 	}
-	s, err := open[role](o)
+	s, err := open[role](options)
 	if err != nil {
 		return nil, err
 	}
-	l, err := httpd.Listen(o.Serve.Listen, s.key, s.variable, o.Serve.TLS)
+	l, err := httpd.Listen(options.Serve.Listen, s.key, s.variable, options.Serve.TLS)
 	if err != nil {
 		return nil, err
 	}
-	o.Log.Info("serving", "role", role, "url", httpd.URL(l, "http"))
+	options.Log.Info("serving", "role", role, "url", httpd.URL(l, "http"))
 
 	ended := make(chan struct{})
 	if s.run != nil {
@@ -70,7 +70,7 @@ func startServer(ctx context.Context, role string, o Options, fatal func(error))
 	}
 	go func() {
 		defer close(ended)
-		if err := httpd.Serve(ctx, l, s.handler, o.Drain, s.origins...); err != nil && ctx.Err() == nil {
+		if err := httpd.Serve(ctx, l, s.handler, options.Drain, s.origins...); err != nil && ctx.Err() == nil {
 			fatal(err)
 		}
 	}()
@@ -79,20 +79,20 @@ func startServer(ctx context.Context, role string, o Options, fatal func(error))
 }
 
 // openGateway returns the gateway next to a server of language models.
-func openGateway(o Options) (server, error) {
-	b, err := o.Endpoints.OpenStore()
+func openGateway(options Options) (server, error) {
+	b, err := options.Endpoints.OpenStore()
 	if err != nil {
 		return server{}, err
 	}
 
-	s := o.Serve
+	s := options.Serve
 	g := gateway.Options{
-		Bucket: b, Engine: s.Engine, Server: s.Server, Key: s.Key, ClientKey: o.Endpoints.PolicyKeys(),
+		Bucket: b, Engine: s.Engine, Server: s.Server, Key: s.Key, ClientKey: options.Endpoints.PolicyKeys(),
 		Base: s.Base, Adapters: s.Adapters, Keep: s.Keep,
-		Log: func(format string, args ...any) { o.Log.Warn(fmt.Sprintf(format, args...)) },
+		Log: func(format string, args ...any) { options.Log.Warn(fmt.Sprintf(format, args...)) },
 	}
 	if g.Adapters == "" {
-		g.Adapters = filepath.Join(o.Training.Work, "adapters")
+		g.Adapters = filepath.Join(options.Training.Work, "adapters")
 	}
 	if s.Model != "" {
 		m, err := external.ModelOf(s.Model)
@@ -107,25 +107,25 @@ func openGateway(o Options) (server, error) {
 	}
 
 	return server{
-		handler: handler, key: o.Endpoints.PolicyKey, variable: config.EnvPolicyKey,
+		handler: handler, key: options.Endpoints.PolicyKey, variable: config.EnvPolicyKey,
 		run: func(ctx context.Context) { handler.Run(ctx) },
 	}, nil
 }
 
 // openPolicies returns the server of small policies, which it loads from the store on demand.
-func openPolicies(o Options) (server, error) {
-	b, err := o.Endpoints.OpenStore()
+func openPolicies(options Options) (server, error) {
+	b, err := options.Endpoints.OpenStore()
 	if err != nil {
 		return server{}, err
 	}
 	handler := tinyserver.New(b)
-	handler.Keys = o.Endpoints.PolicyKeys()
-	if o.Serve.CallLog != "" {
-		handler.CallLog, err = os.OpenFile(o.Serve.CallLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	handler.Keys = options.Endpoints.PolicyKeys()
+	if options.Serve.CallLog != "" {
+		handler.CallLog, err = os.OpenFile(options.Serve.CallLog, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return server{}, fault.New(fault.Invalid, "call log: %w", err)
 		}
 	}
 
-	return server{handler: handler, key: o.Endpoints.PolicyKey, variable: config.EnvPolicyKey}, nil
+	return server{handler: handler, key: options.Endpoints.PolicyKey, variable: config.EnvPolicyKey}, nil
 }

@@ -24,46 +24,50 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// ClientOptions say how Temporal is reached. Unreadable certificates and keys are an invalid fault.
-func ClientOptions(e config.Endpoints, l *slog.Logger) (client.Options, error) {
-	o := client.Options{HostPort: e.Temporal, Namespace: e.Namespace, Logger: logging.Temporal(l), Identity: identity()}
-	if httpd.IsLoopback(e.Temporal) { // compression only takes time
-		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+// ClientOptions returns how Temporal is reached. Unreadable certificates and keys are an invalid fault.
+func ClientOptions(endpoints config.Endpoints, l *slog.Logger) (client.Options, error) {
+	options := client.Options{
+		HostPort: endpoints.Temporal, Namespace: endpoints.Namespace, Logger: logging.Temporal(l), Identity: identity(),
+	}
+	if httpd.IsLoopback(endpoints.Temporal) { // compression only takes time
+		options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
 	var err error
-	if o.Interceptors, err = telemetry.Traced(); err != nil {
-		return o, err
+	if options.Interceptors, err = telemetry.Traced(); err != nil {
+		return options, err
 	}
-	if o.ConnectionOptions.TLS, err = e.TLS(); err != nil {
-		return o, err
+	if options.ConnectionOptions.TLS, err = endpoints.TLS(); err != nil {
+		return options, err
 	}
-	if e.TemporalKey != "" {
-		key := config.Live(config.EnvTemporalKey, e.TemporalKey)
-		o.Credentials = client.NewAPIKeyDynamicCredentials(func(context.Context) (string, error) { return key(), nil })
+	if endpoints.TemporalKey != "" {
+		key := config.Live(config.EnvTemporalKey, endpoints.TemporalKey)
+		read := func(context.Context) (string, error) { return key(), nil }
+		options.Credentials = client.NewAPIKeyDynamicCredentials(read)
 	}
 	codec, err := payloads.New()
 	if err != nil {
-		return o, err
+		return options, err
 	}
-	codec.Use(&o)
-	o.ContextPropagators = []workflow.ContextPropagator{guard.Headers{Converter: codec.Converter()}}
+	codec.Use(&options)
+	options.ContextPropagators = []workflow.ContextPropagator{guard.Headers{Converter: codec.Converter()}}
 
-	return o, nil
+	return options, nil
 }
 
 // ClaimOf returns the claim by which a namespace drives a run, without the store. The id of a namespace is another one
 // in every Temporal, also in one that replaces another.
-func ClaimOf(ctx context.Context, c client.Client, e config.Endpoints, who string) (runs.Claim, error) {
+func ClaimOf(ctx context.Context, c client.Client, endpoints config.Endpoints, who string) (runs.Claim, error) {
 	d, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{
-		Namespace: e.Namespace,
+		Namespace: endpoints.Namespace,
 	})
 	if err != nil {
-		return runs.Claim{}, fault.New(fault.Transient, "ask the Temporal at %s for the namespace %s: %w", e.Temporal,
-			e.Namespace, err)
+		return runs.Claim{}, fault.New(fault.Transient, "ask the Temporal at %s for the namespace %s: %w",
+			endpoints.Temporal, endpoints.Namespace, err)
 	}
 
 	return runs.Claim{
-		Namespace: d.NamespaceInfo.GetId(), Name: e.Namespace, Address: e.Temporal, Who: who, At: time.Now().UTC(),
+		Namespace: d.NamespaceInfo.GetId(), Name: endpoints.Namespace, Address: endpoints.Temporal, Who: who,
+		At: time.Now().UTC(),
 	}, nil
 }
 
@@ -101,8 +105,8 @@ func dial(ctx context.Context, o client.Options) (client.Client, error) {
 	return nil, fault.New(fault.Transient, "no Temporal at %s: %w", o.HostPort, err)
 }
 
-// CheckNamespace returns an error that says which search attributes a namespace lacks, and how to create them. A server
-// that does not say is trusted: Temporal Cloud keeps this from clients.
+// CheckNamespace returns an error that names the search attributes that a namespace lacks, and how to create them. A
+// server that does not list them is trusted: Temporal Cloud keeps this from clients.
 func CheckNamespace(ctx context.Context, c client.Client, namespace string) error {
 	request := &operatorservice.ListSearchAttributesRequest{Namespace: namespace}
 	res, err := c.OperatorService().ListSearchAttributes(ctx, request)

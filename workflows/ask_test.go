@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/activities/epoch"
+	epochs "github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/lifecycle"
 )
@@ -13,7 +13,7 @@ import (
 // TestAPersonIsAskedAboveEachShare counts what the critic and what the agents were refused by itself: a critic that
 // refuses everything must not disappear among the cells.
 func TestAPersonIsAskedAboveEachShare(t *testing.T) {
-	in := EpochInput{Run: "r", Epoch: 2, Plan: lifecycle.Plan{FailedShare: 0.1}}
+	in := RolloutsInput{Run: "r", Epoch: 2, Plan: lifecycle.Plan{FailedShare: 0.1}}
 	for name, c := range map[string]struct {
 		tally    Tally
 		accepted bool
@@ -32,7 +32,7 @@ func TestAPersonIsAskedAboveEachShare(t *testing.T) {
 		"no cell, as in a failed slot":     {Tally{Failed: 1}, false, ""},
 		"grades of histories before today": {Tally{Done: 5}, false, ""},
 	} {
-		got := askAPerson(in, epoch.Plan{Slots: 100, Accepted: c.accepted}, c.tally)
+		got := askAPerson(in, epochs.Plan{Slots: 100, Accepted: c.accepted}, c.tally)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want it to contain %q, or nothing", name, got, c.want)
 		}

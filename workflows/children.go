@@ -12,11 +12,11 @@ import (
 	"github.com/collabui/collabui/activities/guard"
 )
 
-// ended returns what became of a child. If somebody cancelled or terminated it, and not the workflow that began it, the
-// error says so, and only a person can help.
-func ended(ctx workflow.Context, err error) error {
-	var c *temporal.ChildWorkflowExecutionError
-	if ctx.Err() != nil || !errors.As(err, &c) {
+// childError returns what became of a child. If somebody cancelled or terminated it, and not the workflow that began
+// it, the error reports that, and only a person can help.
+func childError(ctx workflow.Context, err error) error {
+	var failed *temporal.ChildWorkflowExecutionError
+	if ctx.Err() != nil || !errors.As(err, &failed) {
 		return err
 	}
 	var terminated *temporal.TerminatedError
@@ -30,7 +30,7 @@ func ended(ctx workflow.Context, err error) error {
 		return err
 	}
 	why := fmt.Sprintf("somebody %s the workflow %s, a part of this one: what it has recorded is kept, and "+
-		"`collabui resume` begins it again", did, c.WorkflowID())
+		"`collabui resume` begins it again", did, failed.WorkflowID())
 
 	return temporal.NewNonRetryableApplicationError(why, errInterrupted, nil)
 }
@@ -52,9 +52,9 @@ func stillOpen(err error) bool {
 	return passed || temporal.IsWorkflowExecutionAlreadyStartedError(err)
 }
 
-// trainRun runs a run as a child that outlives its parent. A run that goes on already, begun by a parent that was ended
+// trainRun runs a run as a child that outlives its parent. A run that is open already, begun by a parent that was ended
 // or by a person, is waited for, as p waits. A stop of it is a stop of the child, too.
-func trainRun(ctx workflow.Context, run string, p patience) error {
+func trainRun(ctx workflow.Context, run string, waiting patience) error {
 	cctx := workflow.WithChildOptions(guard.Drives(ctx, run), workflow.ChildWorkflowOptions{
 		WorkflowID: run, StaticSummary: "training run " + run,
 		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON,
@@ -62,15 +62,15 @@ func trainRun(ctx workflow.Context, run string, p patience) error {
 	for pause := pauseLimit; ; pause = min(2*pause, maxPause) {
 		err := workflow.ExecuteChildWorkflow(cctx, Run, RunInput{Name: run}).Get(ctx, nil)
 		if !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-			return ended(ctx, err)
+			return childError(ctx, err)
 		}
-		p.waits("run " + run + " goes on already, and its end is waited for")
+		waiting.waits("run " + run + " goes on already, and its end is waited for")
 		if err := workflow.Sleep(ctx, pause); err != nil {
 			return err
 		}
 		var why string
 		asks := on(ctx, QueueControl, "was run "+run+" stopped?")
-		if err := p.insist(ctx, func(ctx workflow.Context) error {
+		if err := waiting.insist(ctx, func(ctx workflow.Context) error {
 			return workflow.ExecuteActivity(asks, control.Stopped, run).Get(ctx, &why)
 		}); err != nil {
 			return err
@@ -79,12 +79,12 @@ func trainRun(ctx workflow.Context, run string, p patience) error {
 			return temporal.NewNonRetryableApplicationError(why, ErrStopped, nil)
 		}
 		if renews(ctx) {
-			return p.renew()
+			return waiting.renew()
 		}
 	}
 }
 
-// maxPause bounds the time between two looks at a run that goes on: each costs a few events.
+// maxPause bounds the time between two looks at a run that is open: each costs a few events.
 const maxPause = time.Hour
 
 // patience is how a workflow that no person watches waits for infrastructure.
@@ -99,7 +99,9 @@ const maxRounds = 50
 
 // insist repeats an action until it succeeds, or until it fails for a reason that only a person can remove.
 func (p patience) insist(ctx workflow.Context, do func(workflow.Context) error) error {
-	for rounds, opens := 0, 0; ; {
+	rounds := 0
+	opens := 0
+	for {
 		err := do(ctx)
 		if err == nil || ctx.Err() != nil {
 			return err
@@ -135,11 +137,15 @@ func (r *runState) run(ctx workflow.Context, fn, in, out any) error {
 
 // wait waits for a child workflow, which is known while it is open.
 func (r *runState) wait(ctx workflow.Context, own workflow.ChildWorkflowFuture, id string, out any) error {
-	r.child, r.status.Child = own, id
+	r.child = own
+	r.status.Child = id
 	r.describe(ctx)
-	defer func() { r.status.Child = "" }()
+	defer func() {
+		r.child = nil
+		r.status.Child = ""
+	}()
 
-	return ended(ctx, own.Get(ctx, out))
+	return childError(ctx, own.Get(ctx, out))
 }
 
 // signal sends a signal to the open children. One that has just ended needs none.
@@ -148,6 +154,6 @@ func (r *runState) signal(ctx workflow.Context, name string, value any) {
 		_ = r.child.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
 	}
 	for _, e := range r.early {
-		_ = e.child.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
+		_ = e.workflow.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities/epoch"
+	epochs "github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
@@ -19,6 +19,9 @@ func (r *runState) describe(ctx workflow.Context) {
 	say("**%s**, epoch %d of %d", r.status.Stage, r.status.Epoch, r.status.Epochs)
 	if r.status.Paused {
 		say("\npaused: %s", plain(r.status.Reason))
+	}
+	if r.progress.Phase != "" {
+		say("\nphase: %s", r.progress.Phase)
 	}
 	if r.status.Child != "" {
 		say("\nnow: %s", link(ctx, r.status.Child, r.status.Child))
@@ -35,16 +38,17 @@ func (r *runState) describe(ctx workflow.Context) {
 	if len(r.past) > 0 {
 		say("\n| epoch | rollouts | pairs | val | |\n|---|---|---|---|---|")
 	}
-	for _, e := range r.past {
-		val, notes := "", plain(e.Kept)
-		if e.Val >= 0 {
-			val = fmt.Sprintf("%.1f %%", 100*e.Val)
+	for _, epoch := range r.past {
+		val := ""
+		notes := plain(epoch.Kept)
+		if epoch.Val >= 0 {
+			val = fmt.Sprintf("%.1f %%", 100*epoch.Val)
 		}
-		if e.Failed > 0 {
-			notes += fmt.Sprintf(" %d slots failed", e.Failed)
+		if epoch.Failed > 0 {
+			notes += fmt.Sprintf(" %d slots failed", epoch.Failed)
 		}
-		say("| %s | %.1f %% | %d | %s | %s |", link(ctx, fmt.Sprint(e.Epoch), epochID(r.in.Name, e.Epoch)),
-			100*e.Rollouts, e.Pairs, val, notes)
+		say("| %s | %.1f %% | %d | %s | %s |", link(ctx, fmt.Sprint(epoch.Epoch), epochID(r.in.Name, epoch.Epoch)),
+			100*epoch.Rollouts, epoch.Pairs, val, notes)
 	}
 	say("%s", results(r.end))
 	workflow.SetCurrentDetails(ctx, strings.TrimSpace(strings.Join(lines, "\n")))
@@ -58,8 +62,9 @@ func results(end runs.End) string {
 	out := fmt.Sprintf("\ntrained: epoch %d, %s; final digest `%.12s…`\n\n", end.Best,
 		runs.BestOnVal(end.Best, end.Curve), end.FinalDigest)
 	out += "| system | split | rate | episodes |\n|---|---|---|---|\n"
-	for _, x := range end.Results {
-		out += fmt.Sprintf("| %s | %s | %.1f %% | %d |\n", x.System, x.Split, 100*x.Rate, x.Episodes)
+	for _, result := range end.Results {
+		out += fmt.Sprintf("| %s | %s | %.1f %% | %d |\n",
+			result.System, result.Split, 100*result.Rate, result.Episodes)
 	}
 
 	return out
@@ -75,11 +80,11 @@ func link(ctx workflow.Context, text, id string) string {
 // plain returns a text on one line that Markdown and HTML do not change.
 func plain(s string) string {
 	var out []rune
-	for _, c := range strings.Join(strings.Fields(s), " ") {
-		if strings.ContainsRune("\\`*_{}[]()<>#|!~&", c) {
+	for _, letter := range strings.Join(strings.Fields(s), " ") {
+		if strings.ContainsRune("\\`*_{}[]()<>#|!~&", letter) {
 			out = append(out, '\\')
 		}
-		out = append(out, c)
+		out = append(out, letter)
 	}
 
 	return string(out)
@@ -89,7 +94,7 @@ func plain(s string) string {
 func code(lines string) string { return "    " + strings.ReplaceAll(lines, "\n", "\n    ") }
 
 // remember keeps an epoch that was committed, and forgets older ones than a page shows.
-func (r *runState) remember(e epoch.Summary) {
-	r.past = append(r.past, e)
-	r.past = r.past[max(0, len(r.past)-epoch.PastEpochs):]
+func (r *runState) remember(epoch epochs.Summary) {
+	r.past = append(r.past, epoch)
+	r.past = r.past[max(0, len(r.past)-epochs.PastEpochs):]
 }

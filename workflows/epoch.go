@@ -2,264 +2,213 @@ package workflows
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/activities/epoch"
+	epochs "github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/activities/evaluate"
-	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
 )
 
-// EpochInput is one epoch of a run.
-type EpochInput struct {
-	Run   string
-	Epoch int
-	Plan  lifecycle.Plan
+// epoch does an epoch: rollouts, n updates concurrently, publish, evaluation when due, commit. The rollouts of the next
+// one begin beside it as early as they may. Before the first epoch, the base systems are evaluated on val: the curve
+// begins at epoch 0, and the decoding of base-1 is chosen on val.
+func (r *runState) epoch(ctx workflow.Context, epoch int) error {
+	if epoch == 1 {
+		if err := r.enter(ctx, StageEvaluation, 0); err != nil {
+			return err
+		}
+		if err := r.evaluateBase(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.enter(ctx, StageEpoch, epoch); err != nil {
+		return err
+	}
+	id := activities.EpochID{Run: r.in.Name, Epoch: epoch, Changes: r.plan.Changes}
+	plan, err := planEpoch(ctx, id, control.PlanEpoch)
+	if err != nil {
+		return err
+	}
+	played, err := r.rollOut(ctx, epoch, plan)
+	if err != nil || !played {
+		return err
+	}
 
-	// Behind is the number of epochs before this one that are open. It plays its episodes, and waits for its turn.
-	Behind    int  `json:",omitempty"`
-	AllPlayed bool `json:",omitempty"` // those of the epoch before, when this one begins
+	return r.train(ctx, epoch, plan)
 }
 
-// Window is the number of episodes of a shard that are open concurrently, unless the specification has another. Real
-// concurrency is bounded by the workers.
-const Window = 32
+// rollOut plays the episodes of an epoch, unless those have begun early. It reports whether all are played: a run that
+// somebody stops leaves some out. Where policies may lag, the rollouts of the next epoch begin meanwhile; if labels
+// need all episodes of this one, they wait until no person can let any of them be played again.
+func (r *runState) rollOut(ctx workflow.Context, epoch int, plan epochs.Plan) (played bool, err error) {
+	in := RolloutsInput{Run: r.in.Name, Epoch: epoch, Plan: r.plan}
+	id := epochID(in.Run, epoch)
+	lags := plan.Next == epochs.BesideUpdates
+	own := r.takeEarly(ctx, epoch)
+	var out RolledOut
+	for out.Slots == 0 { // what began too early begins again
+		if own == nil {
+			if err := workflow.Await(ctx, r.free); err != nil || r.stops() {
+				return false, err
+			}
+			own = workflow.ExecuteChildWorkflow(child(ctx, id, r.summary(epoch)), Rollouts, in)
+		}
+		if lags && !plan.Learns {
+			r.beginEarly(ctx, epoch+1, false)
+		}
+		if err := r.wait(ctx, own, id, &out); err != nil {
+			return false, err
+		}
+		own = nil
+	}
 
-// Epoch is one epoch: topology, slots, n updates concurrently, publish, evaluation when due, commit. It tells the run
-// when the next one may begin beside it.
-func Epoch(ctx workflow.Context, in EpochInput) (epoch.Summary, error) {
-	var sum epoch.Summary
-	p := Progress{Phase: PhaseRollouts, Slots: in.Plan.Slots, Agents: in.Plan.Agents, Since: workflow.Now(ctx)}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
-		return sum, err
+	if out.Tally.Done < out.Slots {
+		return false, nil
 	}
-	own := &shards{in: in, p: &p, behind: in.Behind, window: in.Plan.Window}
-	if in.Behind > 0 {
-		p.Phase = PhaseAhead
+	if why := askAPerson(in, plan, out.Tally); why != "" {
+		return false, temporal.NewNonRetryableApplicationError(why, string(fault.Invalid), nil)
 	}
-	workflow.Go(ctx, own.passOn)
-	plan, err := beginEpoch(ctx, own)
-	if err != nil {
-		return sum, err
+	if lags && plan.Learns {
+		r.beginEarly(ctx, epoch+1, true)
 	}
-	p.Slots, p.Since = plan.Slots, workflow.Now(ctx)
 
-	return playEpoch(ctx, plan, own)
+	return true, workflow.Await(ctx, r.free)
 }
 
-// playEpoch plays an epoch that is planned, trains on it and commits it.
-func playEpoch(ctx workflow.Context, plan epoch.Plan, own *shards) (sum epoch.Summary, err error) {
-	in, p := own.in, own.p
-	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
-	if err := own.start(ctx, plan.Slots); err != nil {
-		return sum, err
+// train trains on an epoch whose episodes are played, and commits it. Where val decides nothing, rollouts begin beside
+// its evaluation: of the next epoch, or of the one after that if policies may lag.
+func (r *runState) train(ctx workflow.Context, epoch int, plan epochs.Plan) error {
+	r.enterPhase(ctx, PhaseUpdates)
+	if err := r.updates(ctx, epoch); err != nil {
+		return err
 	}
-	own.invite(ctx, plan, epoch.BesideUpdates)
-	whole, err := own.wait(ctx)
-	if err == nil {
-		err = own.turn(ctx)
-	}
-	if err != nil {
-		return sum, err
-	}
-	in = own.in
-	if own.drained && (own.behind > 0 || whole.Done < plan.Slots) {
-		sum.Val = -1
-
-		return sum, nil
-	}
-	if why := askAPerson(in, plan, whole); why != "" {
-		return sum, temporal.NewNonRetryableApplicationError(why, string(fault.Invalid), nil)
-	}
-
-	own.sure = true
-	if err := own.free(ctx); err != nil {
-		return sum, err
-	}
-	p.Phase, p.Since = PhaseUpdates, workflow.Now(ctx)
-	hosts, err := updates(ctx, in, p)
-	if err != nil {
-		return sum, err
-	}
+	id := activities.EpochID{Run: r.in.Name, Epoch: epoch}
 	load := on(ctx, QueueGPU, "load the new policies")
 	if err := workflow.ExecuteActivity(load, gpu.Publish, id).Get(ctx, nil); err != nil {
-		return sum, err
+		return err
 	}
 
-	done := epoch.CommitID{EpochID: id, Evaluated: in.Epoch%in.Plan.EvalEvery == 0 || in.Epoch == in.Plan.Epochs}
+	done := epochs.CommitID{EpochID: id, Evaluated: epoch%r.plan.EvalEvery == 0 || epoch == r.plan.Epochs}
 	if done.Evaluated {
-		p.Phase, p.Since = PhaseEvaluation, workflow.Now(ctx)
-		p.Child = evalID(in.Run, in.Epoch, domain.SplitVal)
-		own.invite(ctx, plan, epoch.BesideEvaluation)
-		if err := own.evaluate(ctx); err != nil {
-			return sum, err
+		switch {
+		case plan.Next == epochs.BesideEvaluation:
+			r.beginEarly(ctx, epoch+1, true)
+		case plan.Next == epochs.BesideUpdates && plan.Known && !plan.Learns:
+			r.beginEarly(ctx, epoch+2, false)
+		}
+		r.enterPhase(ctx, PhaseEvaluation)
+		if err := r.evaluateEpoch(ctx, epoch); err != nil {
+			return err
 		}
 	}
 
-	p.Phase, p.Since, p.Child = PhaseCommit, workflow.Now(ctx), ""
+	r.enterPhase(ctx, PhaseCommit)
+	var sum epochs.Summary
 	commit := long(on(ctx, QueueControl, "write epoch.json"))
 	if err := workflow.ExecuteActivity(commit, control.Commit, done).Get(ctx, &sum); err != nil {
-		return sum, err
+		return err
 	}
 
-	return sum, showEpoch(ctx, in, plan, sum, hosts)
+	return r.conclude(ctx, sum)
 }
 
-// showEpoch shows a committed epoch on its page and in lists. hosts are those of its updates.
-func showEpoch(
-	ctx workflow.Context, in EpochInput, plan epoch.Plan, sum epoch.Summary, hosts string,
-) error {
-	details := fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs; updates on %s",
-		plan.Topology, 100*sum.Rollouts, sum.Pairs, hosts)
-	if sum.Val < 0 { // not evaluated at this epoch
-		workflow.SetCurrentDetails(ctx, details)
-
+// conclude shows an epoch that was committed. The run continues as new if no later one has begun.
+func (r *runState) conclude(ctx workflow.Context, sum epochs.Summary) error {
+	r.progress = Progress{}
+	r.remember(sum)
+	r.describe(ctx)
+	if sum.Val >= 0 {
+		r.status.Val = sum.Val
+		if err := workflow.UpsertTypedSearchAttributes(ctx,
+			attrRate.ValueSet(sum.Val), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents))); err != nil {
+			return err
+		}
+	}
+	if len(r.early) > 0 || r.stops() {
 		return nil
 	}
-	if details = fmt.Sprintf("%s, val %.1f %%", details, 100*sum.Val); sum.Kept != "" {
-		details += "; the policies before its updates are kept: " + sum.Kept
-	}
-	workflow.SetCurrentDetails(ctx, details)
 
-	return workflow.UpsertTypedSearchAttributes(ctx,
-		attrRate.ValueSet(sum.Val), attrSystem.ValueSet(rules.TrainedName(in.Plan.Agents)))
+	return r.renew(ctx)
 }
 
-// beginEpoch plans an epoch and prepares what its labels need. An early one waits for its turn if it cannot begin
-// before.
-func beginEpoch(ctx workflow.Context, own *shards) (plan epoch.Plan, err error) {
-	in := own.in
-	if err := workflow.UpsertTypedSearchAttributes(ctx,
-		attrRun.ValueSet(in.Run), attrStage.ValueSet(StageEpoch),
-		attrEpoch.ValueSet(int64(in.Epoch)), attrEnvironment.ValueSet(in.Plan.Environment)); err != nil {
-		return plan, err
-	}
-
-	if in.Behind > 0 {
-		plan, err = planEpoch(ctx, in, control.PlanAhead)
-		if err != nil {
-			return plan, err
-		}
-		if plan.Slots > 0 && (in.AllPlayed || !plan.Learns) {
-			return plan, learn(ctx, in, plan)
-		}
-		if err := own.turn(ctx); err != nil || own.behind > 0 {
-			return plan, err
-		}
-	}
-	if plan, err = planEpoch(ctx, in, control.PlanEpoch); err != nil {
-		return plan, err
-	}
-
-	return plan, learn(ctx, in, plan)
+// enterPhase begins a phase of an epoch.
+func (r *runState) enterPhase(ctx workflow.Context, phase string) {
+	r.progress = Progress{Phase: phase, Agents: r.plan.Agents, Since: workflow.Now(ctx)}
+	r.describe(ctx)
 }
 
-// planEpoch plans an epoch by one of two activities.
-func planEpoch(ctx workflow.Context, in EpochInput, by any) (plan epoch.Plan, err error) {
-	draw := on(ctx, QueueControl, "draw topology and slots")
-	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch, Changes: in.Plan.Changes}
-	if err := workflow.ExecuteActivity(long(draw), by, id).Get(ctx, &plan); err != nil {
-		return plan, err
-	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s, %d slots", plan.Topology, plan.Slots))
-
-	return plan, nil
-}
-
-// learn prepares what the labels of an epoch need.
-func learn(ctx workflow.Context, in EpochInput, plan epoch.Plan) error {
-	if !plan.Learns {
-		return nil
-	}
-	fit := on(ctx, QueueModel, "learn how likely episodes are to succeed")
-	id := activities.EpochID{Run: in.Run, Epoch: in.Epoch}
-
-	return workflow.ExecuteActivity(fit, models.FitValue, id).Get(ctx, nil)
-}
-
-// askAPerson returns why only a person can let an epoch go on, and how: too many slots failed, or models refused too
-// many prompts. It is empty if nobody need be asked.
-func askAPerson(in EpochInput, plan epoch.Plan, t Tally) string {
+// askAPerson returns why only a person can let an epoch continue, and how: too many slots failed, or models refused too
+// many prompts. It is empty if no person is needed.
+func askAPerson(in RolloutsInput, plan epochs.Plan, tally Tally) string {
 	switch share := in.Plan.FailedShare; {
 	case plan.Accepted:
 		return ""
-	case float64(t.Failed) > share*float64(plan.Slots):
+	case float64(tally.Failed) > share*float64(plan.Slots):
 		return fmt.Sprintf("%d of %d slots of epoch %d failed, more than failed_share allows; the first is %s. "+
 			"Play them again with `collabui resume %s --retry-failed`, or go on without them with "+
 			"`collabui resume %[5]s --accept-failed --why TEXT`",
-			t.Failed, plan.Slots, in.Epoch, t.Why, in.Run)
-	case float64(t.RefusedCells) > share*float64(t.Cells), float64(t.RefusedGrades) > share*float64(t.Graded):
+			tally.Failed, plan.Slots, in.Epoch, tally.Why, in.Run)
+	case float64(tally.RefusedCells) > share*float64(tally.Cells),
+		float64(tally.RefusedGrades) > share*float64(tally.Graded):
 		return fmt.Sprintf("models refused %d of %d prompts of agents, and the critic refused %d of %d steps or "+
 			"gave them no score that can be read, in epoch %d: more than failed_share allows. Examples are in %s. "+
 			"Change the critic of the epochs that follow with `collabui set %s critic.model=NAME`, and continue "+
 			"without what is missing with `collabui resume %[7]s --accept-failed --why TEXT`",
-			t.RefusedCells, t.Cells, t.RefusedGrades, t.Graded, in.Epoch, t.WhyRefused, in.Run)
+			tally.RefusedCells, tally.Cells, tally.RefusedGrades, tally.Graded, in.Epoch, tally.WhyRefused, in.Run)
 	}
 
 	return ""
 }
 
-// updates trains all agents concurrently and returns the hosts that did it. With shared parameters the first agent's
-// update is everyone's, so the others follow it.
-func updates(ctx workflow.Context, in EpochInput, p *Progress) (string, error) {
-	hosts := make([]string, in.Plan.Agents)
+// updates trains all agents concurrently. With shared parameters the first agent's update is everyone's, so the others
+// follow it.
+func (r *runState) updates(ctx workflow.Context, epoch int) error {
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
-	for a := range in.Plan.Agents {
-		if in.Plan.Shared && a == 1 {
+	for a := range r.plan.Agents {
+		if r.plan.Shared && a == 1 {
 			wg.Wait(ctx)
 			if first != nil {
-				return "", first
+				return first
 			}
 		}
 
 		uctx := on(ctx, QueueGPU, fmt.Sprintf("agent %d: preference optimisation", a))
-		f := workflow.ExecuteActivity(uctx, gpu.Update, update.AgentID{Run: in.Run, Epoch: in.Epoch, Agent: a})
+		f := workflow.ExecuteActivity(uctx, gpu.Update, update.AgentID{Run: r.in.Name, Epoch: epoch, Agent: a})
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
-			var u update.Updated
-			if err := f.Get(ctx, &u); err != nil && first == nil {
+			if err := f.Get(ctx, nil); err != nil && first == nil {
 				first = err
 			}
-			hosts[a] = u.Host
-			p.Updates++
+			r.progress.Updates++
 		})
 	}
 	wg.Wait(ctx)
-	slices.Sort(hosts)
 
-	return strings.Join(slices.Compact(hosts), ", "), first
+	return first
 }
 
-// evaluate evaluates the trained system on val.
-func (x *shards) evaluate(ctx workflow.Context) error {
-	in := x.in
-	systems, err := systems(ctx, evaluate.SystemsID{Run: in.Run, Epoch: in.Epoch})
+// evaluateEpoch evaluates the trained system on val.
+func (r *runState) evaluateEpoch(ctx workflow.Context, epoch int) error {
+	all, err := systems(ctx, evaluate.SystemsID{Run: r.in.Name, Epoch: epoch})
 	if err == nil {
-		err = x.free(ctx)
+		err = workflow.Await(ctx, r.free)
 	}
 	if err != nil {
 		return err
 	}
-	val := rules.Split{Name: domain.SplitVal, Episodes: in.Plan.Val}
-	items := []rules.EvalItem{val.Item(in.Run, rules.EpochFolder(in.Epoch), systems[0])}
-	summary := fmt.Sprintf("evaluation of epoch %d on val", in.Epoch)
-	cctx := child(ctx, evalID(in.Run, in.Epoch, domain.SplitVal), summary)
+	val := rules.Split{Name: domain.SplitVal, Episodes: r.plan.Val}
+	items := []rules.EvalItem{val.Item(r.in.Name, rules.EpochFolder(epoch), all[0])}
+	summary := fmt.Sprintf("evaluation of epoch %d on val", epoch)
 
-	x.val = workflow.ExecuteChildWorkflow(cctx, Evaluation, items)
-	err = ended(ctx, x.val.Get(ctx, nil))
-	x.val = nil
-
-	return err
+	return r.run(child(ctx, evalID(r.in.Name, epoch, domain.SplitVal), summary), Evaluation, items, nil)
 }
 
 // systems returns what can be evaluated at an epoch.

@@ -15,16 +15,17 @@ const maxOpenBatches = 1000
 
 // Evaluation plays systems on splits, all items concurrently, and records a result for each.
 func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, error) {
-	out, p := make([]runs.Result, len(items)), Progress{Phase: PhaseEvaluation, Since: workflow.Now(ctx)}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
+	out := make([]runs.Result, len(items))
+	progress := Progress{Phase: PhaseEvaluation, Since: workflow.Now(ctx)}
+	if err := answerProgress(ctx, &progress); err != nil {
 		return nil, err
 	}
 	for _, item := range items {
-		p.Slots += item.Episodes
+		progress.Slots += item.Episodes
 	}
 
-	w := &window{size: maxOpenBatches}
-	w.listen(ctx, func(workflow.Context) {})
+	open := &window{size: maxOpenBatches}
+	open.listen(ctx)
 	wg := workflow.NewWaitGroup(ctx)
 	var first error
 	for i, item := range items {
@@ -34,11 +35,11 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
-			r, err := evaluateItem(ctx, item, &p, w)
+			result, err := evaluateItem(ctx, item, &progress, open)
 			if err != nil && first == nil {
 				first = err
 			}
-			out[i] = r
+			out[i] = result
 		})
 	}
 	wg.Wait(ctx)
@@ -46,43 +47,45 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 	return out, first
 }
 
-// evaluateItem plays one item in batches and records its result. It counts progress in p. An open batch takes a place
-// in w.
-func evaluateItem(ctx workflow.Context, item rules.EvalItem, p *Progress, w *window) (runs.Result, error) {
+// evaluate plays one item in batches and records its result. It counts its progress. An open batch takes a place in
+// the window.
+func evaluateItem(ctx workflow.Context, item rules.EvalItem, progress *Progress, open *window) (runs.Result, error) {
 	var result runs.Result
 	whole := evaluate.Evaluated{Item: item}
-	err := batches(ctx, w, item.Episodes, evaluate.BatchSize, p, func(ctx workflow.Context, from, to int) error {
-		r := evaluate.Range{Item: item, From: from, To: to}
-		summary := fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, r.From+1, r.To)
+	batch := func(ctx workflow.Context, from, to int) error {
+		part := evaluate.Range{Item: item, From: from, To: to}
+		summary := fmt.Sprintf("%s on %s, episodes %d to %d", item.System.Name, item.Split, part.From+1, part.To)
 		play := urgent(on(ctx, QueueRollout, summary)) // The next epoch's rollouts may fill the queue already.
-		var x evaluate.Part
-		if err := workflow.ExecuteActivity(play, rollouts.Evaluate, r).Get(ctx, &x); err != nil {
+		var played evaluate.Part
+		if err := workflow.ExecuteActivity(play, rollouts.Evaluate, part).Get(ctx, &played); err != nil {
 			return err
 		}
-		whole.Part = whole.Part.Plus(x)
-		p.Successes += x.Successes
+		whole.Part = whole.Part.Plus(played)
+		progress.Successes += played.Successes
 
 		return nil
-	})
-	if err != nil {
+	}
+	if err := batches(ctx, open, item.Episodes, evaluate.BatchSize, progress, batch); err != nil {
 		return result, err
 	}
 
 	record := long(on(ctx, QueueControl, "record the result of "+item.System.Name+" on "+item.Split))
-	err = workflow.ExecuteActivity(record, control.Conclude, whole).Get(ctx, &result)
+	err := workflow.ExecuteActivity(record, control.Conclude, whole).Get(ctx, &result)
 
 	return result, err
 }
 
-// batches does the batches of 0..n-1 in the window, and counts them in p when they have ended.
+// batches does the batches of 0..n-1 in a window, and counts them when they have ended.
 func batches(
-	ctx workflow.Context, w *window, n, size int, p *Progress, do func(ctx workflow.Context, from, to int) error,
+	ctx workflow.Context, open *window, n, size int, progress *Progress,
+	do func(ctx workflow.Context, from, to int) error,
 ) error {
-	return w.each(ctx, (n+size-1)/size, func(ctx workflow.Context, i int) error {
-		from, to := i*size, min((i+1)*size, n)
+	return open.eachAgain(ctx, (n+size-1)/size, func(ctx workflow.Context, i int) error {
+		from := i * size
+		to := min(from+size, n)
 		err := do(ctx, from, to)
 		if err == nil {
-			p.Done += to - from
+			progress.Done += to - from
 		}
 
 		return err

@@ -43,31 +43,34 @@ func Experiment(ctx workflow.Context, in ExperimentInput) (experiment.Tested, er
 	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
 		return experiment.Tested{}, err
 	}
-	var l experiment.Layout
+	var layout experiment.Layout
 	look := on(ctx, QueueControl, "which arms and seeds?")
 	if err := x.act(ctx, func(ctx workflow.Context) error {
-		return workflow.ExecuteActivity(look, control.Layout, id).Get(ctx, &l)
+		return workflow.ExecuteActivity(look, control.Layout, id).Get(ctx, &layout)
 	}); err != nil {
 		return experiment.Tested{}, err
 	}
 
-	x.status.All = len(l.Arms) * l.Seeds
+	x.status.All = len(layout.Arms) * layout.Seeds
 	for x.status.Done < x.status.All {
 		if x.status.Done > in.Done && renews(ctx) {
 			return experiment.Tested{}, x.patience(ctx).renew()
 		}
-		arm, seed := l.Arms[x.status.Done%len(l.Arms)], 1+x.status.Done/len(l.Arms)
-		x.status.Arm, x.status.Seed = arm, seed
+		arm := layout.Arms[x.status.Done%len(layout.Arms)]
+		seed := 1 + x.status.Done/len(layout.Arms)
+		x.status.Arm = arm
+		x.status.Seed = seed
 		x.describe(ctx)
-		a := experiment.ArmID{ID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
-		if err := x.play(ctx, a); workflow.IsContinueAsNewError(err) {
+		next := experiment.ArmID{ID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
+		if err := x.play(ctx, next); workflow.IsContinueAsNewError(err) {
 			return experiment.Tested{}, err
 		} else if err != nil {
 			return experiment.Tested{}, fmt.Errorf("arm %s, seed %d: %w", arm, seed, err)
 		}
 		x.status.Done++
 	}
-	x.status.Arm, x.status.Seed = "", 0
+	x.status.Arm = ""
+	x.status.Seed = 0
 	x.describe(ctx)
 
 	var out experiment.Tested
@@ -93,7 +96,7 @@ func (x *experimentState) patience(ctx workflow.Context) patience {
 			x.describe(ctx)
 		},
 		renew: func() error {
-			return again(ctx, Experiment, ExperimentInput{ID: x.id, Done: x.status.Done})
+			return continueAsNew(ctx, Experiment, ExperimentInput{ID: x.id, Done: x.status.Done})
 		},
 	}
 }
@@ -137,19 +140,19 @@ func (x *experimentState) play(ctx workflow.Context, id experiment.ArmID) error 
 		}
 	}
 
-	l, err := x.lineup(ctx, experiment.LineupID{ArmID: id})
+	plays, err := x.lineup(ctx, experiment.LineupID{ArmID: id})
 	if err != nil {
 		return err
 	}
-	if l.Epochs > 0 {
-		if err := x.imitate(ctx, run.Run, l); err != nil {
+	if plays.Epochs > 0 {
+		if err := x.imitate(ctx, run.Run, plays); err != nil {
 			return err
 		}
-		if l, err = x.lineup(ctx, experiment.LineupID{ArmID: id, Imitated: true}); err != nil {
+		if plays, err = x.lineup(ctx, experiment.LineupID{ArmID: id, Imitated: true}); err != nil {
 			return err
 		}
 	}
-	for i, items := range [][]rules.EvalItem{l.First, l.Second} {
+	for i, items := range [][]rules.EvalItem{plays.First, plays.Second} {
 		if len(items) == 0 {
 			continue
 		}
@@ -158,7 +161,7 @@ func (x *experimentState) play(ctx workflow.Context, id experiment.ArmID) error 
 		err := x.act(ctx, func(ctx workflow.Context) error {
 			cctx := child(ctx, label, fmt.Sprintf("systems of arm %s, seed %d", id.Arm, id.Seed))
 
-			return ended(ctx, workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, nil))
+			return childError(ctx, workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, nil))
 		})
 		x.status.Child = ""
 		if err != nil {
@@ -169,13 +172,13 @@ func (x *experimentState) play(ctx workflow.Context, id experiment.ArmID) error 
 	return nil
 }
 
-func (x *experimentState) lineup(ctx workflow.Context, id experiment.LineupID) (l experiment.Lineup, err error) {
+func (x *experimentState) lineup(ctx workflow.Context, id experiment.LineupID) (plays experiment.Lineup, err error) {
 	plan := on(ctx, QueueControl, fmt.Sprintf("what plays for arm %s, seed %d", id.Arm, id.Seed))
 	err = x.act(ctx, func(ctx workflow.Context) error {
-		return workflow.ExecuteActivity(plan, control.PlanArm, id).Get(ctx, &l)
+		return workflow.ExecuteActivity(plan, control.PlanArm, id).Get(ctx, &plays)
 	})
 
-	return l, err
+	return plays, err
 }
 
 // train runs a run to its end. A run that a person stops ends the experiment, which can be started again.
@@ -191,11 +194,11 @@ func (x *experimentState) train(ctx workflow.Context, run string) error {
 }
 
 // imitate trains the controls of all agents, epoch by epoch.
-func (x *experimentState) imitate(ctx workflow.Context, run string, l experiment.Lineup) error {
-	for epoch := 1; epoch <= l.Epochs; epoch++ {
+func (x *experimentState) imitate(ctx workflow.Context, run string, plays experiment.Lineup) error {
+	for epoch := 1; epoch <= plays.Epochs; epoch++ {
 		err := x.act(ctx, func(ctx workflow.Context) error {
 			var open []workflow.Future
-			for agent := range l.Agents {
+			for agent := range plays.Agents {
 				ictx := on(ctx, QueueGPU, fmt.Sprintf("imitation, epoch %d, agent %d", epoch, agent))
 				id := update.AgentID{Run: run, Epoch: epoch, Agent: agent}
 				open = append(open, workflow.ExecuteActivity(ictx, gpu.Imitate, id))

@@ -28,16 +28,17 @@ const fineTuneTemperature = 0.2
 // base that the specification names, if it names one.
 func FineTune(ctx workflow.Context, in FineTuneInput) (runs.Policy, error) {
 	var base runs.Policy
-	p := Progress{Phase: PhaseDemonstrations, Slots: in.Plan.Demos, Since: workflow.Now(ctx)}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
+	progress := Progress{Phase: PhaseDemonstrations, Slots: in.Plan.Demos, Since: workflow.Now(ctx)}
+	if err := answerProgress(ctx, &progress); err != nil {
 		return base, err
 	}
 
 	f := &fineTuning{
-		in: in, p: &p, choice: stage1.BaseChoice{Run: in.Run, Why: "max_chunks"},
+		in: in, p: &progress, choice: stage1.BaseChoice{Run: in.Run, Why: "max_chunks"},
 		window: window{size: maxOpenBatches},
 	}
-	f.window.listen(ctx, f.passPause)
+	f.window.pass = f.signal
+	f.window.listen(ctx)
 	if err := f.begin(ctx); err != nil {
 		return base, err
 	}
@@ -68,33 +69,32 @@ type fineTuning struct {
 	child  workflow.ChildWorkflowFuture // while it is open
 }
 
-// passPause passes a pause, or its end, on to the open child.
-func (f *fineTuning) passPause(ctx workflow.Context) {
+// signal sends a signal to the open child. One that has just ended needs none.
+func (f *fineTuning) signal(ctx workflow.Context, name string, value any) {
 	if f.child != nil {
-		// One that has just ended needs no signal.
-		_ = f.child.SignalChildWorkflow(ctx, signalPause, f.window.paused).Get(ctx, nil)
+		_ = f.child.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
 	}
 }
 
-// job returns the level job of the current chunk; without levels there is none.
-func (f *fineTuning) job() (j spec.LevelJob) {
+// job returns the level job of the current chunk; it is empty without levels.
+func (f *fineTuning) job() (job spec.LevelJob) {
 	if len(f.in.Plan.Stages) > 0 {
-		j = f.in.Plan.Stages[f.choice.Chunk-1]
+		job = f.in.Plan.Stages[f.choice.Chunk-1]
 	}
 
-	return j
+	return job
 }
 
 // begin plays the demonstrations, or adopts the given policy. With levels there is nothing to begin with.
 func (f *fineTuning) begin(ctx workflow.Context) error {
 	if f.in.Plan.Base != "" {
 		f.choice.Why = "given"
-		var c runs.Chunk
+		var chunk runs.Chunk
 		adopt := on(ctx, QueueGPU, "adopt the given policy")
-		if err := workflow.ExecuteActivity(adopt, gpu.Adopt, f.in.Run).Get(ctx, &c); err != nil {
+		if err := workflow.ExecuteActivity(adopt, gpu.Adopt, f.in.Run).Get(ctx, &chunk); err != nil {
 			return err
 		}
-		_, err := f.evaluate(ctx, c)
+		_, err := f.evaluate(ctx, chunk)
 
 		return err
 	}
@@ -106,9 +106,9 @@ func (f *fineTuning) begin(ctx workflow.Context) error {
 
 	demonstrate := func(ctx workflow.Context, from, to int) error {
 		dctx := on(ctx, QueueRollout, fmt.Sprintf("demonstrations %d to %d", from, to-1))
-		b := stage1.Batch{Run: f.in.Run, From: from, To: to}
+		batch := stage1.Batch{Run: f.in.Run, From: from, To: to}
 
-		return workflow.ExecuteActivity(dctx, rollouts.Demonstrate, b).Get(ctx, nil)
+		return workflow.ExecuteActivity(dctx, rollouts.Demonstrate, batch).Get(ctx, nil)
 	}
 
 	return batches(ctx, &f.window, f.in.Plan.Demos, stage1.DemoBatch, f.p, demonstrate)
@@ -125,57 +125,58 @@ func (f *fineTuning) chunk(ctx workflow.Context) (float64, error) {
 
 	*f.p = Progress{Phase: PhaseSFT, Steps: f.p.Steps, Since: workflow.Now(ctx)}
 	name := fmt.Sprintf("SFT, chunk %d", f.choice.Chunk)
-	if j := f.job(); j.Level > 0 {
-		f.p.Phase, name = j.Name(), j.Name()
+	if job := f.job(); job.Level > 0 {
+		name = job.Name()
+		f.p.Phase = name
 	}
-	var c runs.Chunk
+	var chunk runs.Chunk
 	id := stage1.ChunkID{Run: f.in.Run, Chunk: f.choice.Chunk}
-	if err := workflow.ExecuteActivity(on(ctx, QueueGPU, name), gpu.TrainChunk, id).Get(ctx, &c); err != nil {
+	if err := workflow.ExecuteActivity(on(ctx, QueueGPU, name), gpu.TrainChunk, id).Get(ctx, &chunk); err != nil {
 		return 0, err
 	}
 
-	return f.evaluate(ctx, c)
+	return f.evaluate(ctx, chunk)
 }
 
 // data makes the data set of a level before its first job.
 func (f *fineTuning) data(ctx workflow.Context) error {
-	j := f.job()
-	if j.Level == 0 || f.choice.Chunk > 1 && f.in.Plan.Stages[f.choice.Chunk-2].Level == j.Level {
+	job := f.job()
+	if job.Level == 0 || f.choice.Chunk > 1 && f.in.Plan.Stages[f.choice.Chunk-2].Level == job.Level {
 		return nil
 	}
 
 	if err := f.window.free(ctx); err != nil {
 		return err
 	}
-	what := fmt.Sprintf("data of level %d", j.Level)
-	id := fmt.Sprintf("%s/finetune/level-%d", f.in.Run, j.Level)
+	what := fmt.Sprintf("data of level %d", job.Level)
+	id := fmt.Sprintf("%s/finetune/level-%d", f.in.Run, job.Level)
 	*f.p = Progress{Phase: what, Steps: f.p.Steps, Child: id, Since: workflow.Now(ctx)}
 	in := SynthesisInput{
-		ID:   stage1.LevelID{Run: f.in.Run, Level: j.Level, Chunk: f.choice.Chunk},
+		ID:   stage1.LevelID{Run: f.in.Run, Level: job.Level, Chunk: f.choice.Chunk},
 		Plan: f.in.Plan,
 	}
 	f.child = workflow.ExecuteChildWorkflow(child(ctx, id, what), Synthesis, in)
-	err := ended(ctx, f.child.Get(ctx, nil))
+	err := childError(ctx, f.child.Get(ctx, nil))
 	f.child = nil
 
 	return err
 }
 
 // evaluate plays one agent on val and adds the point to the curve.
-func (f *fineTuning) evaluate(ctx workflow.Context, c runs.Chunk) (float64, error) {
+func (f *fineTuning) evaluate(ctx workflow.Context, chunk runs.Chunk) (float64, error) {
 	one := rules.EvalSystem{
-		Name: fmt.Sprintf("chunk-%04d", f.choice.Chunk), Policies: []string{c.Policy.Digest}, Rounds: 1,
+		Name: fmt.Sprintf("chunk-%04d", f.choice.Chunk), Policies: []string{chunk.Policy.Digest}, Rounds: 1,
 		Temperature: []float64{fineTuneTemperature}, TopP: f.in.Plan.TopP,
 	}
 	item := rules.Split{Name: domain.SplitVal, Episodes: f.in.Plan.Val}.Item(f.in.Run, rules.EpochFolder(0), one)
-	*f.p = Progress{Phase: PhaseEvaluation, Slots: item.Episodes, Steps: c.Steps, Since: workflow.Now(ctx)}
+	*f.p = Progress{Phase: PhaseEvaluation, Slots: item.Episodes, Steps: chunk.Steps, Since: workflow.Now(ctx)}
 	res, err := evaluateItem(ctx, item, f.p, &f.window)
 	if err != nil {
 		return 0, err
 	}
 
-	f.choice.Curve = append(f.choice.Curve, runs.EvalPoint{At: c.Steps, Rate: res.Rate})
-	details := fmt.Sprintf("%d optimiser steps, one agent on val %.1f %%", c.Steps, 100*res.Rate)
+	f.choice.Curve = append(f.choice.Curve, runs.EvalPoint{At: chunk.Steps, Rate: res.Rate})
+	details := fmt.Sprintf("%d optimiser steps, one agent on val %.1f %%", chunk.Steps, 100*res.Rate)
 	if len(f.in.Plan.Stages) == 0 {
 		details += fmt.Sprintf(" (stops at %.0f %%)", 100*f.in.Plan.StopLow)
 	}

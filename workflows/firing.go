@@ -44,7 +44,8 @@ func RetrainID(schedule string) string { return "retrain/" + schedule }
 // firingOf returns the name of a firing: its nominal time, which Temporal appends to the id of its workflow.
 func firingOf(info *workflow.Info) string {
 	const stamp = "2006-01-02T15:04:05Z"
-	id, at := info.WorkflowExecution.ID, info.WorkflowStartTime
+	id := info.WorkflowExecution.ID
+	at := info.WorkflowStartTime
 	if len(id) > len(stamp) {
 		if t, err := time.Parse(stamp, id[len(id)-len(stamp):]); err == nil {
 			at = t
@@ -56,11 +57,11 @@ func firingOf(info *workflow.Info) string {
 
 // firing is a firing while its workflow runs.
 type firing struct {
-	id     retrain.FiringID
-	found  retrain.Found
-	status FiringStatus
-	ruling *retrain.Ruling // by a person
-	waited bool            // people know that it waits
+	id       retrain.FiringID
+	found    retrain.Found
+	status   FiringStatus
+	ruling   *retrain.Ruling // by a person
+	notified bool            // people know that it waits
 }
 
 // setup registers the query and the updates of a firing.
@@ -123,14 +124,14 @@ func (f *firing) patience(ctx workflow.Context) patience {
 			f.describe(ctx, why)
 			f.waits(ctx, why)
 		},
-		renew: func() error { return again(ctx, Retrain, f.input()) },
+		renew: func() error { return continueAsNew(ctx, Retrain, f.input()) },
 	}
 }
 
 // input returns what the firing continues with as new. What it has found and done is in the store.
 func (f *firing) input() RetrainInput {
 	return RetrainInput{Schedule: f.id.Schedule, Version: f.id.Version, Since: &Since{
-		Firing: f.id.ID, At: f.id.At, Waited: f.waited, Deadline: f.status.Deadline, Ruling: f.ruling,
+		Firing: f.id.ID, At: f.id.At, Waited: f.notified, Deadline: f.status.Deadline, Ruling: f.ruling,
 	}}
 }
 
@@ -139,17 +140,18 @@ func (f *firing) act(ctx workflow.Context, do func(workflow.Context) error) erro
 	return f.patience(ctx).insist(ctx, do)
 }
 
-// waits notifies people once that the firing waits: later ones may be skipped until it goes on. Nothing waits for the
+// waits notifies people once that the firing waits: later ones may be skipped until it continues. Nothing waits for the
 // notice.
 func (f *firing) waits(ctx workflow.Context, why string) {
-	if f.waited {
+	if f.notified {
 		return
 	}
-	f.waited = true
-	n := f.notice(ctx, domain.NoticePaused, fmt.Sprintf("firing %s of schedule %s (%s) is tried again every %s, "+
+	f.notified = true
+	notice := f.notice(ctx, domain.NoticePaused, fmt.Sprintf("firing %s of schedule %s (%s) is tried again every %s, "+
 		"because %s. To give it up, cancel its workflow in the Temporal UI",
 		f.id.ID, f.id.Schedule, f.status.Stage, pauseLimit, why))
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		_ = workflow.ExecuteActivity(on(ctx, QueueControl, "notify: "+string(n.Kind)), control.Post, n).Get(ctx, nil)
+		post := on(ctx, QueueControl, "notify: "+string(notice.Kind))
+		_ = workflow.ExecuteActivity(post, control.Post, notice).Get(ctx, nil)
 	})
 }

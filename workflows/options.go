@@ -1,15 +1,14 @@
-// Package workflows orchestrates runs: it says which activity follows which. Workflows do no I/O, read no clock and
+// Package workflows orchestrates runs: it contains the order of activities. Workflows do no I/O, read no clock and
 // draw no random number.
 //
 // It links no browser driver.
 package workflows
 
 import (
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -45,12 +44,16 @@ var (
 
 // All are the workflows that a control worker runs.
 var All = []any{
-	Run, Epoch, Shard, FineTune, Synthesis, Evaluation, Retrain, Notify, Experiment, Preflight,
+	Run, Rollouts, Shard, FineTune, Synthesis, Evaluation, Retrain, Notify, Experiment, Preflight,
 }
 
-// on returns the activity context of a queue. Every activity heartbeats; those of the control queue are also short.
+// on returns the activity context of a queue. Every activity heartbeats, except on the control queue, whose
+// activities are short.
+// Runs share the workers of a queue fairly: the server hands out activities of each run in turn.
 func on(ctx workflow.Context, queue, summary string) workflow.Context {
-	o := workflow.ActivityOptions{
+	run, _, _ := strings.Cut(workflow.GetInfo(ctx).WorkflowExecution.ID, "/")
+	options := workflow.ActivityOptions{
+		Priority:  temporal.Priority{FairnessKey: run},
 		TaskQueue: queue, StartToCloseTimeout: 2 * time.Hour, HeartbeatTimeout: heartbeatTimeout, Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second,
@@ -59,12 +62,13 @@ func on(ctx workflow.Context, queue, summary string) workflow.Context {
 	}
 	switch queue {
 	case QueueControl:
-		o.HeartbeatTimeout, o.StartToCloseTimeout = 0, 30*time.Second
+		options.HeartbeatTimeout = 0
+		options.StartToCloseTimeout = 30 * time.Second
 	case QueueGPU:
-		o.StartToCloseTimeout = maxUpdate
+		options.StartToCloseTimeout = maxUpdate
 	}
 
-	return workflow.WithActivityOptions(ctx, o)
+	return workflow.WithActivityOptions(ctx, options)
 }
 
 // heartbeatTimeout is the silence after which an activity counts as lost. The SDK sends a heartbeat every 48 s then,
@@ -78,43 +82,30 @@ const maxUpdate = 7 * 24 * time.Hour
 // receiver of notices: they need more time, heartbeat, and have a queue of their own, so that they keep nothing waiting
 // that a person waits for.
 func long(ctx workflow.Context) workflow.Context {
-	o := workflow.GetActivityOptions(ctx)
-	o.TaskQueue, o.HeartbeatTimeout, o.StartToCloseTimeout = QueueCare, heartbeatTimeout, 30*time.Minute
+	options := workflow.GetActivityOptions(ctx)
+	options.TaskQueue = QueueCare
+	options.HeartbeatTimeout = heartbeatTimeout
+	options.StartToCloseTimeout = 30 * time.Minute
 
-	return workflow.WithActivityOptions(ctx, o)
+	return workflow.WithActivityOptions(ctx, options)
 }
 
 // soon is for activities whose end a person waits for.
 func soon(ctx workflow.Context) workflow.Context {
-	o := workflow.GetActivityOptions(ctx)
-	o.StartToCloseTimeout, o.ScheduleToCloseTimeout = 10*time.Second, time.Minute
+	options := workflow.GetActivityOptions(ctx)
+	options.StartToCloseTimeout = 10 * time.Second
+	options.ScheduleToCloseTimeout = time.Minute
 
-	return urgent(workflow.WithActivityOptions(ctx, o))
+	return urgent(workflow.WithActivityOptions(ctx, options))
 }
 
 // urgent is for activities that an epoch or a person waits for: the server hands them out before all others of their
 // queue, unless it is too old to know priorities.
-func urgent(ctx workflow.Context) workflow.Context { return ranked(ctx, 1) }
+func urgent(ctx workflow.Context) workflow.Context {
+	options := workflow.GetActivityOptions(ctx)
+	options.Priority.PriorityKey = 1
 
-// later is for activities of an epoch behind others, which are open: activities of those go before them, and those of
-// other runs, too. An activity keeps its priority while it waits for a worker, so it fails after most: see waitedLong.
-func later(ctx workflow.Context, behind int, most time.Duration) workflow.Context {
-	return workflow.WithScheduleToStartTimeout(ranked(ctx, min(3+behind, 5)), most)
-}
-
-// waitedLong reports whether an activity failed only because no worker took it in time.
-func waitedLong(err error) bool {
-	var late *temporal.TimeoutError
-
-	return errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
-}
-
-// ranked sets the priority of activities: 1 is the highest, 3 that of most, 5 the lowest.
-func ranked(ctx workflow.Context, priority int) workflow.Context {
-	o := workflow.GetActivityOptions(ctx)
-	o.Priority = temporal.Priority{PriorityKey: priority}
-
-	return workflow.WithActivityOptions(ctx, o)
+	return workflow.WithActivityOptions(ctx, options)
 }
 
 // child returns the context of a child workflow.
@@ -147,9 +138,9 @@ var SearchAttributes = []temporal.SearchAttributeKey{
 	attrRun, attrStage, attrEpoch, attrEnvironment, attrRate, attrSystem,
 }
 
-// again continues a workflow as new, with the build of the workers that is current then: a run moves to another build
-// between two epochs, and never within one.
-func again(ctx workflow.Context, f, in any) error {
+// continueAsNew continues a workflow as new, with the build of the workers that is current then: a run moves to another
+// build between two epochs, and never within one.
+func continueAsNew(ctx workflow.Context, f, in any) error {
 	return workflow.NewContinueAsNewErrorWithOptions(ctx, workflow.ContinueAsNewErrorOptions{
 		InitialVersioningBehavior: workflow.ContinueAsNewVersioningBehaviorAutoUpgrade,
 	}, f, in)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -16,9 +15,8 @@ import (
 // shardPage is what the Temporal UI shows of a shard: a line for every episode that has ended, and what was done in
 // those that did not succeed.
 type shardPage struct {
-	in     ShardInput
-	window window
-	lines  []episodeLine // by slot
+	in    ShardInput
+	lines []episodeLine // by slot
 }
 
 // episodeLine is the line of an episode.
@@ -28,88 +26,71 @@ type episodeLine struct {
 	labels grade.Paired
 }
 
-// briefs is the number of failed episodes of which a page says what was done.
+// briefs is the number of failed episodes of which a page shows what was done.
 const briefs = 20
 
 // episode is one slot: rollout, then labels and pairs. The critic works on one episode while the next is rolled out.
 func (x *shardPage) episode(ctx workflow.Context, id activities.SlotID) (Tally, error) {
 	line := episodeLine{slot: id.Slot}
-	begun, err := x.play(ctx, id, &line.played)
-	if err != nil || !begun {
+	play := on(ctx, QueueRollout, fmt.Sprintf("slot %d: rollout", id.Slot))
+	if err := workflow.ExecuteActivity(play, rollouts.Rollout, id).Get(ctx, &line.played); err != nil {
 		return Tally{}, err
 	}
-	t := tallyOf(id, line.played)
-	if t.Failed > 0 {
+	tally := tallyOf(id, line.played)
+	if tally.Failed > 0 {
 		x.show(ctx, line)
 
-		return t, nil
+		return tally, nil
 	}
 
 	label := on(ctx, QueueModel, fmt.Sprintf("slot %d: credit and pairing", id.Slot))
 	if err := workflow.ExecuteActivity(label, models.CreditAndPairing, id).Get(ctx, &line.labels); err != nil {
-		return t, err
+		return tally, err
 	}
-	t.graded(id, line.labels.Credited)
-	t.Pairs = line.labels.Pairs
+	tally.graded(id, line.labels.Credited)
+	tally.Pairs = line.labels.Pairs
 	x.show(ctx, line)
 
-	return t, nil
-}
-
-// renewal is how long a rollout of an early epoch waits for a worker before it is scheduled again, with the priority of
-// then. It doubles, so that an absence of all workers costs few events.
-const renewal = 10 * time.Minute
-
-// play plays a slot, unless the shard is drained before a worker takes it.
-func (x *shardPage) play(ctx workflow.Context, id activities.SlotID, out *rollout.Played) (begun bool, err error) {
-	for most := renewal; ; most *= 2 {
-		play := on(ctx, QueueRollout, fmt.Sprintf("slot %d: rollout", id.Slot))
-		if x.in.Behind > 0 {
-			play = later(play, x.in.Behind, most)
-		}
-		if err := workflow.ExecuteActivity(play, rollouts.Rollout, id).Get(ctx, out); !waitedLong(err) {
-			return true, err
-		}
-		if x.window.drained {
-			return false, nil
-		}
-	}
+	return tally, nil
 }
 
 // tallyOf counts an episode that was played.
-func tallyOf(id activities.SlotID, p rollout.Played) Tally {
-	t := Tally{Done: 1, Cells: p.Cells, RefusedCells: p.Refused, Graded: p.Steps}
-	if p.Success {
-		t.Successes = 1
+func tallyOf(id activities.SlotID, played rollout.Played) Tally {
+	tally := Tally{Done: 1, Cells: played.Cells, RefusedCells: played.Refused, Graded: played.Steps}
+	if played.Success {
+		tally.Successes = 1
 	}
-	if p.Failed != "" {
-		t.Failed, t.Why = 1, fmt.Sprintf("slot %d: %s", id.Slot, p.Failed)
+	if played.Failed != "" {
+		tally.Failed = 1
+		tally.Why = fmt.Sprintf("slot %d: %s", id.Slot, played.Failed)
 	}
 
-	return t
+	return tally
 }
 
 // graded counts the steps about which a critic said nothing of use.
-func (t *Tally) graded(id activities.SlotID, c grade.Credited) {
-	if t.RefusedGrades = c.Refused; t.RefusedCells+t.RefusedGrades > 0 {
+func (t *Tally) graded(id activities.SlotID, labels grade.Credited) {
+	t.RefusedGrades = labels.Refused
+	if t.RefusedCells+t.RefusedGrades > 0 {
 		t.WhyRefused = fmt.Sprintf("slot %d", id.Slot)
 	}
-	if c.Why != "" {
-		t.WhyRefused += " (" + c.Why + ")"
+	if labels.Why != "" {
+		t.WhyRefused += " (" + labels.Why + ")"
 	}
 }
 
 // show adds an episode to the page.
 func (x *shardPage) show(ctx workflow.Context, line episodeLine) {
-	at, _ := slices.BinarySearchFunc(x.lines, line.slot, func(l episodeLine, slot int) int { return l.slot - slot })
+	order := func(shown episodeLine, slot int) int { return shown.slot - slot }
+	at, _ := slices.BinarySearchFunc(x.lines, line.slot, order)
 	x.lines = slices.Insert(x.lines, at, line)
 	workflow.SetCurrentDetails(ctx, x.text())
 }
 
 // end lets lists of workflows show a shard's share of successes.
-func (x *shardPage) end(ctx workflow.Context, t Tally) error {
+func (x *shardPage) end(ctx workflow.Context, tally Tally) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, attrRun.ValueSet(x.in.Run),
-		attrEpoch.ValueSet(int64(x.in.Epoch)), attrRate.ValueSet(float64(t.Successes)/float64(max(t.Done, 1))))
+		attrEpoch.ValueSet(int64(x.in.Epoch)), attrRate.ValueSet(float64(tally.Successes)/float64(max(tally.Done, 1))))
 }
 
 // text returns the page as Markdown.
@@ -117,20 +98,23 @@ func (x *shardPage) text() string {
 	lines := []string{"| slot | | steps | right, wrong, uncertain | pairs | |", "|---|---|---|---|---|---|"}
 	var failed []string
 	n := 0
-	for _, l := range x.lines {
-		p, c := l.played, l.labels
-		if p.Failed != "" {
-			lines = append(lines, fmt.Sprintf("| %s | **no episode** | | | | %s |", x.link(l.slot), plain(p.Failed)))
+	for _, line := range x.lines {
+		played := line.played
+		labels := line.labels
+		if played.Failed != "" {
+			lines = append(lines,
+				fmt.Sprintf("| %s | **no episode** | | | | %s |", x.link(line.slot), plain(played.Failed)))
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("| %s | %s | %d | %d, %d, %d | %d | attempt %d, on %s |", x.link(l.slot),
-			outcome(p), p.Steps, c.Positive, c.Negative, c.Uncertain, c.Pairs, p.Attempt, plain(p.Host)))
-		if p.Success {
+		lines = append(lines, fmt.Sprintf("| %s | %s | %d | %d, %d, %d | %d | attempt %d, on %s |", x.link(line.slot),
+			outcome(played), played.Steps, labels.Positive, labels.Negative, labels.Uncertain, labels.Pairs,
+			played.Attempt, plain(played.Host)))
+		if played.Success {
 			continue
 		}
 		if n++; n <= briefs {
 			failed = append(failed,
-				fmt.Sprintf("\nslot %d **failed** after %d steps:\n\n%s", l.slot, p.Steps, code(p.Brief)))
+				fmt.Sprintf("\nslot %d **failed** after %d steps:\n\n%s", line.slot, played.Steps, code(played.Brief)))
 		}
 	}
 	if n > briefs {
@@ -151,8 +135,8 @@ func (x *shardPage) link(slot int) string {
 }
 
 // outcome returns success or failed, as Markdown.
-func outcome(p rollout.Played) string {
-	if p.Success {
+func outcome(played rollout.Played) string {
+	if played.Success {
 		return "success"
 	}
 

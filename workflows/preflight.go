@@ -1,10 +1,12 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -28,19 +30,19 @@ func Preflight(ctx workflow.Context, id preflight.ID) ([]preflight.Obstacle, err
 		{QueueGPU, gpu.CheckTraining, "trainer, base model and policy servers"},
 	}
 	open := make([]workflow.Future, len(checks))
-	for i, c := range checks {
+	for i, check := range checks {
 		octx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			TaskQueue: c.queue, Summary: c.what, ScheduleToStartTimeout: preflightWait,
+			TaskQueue: check.queue, Summary: check.what, ScheduleToStartTimeout: preflightWait,
 			StartToCloseTimeout: 10 * time.Minute, HeartbeatTimeout: heartbeatTimeout,
 			RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 2},
 		})
-		open[i] = workflow.ExecuteActivity(octx, c.activity, id)
+		open[i] = workflow.ExecuteActivity(octx, check.activity, id)
 	}
 
 	out := []preflight.Obstacle{}
-	for i, f := range open {
+	for i, answer := range open {
 		var found []preflight.Obstacle
-		err := f.Get(ctx, &found)
+		err := answer.Get(ctx, &found)
 		switch {
 		case waitedLong(err):
 			found = []preflight.Obstacle{{
@@ -57,17 +59,24 @@ func Preflight(ctx workflow.Context, id preflight.ID) ([]preflight.Obstacle, err
 	return distinct(out), nil
 }
 
+// waitedLong reports whether an activity failed only because no worker took it in time.
+func waitedLong(err error) bool {
+	var late *temporal.TimeoutError
+
+	return errors.As(err, &late) && late.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
+}
+
 // distinct returns obstacles without those that others name, too, and say more of.
 func distinct(all []preflight.Obstacle) []preflight.Obstacle {
 	out := []preflight.Obstacle{}
-	for i, o := range all {
+	for i, obstacle := range all {
 		said := false
-		for k, x := range all {
-			more := len(x.Why) > len(o.Why) || x.Why == o.Why && k < i
-			said = said || more && x.Where == o.Where && strings.Contains(x.Why, o.Why)
+		for k, other := range all {
+			more := len(other.Why) > len(obstacle.Why) || other.Why == obstacle.Why && k < i
+			said = said || more && other.Where == obstacle.Where && strings.Contains(other.Why, obstacle.Why)
 		}
 		if !said {
-			out = append(out, o)
+			out = append(out, obstacle)
 		}
 	}
 

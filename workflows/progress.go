@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"go.temporal.io/sdk/workflow"
 )
 
 // Stages of a run, as Status and the search attribute CollabStage name them.
@@ -15,7 +17,7 @@ const (
 	StageEvaluation = "evaluation"
 	StageDone       = "done"
 
-	// StagePaused is the search attribute of a run that is paused, whatever its stage.
+	// StagePaused is the search attribute of a run that is paused, in any stage.
 	StagePaused = "paused"
 )
 
@@ -34,7 +36,7 @@ type Status struct {
 	Reason    string  `json:"reason,omitempty"`
 	Val       float64 `json:"val"`             // the newest success rate on val, 0 to 1; -1: none yet
 	Child     string  `json:"child,omitempty"` // id of the workflow that is running: it answers the query "progress"
-	Next      string  `json:"next,omitempty"`  // id of the workflow of the next epoch, if it began beside that
+	Next      string  `json:"next,omitempty"`  // id of the workflow of the next epoch's rollouts, if they began early
 }
 
 // Phases of a workflow, as Progress names them. A level job of stage 1 is its own phase, by its name.
@@ -44,13 +46,13 @@ const (
 	PhaseSynthesis      = "synthesis"
 	PhaseSFT            = "SFT"
 	PhaseRollouts       = "rollouts"
-	PhaseAhead          = "rollouts of the next epoch"
 	PhaseUpdates        = "updates"
 	PhaseEvaluation     = "evaluation"
 	PhaseCommit         = "commit"
 )
 
-// Progress answers the query "progress" of epochs, stage 1 and evaluations.
+// Progress answers the query "progress" of rollouts, shards, stage 1 and evaluations, and of a run while it trains and
+// commits.
 type Progress struct {
 	Phase     string `json:"phase"`
 	Slots     int    `json:"slots"` // episodes in all
@@ -63,13 +65,21 @@ type Progress struct {
 	Steps     int    `json:"steps,omitempty"` // optimiser steps of stage 1
 	Child     string `json:"child,omitempty"` // id of the workflow that is running, which knows more
 
+	// Shards are the ids of the workflows whose episodes are not counted yet. Each answers the query, too.
+	Shards []string `json:"shards,omitempty"`
+
 	Since time.Time `json:"since"`          // when the phase began
 	Next  *Progress `json:"next,omitempty"` // rollouts of the next epoch beside the phase
 }
 
+// answerProgress answers the query "progress" of a workflow.
+func answerProgress(ctx workflow.Context, progress *Progress) error {
+	return workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return *progress, nil })
+}
+
 // Plays reports whether what the phase counts are episodes.
 func (p Progress) Plays() bool {
-	return p.Phase == PhaseRollouts || p.Phase == PhaseAhead || p.Phase == PhaseEvaluation
+	return p.Phase == PhaseRollouts || p.Phase == PhaseEvaluation
 }
 
 // Tally counts episodes.
@@ -84,11 +94,17 @@ type Tally struct {
 }
 
 // add adds another tally.
-func (t *Tally) add(x Tally) {
-	t.Done, t.Successes, t.Failed, t.Pairs = t.Done+x.Done, t.Successes+x.Successes, t.Failed+x.Failed, t.Pairs+x.Pairs
-	t.Cells, t.RefusedCells = t.Cells+x.Cells, t.RefusedCells+x.RefusedCells
-	t.Graded, t.RefusedGrades = t.Graded+x.Graded, t.RefusedGrades+x.RefusedGrades
-	t.Why, t.WhyRefused = cmp.Or(t.Why, x.Why), examples(t.WhyRefused, x.WhyRefused)
+func (t *Tally) add(more Tally) {
+	t.Done += more.Done
+	t.Successes += more.Successes
+	t.Failed += more.Failed
+	t.Pairs += more.Pairs
+	t.Cells += more.Cells
+	t.RefusedCells += more.RefusedCells
+	t.Graded += more.Graded
+	t.RefusedGrades += more.RefusedGrades
+	t.Why = cmp.Or(t.Why, more.Why)
+	t.WhyRefused = examples(t.WhyRefused, more.WhyRefused)
 }
 
 // examples returns two examples, or as many as there are.
@@ -103,6 +119,14 @@ func examples(one, more string) string {
 }
 
 // add counts the episodes of a tally.
-func (p *Progress) add(t Tally) {
-	p.Done, p.Successes, p.Failed, p.Pairs = p.Done+t.Done, p.Successes+t.Successes, p.Failed+t.Failed, p.Pairs+t.Pairs
+func (p *Progress) add(tally Tally) {
+	p.Done += tally.Done
+	p.Successes += tally.Successes
+	p.Failed += tally.Failed
+	p.Pairs += tally.Pairs
+}
+
+// Add counts the episodes of a shard.
+func (p *Progress) Add(shard Progress) {
+	p.add(Tally{Done: shard.Done, Successes: shard.Successes, Failed: shard.Failed, Pairs: shard.Pairs})
 }

@@ -35,27 +35,31 @@ type Since struct {
 }
 
 // Retrain is one firing of a schedule: it looks what is new, trains the accepted system again on it, compares both, and
-// decides which one the line accepts. A firing ends once: whoever starts it again finds how it ended.
+// decides which one the line accepts. A firing ends once: one that is started again finds how it ended.
 func Retrain(ctx workflow.Context, in RetrainInput) (schedules.Outcome, error) {
 	f := &firing{id: retraining.FiringID{
 		Schedule: in.Schedule, Version: in.Version, ID: firingOf(workflow.GetInfo(ctx)), At: workflow.Now(ctx).UTC(),
 	}}
 	f.status = FiringStatus{Schedule: in.Schedule, Stage: StageLooking}
-	if x := in.Since; x != nil {
-		f.id.ID, f.id.At, f.waited, f.status.Deadline, f.ruling = x.Firing, x.At, x.Waited, x.Deadline, x.Ruling
+	if since := in.Since; since != nil {
+		f.id.ID = since.Firing
+		f.id.At = since.At
+		f.notified = since.Waited
+		f.status.Deadline = since.Deadline
+		f.ruling = since.Ruling
 	}
 	f.status.Firing = f.id.ID
 	if err := f.setup(ctx); err != nil {
 		return schedules.Outcome{}, err
 	}
-	o, err := f.fire(ctx)
+	outcome, err := f.fire(ctx)
 	if err == nil || ctx.Err() != nil || workflow.IsContinueAsNewError(err) {
-		return o, err
+		return outcome, err
 	}
 	why, _ := rootCause(err)
 	_, unrecorded := f.end(ctx, schedules.Outcome{Verb: schedules.VerbFailed, Why: why, Run: f.found.Run})
 
-	return o, errors.Join(err, unrecorded)
+	return outcome, errors.Join(err, unrecorded)
 }
 
 // fire does what a firing does.
@@ -71,12 +75,14 @@ func (f *firing) fire(ctx workflow.Context) (schedules.Outcome, error) {
 	}
 	if n := f.found.Missed; n > 0 {
 		why := fmt.Sprintf("%d firings before this one were later than catch_up allows, and did not take place", n)
-		if err := f.tell(ctx, domain.NoticeMissed, why); err != nil {
+		if err := f.notify(ctx, domain.NoticeMissed, why); err != nil {
 			return schedules.Outcome{}, err
 		}
 	}
 
-	f.status.News, f.status.Why, f.status.Run = string(f.found.News), f.found.Why, f.found.Run
+	f.status.News = string(f.found.News)
+	f.status.Why = f.found.Why
+	f.status.Run = f.found.Run
 	if f.found.News == schedules.NewsNone {
 		return f.end(ctx, schedules.Outcome{Verb: schedules.VerbNone, Why: f.found.Why})
 	}
@@ -93,13 +99,13 @@ func (f *firing) retrain(ctx workflow.Context) (schedules.Outcome, error) {
 		return schedules.Outcome{}, err
 	}
 	if f.found.News == schedules.NewsCheck {
-		d, err := f.drifted(ctx)
+		drift, err := f.drifted(ctx)
 		if err != nil {
 			return schedules.Outcome{}, err
 		}
-		f.status.Why = d.Why
-		if !d.Drifted {
-			return f.end(ctx, schedules.Outcome{Verb: schedules.VerbNone, Why: d.Why, Run: f.found.Run})
+		f.status.Why = drift.Why
+		if !drift.Drifted {
+			return f.end(ctx, schedules.Outcome{Verb: schedules.VerbNone, Why: drift.Why, Run: f.found.Run})
 		}
 	}
 
@@ -119,7 +125,7 @@ func (f *firing) retrain(ctx workflow.Context) (schedules.Outcome, error) {
 }
 
 // drifted checks whether the accepted system has become worse.
-func (f *firing) drifted(ctx workflow.Context) (d retraining.Drift, err error) {
+func (f *firing) drifted(ctx workflow.Context) (drift retraining.Drift, err error) {
 	f.enter(ctx, StageDrift)
 	var items []rules.EvalItem
 	plan := long(on(ctx, QueueControl, "what the accepted system plays"))
@@ -131,16 +137,16 @@ func (f *firing) drifted(ctx workflow.Context) (d retraining.Drift, err error) {
 	}
 	results, err := f.evaluate(ctx, "drift", items)
 	if err != nil {
-		return d, err
+		return drift, err
 	}
 	compare := on(ctx, QueueControl, "compare with when it was made")
 	err = f.act(ctx, func(ctx workflow.Context) error {
 		checked := retraining.Checked{Firing: f.id, Result: results[0]}
 
-		return workflow.ExecuteActivity(compare, control.Drifted, checked).Get(ctx, &d)
+		return workflow.ExecuteActivity(compare, control.Drifted, checked).Get(ctx, &drift)
 	})
 
-	return d, err
+	return drift, err
 }
 
 // evaluate plays items in a child workflow.
@@ -149,7 +155,7 @@ func (f *firing) evaluate(ctx workflow.Context, label string, items []rules.Eval
 		id := f.found.Run + "/eval/" + label
 		cctx := child(ctx, id, label+": the accepted system and what it is compared with, on the same episodes")
 
-		return ended(ctx, workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, &out))
+		return childError(ctx, workflow.ExecuteChildWorkflow(cctx, Evaluation, items).Get(ctx, &out))
 	})
 
 	return out, err
@@ -168,39 +174,41 @@ func (f *firing) train(ctx workflow.Context) (stopped string, err error) {
 }
 
 // gate compares both systems.
-func (f *firing) gate(ctx workflow.Context) (j retraining.Judged, err error) {
+func (f *firing) gate(ctx workflow.Context) (judged retraining.Judged, err error) {
 	f.enter(ctx, StageGate)
 	var items []rules.EvalItem
 	plan := long(on(ctx, QueueControl, "what both systems play"))
 	if err = f.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(plan, control.PlanGate, f.id).Get(ctx, &items)
 	}); err != nil {
-		return j, err
+		return judged, err
 	}
 	if len(items) > 0 {
 		if _, err = f.evaluate(ctx, "gate", items); err != nil {
-			return j, err
+			return judged, err
 		}
 	}
 	judge := long(on(ctx, QueueControl, "the gate decides"))
 	err = f.act(ctx, func(ctx workflow.Context) error {
-		return workflow.ExecuteActivity(judge, control.Judge, f.id).Get(ctx, &j)
+		return workflow.ExecuteActivity(judge, control.Judge, f.id).Get(ctx, &judged)
 	})
-	f.status.Why = j.Why
+	f.status.Why = judged.Why
 
-	return j, err
+	return judged, err
 }
 
-// rule writes the verdict of the gate, or that of a person, into the line.
-func (f *firing) rule(ctx workflow.Context, j retraining.Judged) (schedules.Outcome, error) {
-	r := retraining.Ruling{Firing: f.id, Accepted: j.Accepted, Who: "schedule " + f.id.Schedule, Why: j.Why}
-	if within := retrain.Duration(f.found.Approval); j.Accepted && within > 0 {
+// rule writes the verdict of the gate or of a person into the line.
+func (f *firing) rule(ctx workflow.Context, judged retraining.Judged) (schedules.Outcome, error) {
+	ruling := retraining.Ruling{
+		Firing: f.id, Accepted: judged.Accepted, Who: "schedule " + f.id.Schedule, Why: judged.Why,
+	}
+	if within := retrain.Duration(f.found.Approval); judged.Accepted && within > 0 {
 		if f.status.Deadline.IsZero() {
 			f.status.Deadline = workflow.Now(ctx).Add(within)
 		}
 		f.enter(ctx, StageApproval)
-		ask := fmt.Sprintf("approve or reject it before %s: %s", f.status.Deadline.Format(time.RFC3339), j.Why)
-		if err := f.tell(ctx, domain.NoticeApproval, ask); err != nil {
+		ask := fmt.Sprintf("approve or reject it before %s: %s", f.status.Deadline.Format(time.RFC3339), judged.Why)
+		if err := f.notify(ctx, domain.NoticeApproval, ask); err != nil {
 			return schedules.Outcome{}, err
 		}
 		left := f.status.Deadline.Sub(workflow.Now(ctx))
@@ -209,31 +217,36 @@ func (f *firing) rule(ctx workflow.Context, j retraining.Judged) (schedules.Outc
 		case err != nil:
 			return schedules.Outcome{}, err
 		case asked:
-			r.Accepted, r.Who, r.Why = f.ruling.Accepted, f.ruling.Who, f.ruling.Why+" ("+j.Why+")"
+			ruling.Accepted = f.ruling.Accepted
+			ruling.Who = f.ruling.Who
+			ruling.Why = f.ruling.Why + " (" + judged.Why + ")"
 		default:
-			r.Accepted, r.Why = false, fmt.Sprintf("nobody approved it within %v (%s)", within, j.Why)
+			ruling.Accepted = false
+			ruling.Why = fmt.Sprintf("nobody approved it within %v (%s)", within, judged.Why)
 		}
 	}
 
 	f.enter(ctx, StageRuled)
-	r.At = workflow.Now(ctx).UTC()
-	var e retraining.Entered
+	ruling.At = workflow.Now(ctx).UTC()
+	var entered retraining.Entered
 	write := on(ctx, QueueControl, "write the next entry of line "+f.found.Line)
 	if err := f.act(ctx, func(ctx workflow.Context) error {
-		return workflow.ExecuteActivity(write, control.Rule, r).Get(ctx, &e)
+		return workflow.ExecuteActivity(write, control.Rule, ruling).Get(ctx, &entered)
 	}); err != nil {
 		return schedules.Outcome{}, err
 	}
 
-	return f.end(ctx, schedules.Outcome{Verb: e.Verb, Why: e.Why, Run: f.found.Run, Entry: e.Number})
+	return f.end(ctx, schedules.Outcome{Verb: entered.Verb, Why: entered.Why, Run: f.found.Run, Entry: entered.Number})
 }
 
-// tell notifies people.
-func (f *firing) tell(ctx workflow.Context, kind domain.NoticeKind, why string) error {
-	n := f.notice(ctx, kind, why)
+// notify notifies people.
+func (f *firing) notify(ctx workflow.Context, kind domain.NoticeKind, why string) error {
+	notice := f.notice(ctx, kind, why)
 
 	return f.act(ctx, func(ctx workflow.Context) error {
-		return workflow.ExecuteActivity(on(ctx, QueueControl, "notify: "+string(kind)), control.Post, n).Get(ctx, nil)
+		post := on(ctx, QueueControl, "notify: "+string(kind))
+
+		return workflow.ExecuteActivity(post, control.Post, notice).Get(ctx, nil)
 	})
 }
 
@@ -245,31 +258,33 @@ func (f *firing) notice(ctx workflow.Context, kind domain.NoticeKind, text strin
 	}
 }
 
-// told are the outcomes of which people are notified.
-var told = map[string]domain.NoticeKind{
+// noticeKinds has the outcomes of which people are notified.
+var noticeKinds = map[string]domain.NoticeKind{
 	string(lines.Promote): domain.NoticePromoted, string(lines.Reject): domain.NoticeRejected,
 	schedules.VerbFailed: domain.NoticeFailed,
 }
 
-// end records how the firing ended, and tells whom it concerns.
-func (f *firing) end(ctx workflow.Context, o schedules.Outcome) (schedules.Outcome, error) {
-	o.ID, o.News, o.At = f.id.ID, f.found.News, workflow.Now(ctx).UTC()
-	f.status.Why = o.Why
+// end records how the firing ended, and notifies people.
+func (f *firing) end(ctx workflow.Context, outcome schedules.Outcome) (schedules.Outcome, error) {
+	outcome.ID = f.id.ID
+	outcome.News = f.found.News
+	outcome.At = workflow.Now(ctx).UTC()
+	f.status.Why = outcome.Why
 	f.enter(ctx, StageRuled)
-	if kind, ok := told[o.Verb]; ok {
-		if err := f.tell(ctx, kind, o.Why); err != nil {
-			return o, err
+	if kind, ok := noticeKinds[outcome.Verb]; ok {
+		if err := f.notify(ctx, kind, outcome.Why); err != nil {
+			return outcome, err
 		}
 	}
 	record := on(ctx, QueueControl, "record how the firing ended")
 	err := f.act(ctx, func(ctx workflow.Context) error {
-		ended := retraining.Ended{Firing: f.id, Outcome: o}
+		ended := retraining.Ended{Firing: f.id, Outcome: outcome}
 
-		return workflow.ExecuteActivity(record, control.Conclusion, ended).Get(ctx, &o)
+		return workflow.ExecuteActivity(record, control.Conclusion, ended).Get(ctx, &outcome)
 	})
 	if err == nil {
 		err = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 	}
 
-	return o, err
+	return outcome, err
 }

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/activities/epoch"
+	epochs "github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/activities/evaluate"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
@@ -36,42 +36,45 @@ type RunInput struct {
 
 // runState is a run until it continues as new.
 type runState struct {
-	in      RunInput
-	status  Status
-	plan    lifecycle.Plan
-	past    []epoch.Summary // the newest epochs
-	end     runs.End
-	told    string                       // the reason of the last pause of which people were notified
-	telling int                          // notices that are being written
-	pauses  int                          // by people and by faults that only they can remove
-	rounds  int                          // failures without a success between them
-	opens   int                          // of these, those for a child that was still open
-	early   []*early                     // epochs that began beside the present one, in order
-	cancel  workflow.CancelFunc          // cancels the current stage
-	child   workflow.ChildWorkflowFuture // the open child, to pass a pause on to
+	in          RunInput
+	status      Status
+	plan        lifecycle.Plan
+	past        []epochs.Summary // the newest epochs
+	end         runs.End
+	notified    string                       // the reason of the last pause of which people were notified
+	openNotices int                          // notices that are being written
+	pauses      int                          // by people and by faults that only they can remove
+	rounds      int                          // failures without a success between them
+	opens       int                          // of these, those for a child that was still open
+	early       []*earlyRollouts             // of epochs after the present one, in order
+	cancel      workflow.CancelFunc          // cancels what the run does
+	child       workflow.ChildWorkflowFuture // the open child, to pass a pause on to
+
+	progress Progress // of what the run does itself
 }
 
-// Run is the whole training: stage 1, then epochs, then the final evaluation. The store decides what comes next: after
-// every stage and after every failure it is asked again. The run continues as new after an epoch beside which the next
-// one has not begun, and when it has failed for long.
+// Run is the whole training: stage 1, then epochs, then the final evaluation. The store decides what comes next, and is
+// read again after every stage and after every failure. The run continues as new after an epoch beside which no later
+// one has begun, and when it has failed for long.
 func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
-	r := &runState{in: in, told: in.Told, status: Status{
+	r := &runState{in: in, notified: in.Told, status: Status{
 		Name: in.Name, Stage: StagePlanning, Paused: in.Paused, Held: in.Paused, Reason: in.Reason, Val: -1,
 		StopAfter: in.StopAfter,
 	}}
 	if r.in.Asked.IsZero() {
 		r.in.Asked = workflow.Now(ctx).UTC()
 	}
+	work, cancel := workflow.WithCancel(ctx)
+	r.cancel = cancel
 	if err := r.setup(ctx); err != nil {
 		return runs.End{}, err
 	}
-	workflow.Go(ctx, r.beginEarly)
 
 	for {
 		if r.rounds >= maxRounds || r.rounds > 0 && renews(ctx) {
 			return runs.End{}, r.renew(ctx)
 		}
-		if over, err := r.act(ctx); err != nil || over {
+		if over, err := r.act(ctx, work); err != nil || over {
 			return r.end, err
 		}
 	}
@@ -79,24 +82,25 @@ func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
 
 // renew continues the run as new.
 func (r *runState) renew(ctx workflow.Context) error {
+	r.giveUp(ctx)
 	if err := r.answered(ctx); err != nil {
 		return err
 	}
 
-	return again(ctx, Run, RunInput{
+	return continueAsNew(ctx, Run, RunInput{
 		Name: r.in.Name, FineTune: r.in.FineTune, Paused: r.status.Held, Reason: r.status.Reason,
-		Asked: r.in.Asked, Changes: r.in.Changes, StopAfter: r.status.StopAfter, Told: r.told,
+		Asked: r.in.Asked, Changes: r.in.Changes, StopAfter: r.status.StopAfter, Told: r.notified,
 	})
 }
 
-// advance asks the store where the run continues, and does the stage that comes next. It reports whether the run is
+// advance reads in the store where the run continues, and does the stage that comes next. It reports whether the run is
 // over.
 func (r *runState) advance(ctx workflow.Context) (over bool, err error) {
 	if err := r.replan(ctx); err != nil || !r.free() || r.stops() {
 		return false, err
 	}
 	next := r.plan.Committed + 1
-	if len(r.early) > 0 && (next > r.plan.Epochs || r.early[0].epoch != next) {
+	if len(r.early) > 0 && (next > r.plan.Epochs || r.early[0].epoch < next || r.early[0].epoch > next+1) {
 		r.giveUp(ctx)
 	}
 	switch {
@@ -125,7 +129,9 @@ func (r *runState) replan(ctx workflow.Context) error {
 		return err
 	}
 	r.remind(ctx, r.plan.Asked)
-	r.past, r.plan.Past, r.plan.Asked = r.plan.Past, nil, nil // children do not need them
+	r.past = r.plan.Past
+	r.plan.Past = nil // children need neither of the two
+	r.plan.Asked = nil
 	r.status.Epochs = r.plan.Epochs
 
 	return nil
@@ -143,7 +149,7 @@ func (r *runState) remind(ctx workflow.Context, asked *runs.Change) {
 	}
 	r.pause(ctx, true, fmt.Sprintf("the store has a %s by %s at %s (%s), but Temporal's data are older than that: "+
 		"resume the run, or stop it again", asked.Verb, asked.Who, asked.At.Format(time.DateTime), asked.Why))
-	r.tell(ctx, domain.NoticePaused, r.status.Reason)
+	r.notify(ctx, domain.NoticePaused, r.status.Reason)
 }
 
 // fineTune runs stage 1.
@@ -154,50 +160,6 @@ func (r *runState) fineTune(ctx workflow.Context) error {
 	cctx := child(ctx, r.in.Name+"/finetune", "stage 1: SFT on expert steps until one agent is in the band")
 
 	return r.run(cctx, FineTune, FineTuneInput{Run: r.in.Name, Plan: r.plan}, nil)
-}
-
-// epoch runs epoch k. Before the first one, the base systems are evaluated on val: the curve begins at epoch 0, and the
-// decoding of base-1 is chosen on val.
-func (r *runState) epoch(ctx workflow.Context, k int) error {
-	if k == 1 {
-		if err := r.enter(ctx, StageEvaluation, 0); err != nil {
-			return err
-		}
-		if err := r.evaluateBase(ctx); err != nil {
-			return err
-		}
-	}
-	if err := r.enter(ctx, StageEpoch, k); err != nil {
-		return err
-	}
-
-	var sum epoch.Summary
-	in := EpochInput{Run: r.in.Name, Epoch: k, Plan: r.plan}
-	id, own := epochID(r.in.Name, k), r.begun(ctx, k)
-	if own == nil { // a person may have held or stopped the run meanwhile
-		if err := workflow.Await(ctx, r.free); err != nil || r.stops() {
-			return err
-		}
-		own = workflow.ExecuteChildWorkflow(child(ctx, id, r.summary(k)), Epoch, in)
-	}
-	err := r.wait(ctx, own, id, &sum)
-	r.child = nil
-	if err != nil {
-		return err
-	}
-	if sum.Val >= 0 {
-		r.status.Val = sum.Val
-	}
-	if sum.Epoch != k { // it was drained
-		return nil
-	}
-	r.remember(sum)
-	r.describe(ctx)
-	if len(r.early) > 0 || r.stops() {
-		return nil
-	}
-
-	return r.renew(ctx)
 }
 
 // evaluateBase evaluates the base systems on val.
@@ -255,7 +217,7 @@ func (r *runState) finish(ctx workflow.Context) error {
 		attrRate.ValueSet(rateOf(r.end)), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents))); err != nil {
 		return err
 	}
-	r.tell(ctx, domain.NoticeEnded, fmt.Sprintf("it has ended; val %.1f %% at best, final digest %s",
+	r.notify(ctx, domain.NoticeEnded, fmt.Sprintf("it has ended; val %.1f %% at best, final digest %s",
 		100*rateOf(r.end), r.end.FinalDigest))
 
 	return r.answered(ctx)
@@ -272,46 +234,46 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 		}
 	}
 
-	f, err := r.planFinal(ctx)
-	if err == nil && f.LacksBase {
+	final, err := r.planFinal(ctx)
+	if err == nil && final.LacksBase {
 		if err := r.evaluateBase(ctx); err != nil {
 			return err
 		}
-		f, err = r.planFinal(ctx)
+		final, err = r.planFinal(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if f.LacksBase {
+	if final.LacksBase {
 		return errors.New("the store does not show the results of the base on val, which were recorded just now")
 	}
 
-	base := func(name string) bool { return name == f.Base1 || name == rules.BaseName(r.plan.Agents) }
-	if !f.WithoutBase {
-		if err := r.evaluate(ctx, 0, labelTest, f.Splits, base); err != nil {
+	base := func(name string) bool { return name == final.Base1 || name == rules.BaseName(r.plan.Agents) }
+	if !final.WithoutBase {
+		if err := r.evaluate(ctx, 0, labelTest, final.Splits, base); err != nil {
 			return err
 		}
 	}
-	if len(f.References) > 0 {
+	if len(final.References) > 0 {
 		cctx := child(ctx, evalID(r.in.Name, 0, "references"), "evaluation of systems without policies")
-		if err := r.run(cctx, Evaluation, f.References, nil); err != nil {
+		if err := r.run(cctx, Evaluation, final.References, nil); err != nil {
 			return err
 		}
 	}
-	if f.Best == 0 {
+	if final.Best == 0 {
 		return nil
 	}
 
-	return r.evaluate(ctx, f.Best, labelTest, f.Splits, nil)
+	return r.evaluate(ctx, final.Best, labelTest, final.Splits, nil)
 }
 
 // planFinal plans the last evaluations.
-func (r *runState) planFinal(ctx workflow.Context) (f evaluate.Final, err error) {
+func (r *runState) planFinal(ctx workflow.Context) (final evaluate.Final, err error) {
 	choose := long(on(ctx, QueueControl, "choose the best epoch on val"))
 	id := activities.EpochID{Run: r.in.Name, Epoch: r.plan.Committed, Changes: r.in.Changes}
-	err = workflow.ExecuteActivity(choose, control.PlanFinal, id).Get(ctx, &f)
+	err = workflow.ExecuteActivity(choose, control.PlanFinal, id).Get(ctx, &final)
 
-	return f, err
+	return final, err
 }
 
 // rateOf returns the highest rate on val.

@@ -12,41 +12,30 @@ type ShardInput struct {
 	Epoch  int
 	From   int
 	To     int // inclusive
-	Parent string
 	Window int `json:",omitempty"` // of the specification; 0: Window
-
-	Behind int `json:",omitempty"` // open epochs before this one, whose episodes go first; signalTurn changes it
 
 	View string `json:",omitempty"` // address of the viewer, if there is one
 }
 
-// signalTally is the signal that reports a shard's progress to the epoch. It is sent every tallyEvery episodes, so that
-// progress costs few events.
-const (
-	signalTally = "tally"
-	tallyEvery  = 20
-)
-
 // Shard runs the episodes of a range, a window of them concurrently. An episode is two activities, so that many of them
 // cost Temporal little; the shard's page has a line for each.
 func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
-	var fresh Tally
 	tallies := make([]Tally, in.To-in.From+1)
-	page := shardPage{in: in, window: window{size: sizeOf(in.Window)}}
-	page.listen(ctx)
+	progress := Progress{Phase: PhaseRollouts, Slots: len(tallies), Since: workflow.Now(ctx)}
+	if err := answerProgress(ctx, &progress); err != nil {
+		return Tally{}, err
+	}
+	page := shardPage{in: in}
+	open := window{size: sizeOf(in.Window)}
+	open.follow(ctx, sizeOf)
 
-	err := page.window.each(ctx, len(tallies), func(ctx workflow.Context, i int) error {
-		t, err := page.episode(ctx, activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: in.From + i})
+	err := open.eachAgain(ctx, len(tallies), func(ctx workflow.Context, i int) error {
+		tally, err := page.episode(ctx, activities.SlotID{Run: in.Run, Epoch: in.Epoch, Slot: in.From + i})
 		if err != nil {
 			return err
 		}
-		tallies[i] = t
-		if fresh.add(t); fresh.Done >= tallyEvery {
-			send := fresh
-			fresh = Tally{}
-			// A lost signal delays progress only: the result counts.
-			_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", signalTally, send).Get(ctx, nil)
-		}
+		tallies[i] = tally
+		progress.add(tally)
 
 		return nil
 	})
@@ -54,26 +43,9 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 		return Tally{}, err
 	}
 	var whole Tally
-	for _, t := range tallies { // by slot, whatever ended first
-		whole.add(t)
+	for _, tally := range tallies { // by slot, whichever ended first
+		whole.add(tally)
 	}
 
 	return whole, page.end(ctx, whole)
-}
-
-// listen receives what people, and the run, want of a shard.
-func (x *shardPage) listen(ctx workflow.Context) {
-	x.window.listen(ctx, func(workflow.Context) {})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for n := 0; workflow.GetSignalChannel(ctx, signalWindow).Receive(ctx, &n); {
-			x.window.size = sizeOf(n)
-		}
-	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &x.window.drained)
-	})
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.GetSignalChannel(ctx, signalTurn).Receive(ctx, &x.in.Behind) {
-		}
-	})
 }

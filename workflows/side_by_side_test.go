@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -68,35 +70,46 @@ func TestTheEpisodesOfAnEvaluationsActivityArePlayedSideBySide(t *testing.T) {
 	}
 }
 
-// priorities notes the priorities of activities by their names.
+// priorities notes the priorities and the fairness keys of activities by their names.
 type priorities struct {
 	interceptor.WorkerInterceptorBase
-	interceptor.WorkflowInboundInterceptorBase
-	interceptor.WorkflowOutboundInterceptorBase
 	seen map[string][]int
+	keys map[string]string
 }
 
 func (p *priorities) InterceptWorkflow(
 	_ workflow.Context, next interceptor.WorkflowInboundInterceptor,
 ) interceptor.WorkflowInboundInterceptor {
-	p.WorkflowInboundInterceptorBase.Next = next
-	return p
+	base := interceptor.WorkflowInboundInterceptorBase{Next: next}
+
+	return &prioritiesOfOne{to: p, WorkflowInboundInterceptorBase: base}
 }
 
-func (p *priorities) Init(next interceptor.WorkflowOutboundInterceptor) error {
+// prioritiesOfOne notes the priorities of the activities of one workflow.
+type prioritiesOfOne struct {
+	interceptor.WorkflowInboundInterceptorBase
+	interceptor.WorkflowOutboundInterceptorBase
+	to *priorities
+}
+
+func (p *prioritiesOfOne) Init(next interceptor.WorkflowOutboundInterceptor) error {
 	p.WorkflowOutboundInterceptorBase.Next = next
+
 	return p.WorkflowInboundInterceptorBase.Next.Init(p)
 }
 
-func (p *priorities) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
-	p.seen[name] = append(p.seen[name], workflow.GetActivityOptions(ctx).Priority.PriorityKey)
+func (p *prioritiesOfOne) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	priority := workflow.GetActivityOptions(ctx).Priority
+	p.to.seen[name] = append(p.to.seen[name], priority.PriorityKey)
+	p.to.keys[name] = priority.FairnessKey
+
 	return p.WorkflowOutboundInterceptorBase.Next.ExecuteActivity(ctx, name, args...)
 }
 
 func TestEvaluationsGoBeforeRollouts(t *testing.T) {
 	t.Parallel()
 	r := testrun.New(t, testrun.Tiny())
-	p := &priorities{seen: map[string][]int{}}
+	p := &priorities{seen: map[string][]int{}, keys: map[string]string{}}
 	begun(t, r)
 	env := r.Environment()
 	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
@@ -108,5 +121,24 @@ func TestEvaluationsGoBeforeRollouts(t *testing.T) {
 	want := map[string][]int{"Evaluate": {1}, "Conclude": {0}}
 	if !maps.EqualFunc(p.seen, want, slices.Equal) {
 		t.Errorf("the activities have the priorities %v, want %v: only the one that plays goes first", p.seen, want)
+	}
+}
+
+// TestEveryActivityOfARunHasItsFairnessKey plays a whole run. By the key, a server lets runs share workers.
+func TestEveryActivityOfARunHasItsFairnessKey(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Tiny())
+	p := &priorities{seen: map[string][]int{}, keys: map[string]string{}}
+	_, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: r.Spec.Name, TaskQueue: workflows.QueueControl})
+		env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{p}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"PlanEpoch", "Rollout", "CreditAndPairing", "Update", "Evaluate", "Commit"} {
+		if got := p.keys[name]; got != r.Spec.Name {
+			t.Errorf("%s has the fairness key %q, want the run's name, %q", name, got, r.Spec.Name)
+		}
 	}
 }

@@ -2,258 +2,126 @@ package workflows
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// Command is the argument of updates: who asks, and why.
-type Command struct {
-	Who string
-	Why string
-
-	After After `json:",omitempty"` // when a stop takes effect; empty: now
-}
-
-// After says what a stop waits for.
-type After string
-
-// What a stop may wait for.
-const (
-	AfterEpisodes After = "episodes" // those that are open; updates and evaluations that have begun end, too
-	AfterEpoch    After = "epoch"    // the current stage
-)
-
-// SetCommand is the argument of the update that changes values.
-type SetCommand struct {
-	Command
-	Values map[string]string // in YAML, by key of the specification
-}
-
-// Names of queries, updates and signals.
-const (
-	QueryStatus   = "status"
-	QueryProgress = "progress"
-	UpdatePause   = "pause"
-	UpdateResume  = "resume"
-	UpdateStop    = "stop"
-	UpdateSet     = "set"
-	signalPause   = "pause"
-	signalDrain   = "drain"
-	signalWindow  = "window"
-	signalNext    = "next"
-	signalTurn    = "turn"
-)
-
-// NotPaused is the reason for which resume is refused.
-const NotPaused = "the run is not paused"
-
-// setup registers the query and the updates of a run.
-func (r *runState) setup(ctx workflow.Context) error {
-	status := func() (Status, error) { return r.status, nil }
-	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
+// enter begins a stage when the run is not held: lists of workflows find the run by it. A run that somebody stops
+// enters none.
+func (r *runState) enter(ctx workflow.Context, stage string, epoch int) error {
+	if err := workflow.Await(ctx, r.free); err != nil {
 		return err
 	}
+	if r.stops() {
+		return workflow.ErrCanceled
+	}
+	if r.status.Stage == stage && r.status.Epoch == epoch {
+		return nil
+	}
+	r.status.Stage = stage
+	r.status.Epoch = epoch
+	r.describe(ctx)
 
-	return errors.Join(
-		handleUpdate(ctx, UpdatePause, func(c Command) error {
-			if r.status.Held {
-				return fmt.Errorf("the run is paused already: %s", r.status.Reason)
-			}
-
-			return c.check()
-		}, func(ctx workflow.Context, c Command) (Status, error) {
-			r.pause(ctx, true, c.Who+": "+c.Why)
-			err := r.note(ctx, runs.VerbPause, c)
-			r.tell(ctx, domain.NoticePaused, r.status.Reason)
-			if err != nil {
-				err = fmt.Errorf("the run is paused, but %w", err)
-			}
-
-			return r.status, err
-		}),
-
-		handleUpdate(ctx, UpdateResume, func(c Command) error {
-			if !r.status.Paused {
-				return errors.New(NotPaused)
-			}
-
-			return c.check()
-		}, func(ctx workflow.Context, c Command) (Status, error) {
-			held := r.pauses
-			if err := r.note(ctx, runs.VerbResume, c); err != nil { // workers would find the run held
-				return r.status, fmt.Errorf("the run stays paused: %w", err)
-			}
-			if r.pauses == held { // nobody has paused it meanwhile
-				r.pause(ctx, false, "")
-			}
-
-			return r.status, nil
-		}),
-
-		handleUpdate(ctx, UpdateStop, Command.check, func(ctx workflow.Context, c Command) (Status, error) {
-			r.stop(ctx, c)
-			err := r.note(ctx, runs.VerbStop, c)
-			if err != nil {
-				err = fmt.Errorf("the run stops, but %w", err)
-			}
-
-			return r.status, err
-		}),
-
-		handleUpdate(ctx, UpdateSet, SetCommand.check, func(ctx workflow.Context, c SetCommand) (runs.Change, error) {
-			return r.set(ctx, c)
-		}),
-	)
+	return workflow.UpsertTypedSearchAttributes(ctx,
+		attrRun.ValueSet(r.in.Name), attrStage.ValueSet(r.listed()),
+		attrEpoch.ValueSet(int64(epoch)), attrEnvironment.ValueSet(r.plan.Environment))
 }
 
-// handleUpdate registers an update: valid refuses its argument, or do applies it.
-func handleUpdate[C, T any](
-	ctx workflow.Context, name string, valid func(C) error, do func(workflow.Context, C) (T, error),
-) error {
-	return workflow.SetUpdateHandlerWithOptions(ctx, name, do, workflow.UpdateHandlerOptions{Validator: valid})
+// free reports whether the run is not held, or is being stopped.
+func (r *runState) free() bool { return !r.status.Held || r.stops() }
+
+// act does what comes next in the context work, unless the run is held or stopped, and reports whether the run is over.
+// A failure pauses the run with its reason. Early rollouts continue meanwhile, unless a person has to resume the run.
+func (r *runState) act(ctx, work workflow.Context) (over bool, err error) {
+	r.describe(ctx)
+	if err := workflow.Await(ctx, r.free); err != nil {
+		return false, err
+	}
+	if r.stops() {
+		return false, r.stopped(ctx)
+	}
+
+	over, err = r.advance(work)
+	r.progress = Progress{}
+	switch {
+	case over && err == nil:
+		return true, nil
+	case r.stops():
+		return false, r.stopped(ctx)
+	case ctx.Err() != nil || workflow.IsContinueAsNewError(err):
+		return false, err
+	case err == nil:
+		r.rounds = 0
+		r.opens = 0
+
+		return false, nil
+	}
+
+	return false, r.awaitRepair(ctx, err)
 }
 
-// check refuses a command that does not say who asks, or a stop that waits for nothing that is known.
-func (c Command) check() error {
-	if strings.TrimSpace(c.Who) == "" {
-		return errors.New("say who asks")
+// pauseLimit is how long a run that paused itself for a fault of infrastructure waits before it tries again.
+const pauseLimit = 10 * time.Minute
+
+// awaitRepair waits after a stage failed. If only a person can help, the run is held. A fault of infrastructure passes
+// with time: the run reports what it waits for, and continues after a while, or when a person resumes it. A person's
+// pause holds it beyond that.
+func (r *runState) awaitRepair(ctx workflow.Context, failed error) error {
+	r.rounds++
+	if stillOpen(failed) && r.opens < openTries {
+		r.opens++
+
+		return workflow.Sleep(ctx, openPause)
 	}
-	if c.After != "" && c.After != AfterEpisodes && c.After != AfterEpoch {
-		return fmt.Errorf("expected to stop after %s or %s, or now, not after %q", AfterEpisodes, AfterEpoch, c.After)
+	if isHeld(failed) { // the plan says who holds it
+		return workflow.Sleep(ctx, heldPause)
 	}
-
-	return nil
-}
-
-// check refuses a change of nothing.
-func (c SetCommand) check() error {
-	if len(c.Values) == 0 {
-		return errors.New("say which values change")
+	why, again := rootCause(failed)
+	if r.status.Held {
+		why = r.status.Reason + "; meanwhile " + why
 	}
-
-	return c.Command.check()
-}
-
-// stop ends the run, now or later. Every stage can resume, so it need not wait.
-func (r *runState) stop(ctx workflow.Context, c Command) {
-	r.status.Reason = "stopped by " + c.Who + ": " + c.Why
-	if c.After != "" {
-		r.status.StopAfter = c.After
-		if c.After == AfterEpisodes && r.child != nil {
-			_ = r.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil) // none is needed if it has just ended
-		}
-		for _, e := range r.early {
-			_ = e.child.SignalChildWorkflow(ctx, signalDrain, true).Get(ctx, nil)
-		}
-		r.describe(ctx)
-
-		return
-	}
-	r.status.Stopping = true
-	if r.cancel != nil {
-		r.cancel()
-	}
-	for _, e := range r.early {
-		e.cancel()
-	}
-}
-
-// note records in the store what a person did. Who and why are in the history of the workflow already.
-func (r *runState) note(ctx workflow.Context, verb runs.Verb, c Command) error {
-	nctx := soon(on(ctx, QueueControl, string(verb)+" by "+c.Who))
-	done := lifecycle.DoneID{Run: r.in.Name, Change: c.change(ctx, verb)}
-	if !done.Change.At.After(r.in.Asked) { // the clock of the server was set back
-		done.Change.At = r.in.Asked.Add(time.Nanosecond)
-	}
-	r.in.Asked = done.Change.At
-	if err := workflow.ExecuteActivity(nctx, control.Note, done).Get(ctx, nil); err != nil {
-		why, _ := rootCause(err)
-
-		return fmt.Errorf("the %s could not be recorded: %s", verb, why)
-	}
-
-	return nil
-}
-
-// set records other values of the specification.
-func (r *runState) set(ctx workflow.Context, c SetCommand) (change runs.Change, err error) {
-	sctx := soon(on(ctx, QueueControl, "set by "+c.Who))
-	in := lifecycle.SetID{Run: r.in.Name, Change: c.change(ctx, runs.VerbSet), Typed: c.Values}
-	var done lifecycle.Recorded
-	if err := workflow.ExecuteActivity(sctx, control.Set, in).Get(ctx, &done); err != nil {
-		why, _ := rootCause(err)
-
-		return change, errors.New(why)
-	}
-	change = done.Change
-	r.in.Changes = max(r.in.Changes, done.Number)
-	r.plan.Changes = r.in.Changes // for epochs that begin before the next plan
-	if raw, ok := change.Values["window"]; ok {
-		if n, err := strconv.Atoi(string(raw)); err == nil {
-			r.plan.Window = n // for epochs that begin before the next plan
-			r.signal(ctx, signalWindow, n)
-		}
-	}
-
-	return change, nil
-}
-
-// change returns the record of a command.
-func (c Command) change(ctx workflow.Context, verb runs.Verb) runs.Change {
-	return runs.Change{Who: c.Who, Why: c.Why, At: workflow.Now(ctx).UTC(), Verb: verb}
-}
-
-// pause holds the run for a person, or lets it continue.
-func (r *runState) pause(ctx workflow.Context, on bool, why string) {
-	r.status.Held, r.status.Paused, r.status.Reason = on, on, why
-	if on {
+	if !again {
 		r.pauses++
 	}
-	r.signal(ctx, signalPause, on)
-	r.describe(ctx)
+	r.status.Held = r.status.Held || !again
+	r.status.Paused = true
+	r.status.Reason = why
+	if why != r.notified { // not again and again while the same service is away
+		r.notified = why
+		r.notify(ctx, domain.NoticePaused, why)
+	}
 	r.mark(ctx)
-}
+	if r.status.Held {
+		r.signal(ctx, signalPause, true)
 
-// mark lets lists of workflows find a run that is paused, by its stage.
-func (r *runState) mark(ctx workflow.Context) {
-	_ = workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.listed())) // it fails only for a wrong type
-}
-
-// listed returns the stage under which lists of workflows show the run.
-func (r *runState) listed() string {
-	if r.status.Paused {
-		return StagePaused
+		return nil
 	}
 
-	return r.status.Stage
-}
-
-// ErrStopped is the type of the error with which a stopped run ends.
-const ErrStopped = "stopped"
-
-// stops reports whether the run ends as soon as no stage is running. One that is still planned has no open episodes,
-// and one that is to stop after the epoch begins that first.
-func (r *runState) stops() bool {
-	return r.status.Stopping || r.status.StopAfter == AfterEpisodes ||
-		r.status.StopAfter == AfterEpoch && r.status.Stage != StagePlanning
-}
-
-// stopped ends a run that somebody stopped, when all updates are answered.
-func (r *runState) stopped(ctx workflow.Context) error {
-	r.giveUp(ctx)
-	r.tell(ctx, domain.NoticeStopped, r.status.Reason)
-	if err := r.answered(ctx); err != nil {
+	r.describe(ctx)
+	over := func() bool { return !r.status.Paused || r.status.Held || r.stops() }
+	if _, err := workflow.AwaitWithTimeout(ctx, pauseLimit, over); err != nil {
 		return err
 	}
+	if !r.status.Held {
+		r.status.Paused = false
+		r.status.Reason = ""
+		r.mark(ctx)
+	}
 
-	return temporal.NewNonRetryableApplicationError(r.status.Reason, ErrStopped, nil)
+	return nil
+}
+
+// rootCause returns the error of the activity that failed, and whether another try can help. What it wraps is only the
+// chain of its error.
+func rootCause(err error) (why string, again bool) {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message(), !app.NonRetryable()
+	}
+
+	return err.Error(), true
 }

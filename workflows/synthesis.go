@@ -21,14 +21,14 @@ type SynthesisInput struct {
 // its card. An imported data set is only checked.
 func Synthesis(ctx workflow.Context, in SynthesisInput) (synth.Card, error) {
 	var card synth.Card
-	p := Progress{Phase: PhaseExploration, Slots: in.Plan.Demos, Since: workflow.Now(ctx)}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return p, nil }); err != nil {
+	progress := Progress{Phase: PhaseExploration, Slots: in.Plan.Demos, Since: workflow.Now(ctx)}
+	if err := answerProgress(ctx, &progress); err != nil {
 		return card, err
 	}
-	w := &window{size: maxOpenBatches}
-	w.listen(ctx, func(workflow.Context) {})
+	open := &window{size: maxOpenBatches}
+	open.listen(ctx)
 	if !in.Plan.Imported[in.ID.Level-1] {
-		if err := synthesise(ctx, in, &p, w); err != nil {
+		if err := synthesise(ctx, in, &progress, open); err != nil {
 			return card, err
 		}
 	}
@@ -43,15 +43,17 @@ func Synthesis(ctx workflow.Context, in SynthesisInput) (synth.Card, error) {
 }
 
 // synthesise explores, draws screens and writes items about them.
-func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress, w *window) error {
-	run, level, n := in.ID.Run, in.ID.Level, in.Plan.Demos
+func synthesise(ctx workflow.Context, in SynthesisInput, progress *Progress, open *window) error {
+	run := in.ID.Run
+	level := in.ID.Level
+	n := in.Plan.Demos
 	explore := func(ctx workflow.Context, from, to int) error {
 		ectx := on(ctx, QueueRollout, fmt.Sprintf("trajectories %d to %d", from, to-1))
-		b := stage1.Batch{Run: run, From: from, To: to}
+		batch := stage1.Batch{Run: run, From: from, To: to}
 
-		return workflow.ExecuteActivity(ectx, rollouts.Explore, b).Get(ctx, nil)
+		return workflow.ExecuteActivity(ectx, rollouts.Explore, batch).Get(ctx, nil)
 	}
-	if err := batches(ctx, w, n, stage1.DemoBatch, p, explore); err != nil {
+	if err := batches(ctx, open, n, stage1.DemoBatch, progress, explore); err != nil {
 		return err
 	}
 
@@ -60,13 +62,13 @@ func synthesise(ctx workflow.Context, in SynthesisInput, p *Progress, w *window)
 		return err
 	}
 
-	*p = Progress{Phase: PhaseSynthesis, Slots: n, Since: workflow.Now(ctx)}
+	*progress = Progress{Phase: PhaseSynthesis, Slots: n, Since: workflow.Now(ctx)}
 	write := func(ctx workflow.Context, from, to int) error {
 		wctx := on(ctx, QueueModel, fmt.Sprintf("level %d, trajectories %d to %d", level, from, to-1))
-		r := stage1.LevelRange{LevelID: in.ID, From: from, To: to}
+		part := stage1.LevelRange{LevelID: in.ID, From: from, To: to}
 
-		return workflow.ExecuteActivity(wctx, models.Synthesize, r).Get(ctx, nil)
+		return workflow.ExecuteActivity(wctx, models.Synthesize, part).Get(ctx, nil)
 	}
 
-	return batches(ctx, w, n, stage1.SynthesisBatch, p, write)
+	return batches(ctx, open, n, stage1.SynthesisBatch, progress, write)
 }

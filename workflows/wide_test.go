@@ -12,11 +12,10 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/activities/epoch"
+	epochs "github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/activities/lifecycle"
 	"github.com/collabui/collabui/activities/rollout"
-	"github.com/collabui/collabui/activities/update"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/workflows"
 )
@@ -52,7 +51,7 @@ func openInEpoch(t *testing.T, window, slots, want int) int {
 	})
 	late := time.AfterFunc(time.Minute, enough)
 	defer late.Stop()
-	env.OnActivity("PlanEpoch", mock.Anything, mock.Anything).Return(epoch.Plan{Slots: slots}, nil)
+	env.OnActivity("PlanEpoch", mock.Anything, mock.Anything).Return(epochs.Plan{Slots: slots}, nil)
 	env.OnActivity("Rollout", mock.Anything, mock.Anything).Return(
 		func(context.Context, activities.SlotID) (rollout.Played, error) {
 			mu.Lock()
@@ -70,10 +69,7 @@ func openInEpoch(t *testing.T, window, slots, want int) int {
 			return rollout.Played{Success: true}, nil
 		})
 	env.OnActivity("CreditAndPairing", mock.Anything, mock.Anything).Return(grade.Paired{}, nil)
-	env.OnActivity("Update", mock.Anything, mock.Anything).Return(update.Updated{}, nil)
-	env.OnActivity("Publish", mock.Anything, mock.Anything).Return(1, nil)
-	env.OnActivity("Commit", mock.Anything, mock.Anything).Return(epoch.Summary{Epoch: 1, Val: -1}, nil)
-	env.ExecuteWorkflow(workflows.Epoch, workflows.EpochInput{Run: "r", Epoch: 1, Plan: lifecycle.Plan{
+	env.ExecuteWorkflow(workflows.Rollouts, workflows.RolloutsInput{Run: "r", Epoch: 1, Plan: lifecycle.Plan{
 		Agents: 1, Slots: slots, Epochs: 3, EvalEvery: 2, Window: window,
 	}})
 	if err := env.GetWorkflowError(); err != nil {

@@ -18,15 +18,41 @@ type window struct {
 	open    int
 	paused  bool
 	drained bool
+
+	// pass passes a signal on to the open children of the workflow. If it is nil, there are no children.
+	pass func(ctx workflow.Context, signal string, value any)
 }
 
-// listen receives pauses, and passes them on.
-func (w *window) listen(ctx workflow.Context, pass func(ctx workflow.Context)) {
+// listen receives pauses.
+func (w *window) listen(ctx workflow.Context) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &w.paused) {
-			pass(ctx)
+			w.passOn(ctx, signalPause, w.paused)
 		}
 	})
+}
+
+// follow receives pauses, other sizes and the end of the window. sizeOf returns the size by the window of a
+// specification.
+func (w *window) follow(ctx workflow.Context, sizeOf func(window int) int) {
+	w.listen(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for n := 0; workflow.GetSignalChannel(ctx, signalWindow).Receive(ctx, &n); {
+			w.size = sizeOf(n)
+			w.passOn(ctx, signalWindow, n)
+		}
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		workflow.GetSignalChannel(ctx, signalDrain).Receive(ctx, &w.drained)
+		w.passOn(ctx, signalDrain, true)
+	})
+}
+
+// passOn passes a signal on to the children, if there are any.
+func (w *window) passOn(ctx workflow.Context, signal string, value any) {
+	if w.pass != nil {
+		w.pass(ctx, signal, value)
+	}
 }
 
 // free waits until the run is not held, or the window is drained.
@@ -52,7 +78,7 @@ func (w *window) each(ctx workflow.Context, n int, do func(ctx workflow.Context,
 		w.open++
 		own++
 		workflow.Go(ctx, func(ctx workflow.Context) {
-			err := w.again(ctx, func() error { return do(ctx, i) })
+			err := do(ctx, i)
 			w.open--
 			own--
 			if err != nil && first == nil {
@@ -65,6 +91,13 @@ func (w *window) each(ctx workflow.Context, n int, do func(ctx workflow.Context,
 	return cmp.Or(first, err)
 }
 
+// eachAgain is each for pieces that workers refuse while a person holds the run: they are done again after a resume.
+func (w *window) eachAgain(ctx workflow.Context, n int, do func(ctx workflow.Context, i int) error) error {
+	return w.each(ctx, n, func(ctx workflow.Context, i int) error {
+		return w.repeat(ctx, func() error { return do(ctx, i) })
+	})
+}
+
 // A worker reads in the store that a person holds the run. The workflow learns of that by a signal, which may come a
 // little later. If it does not come, the run finds out why: see runState.replan.
 const (
@@ -72,8 +105,8 @@ const (
 	heldTries = 6
 )
 
-// again does a piece, and does it again after a resume if its worker found the run held. A drained window forgets it.
-func (w *window) again(ctx workflow.Context, do func() error) error {
+// repeat does a piece, and does it again after a resume if its worker found the run held. A drained window forgets it.
+func (w *window) repeat(ctx workflow.Context, do func() error) error {
 	for tries := 0; ; {
 		err := do()
 		if !isHeld(err) || tries == heldTries {

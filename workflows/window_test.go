@@ -64,6 +64,28 @@ func TestAPausedShardSchedulesNothing(t *testing.T) {
 	}
 }
 
+// TestAShardReportsItsEpisodes queries a shard while its third episode is open.
+func TestAShardReportsItsEpisodes(t *testing.T) {
+	t.Parallel()
+	env := shardAlone()
+	played := rollout.Played{Success: true}
+	env.OnActivity("Rollout", mock.Anything, mock.Anything).After(time.Minute).Return(played, nil)
+	env.RegisterDelayedCallback(func() {
+		var p workflows.Progress
+		v, err := env.QueryWorkflow(workflows.QueryProgress)
+		if err == nil {
+			err = v.Get(&p)
+		}
+		if err != nil || p.Slots != 4 || p.Done != 2 || p.Successes != 2 {
+			t.Errorf("the shard reports %+v, %v; want 2 of 4 episodes, both right", p, err)
+		}
+	}, 150*time.Second)
+	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{Run: "r", Epoch: 1, From: 1, To: 4, Window: 1})
+	if err := env.GetWorkflowError(); err != nil {
+		t.Error(err)
+	}
+}
+
 // shardAlone returns where a shard can be played whose labels are mocked.
 func shardAlone() *testsuite.TestWorkflowEnvironment {
 	var ts testsuite.WorkflowTestSuite

@@ -139,6 +139,10 @@ func dynamicConfig() dynamicconfig.Client {
 		dynamicconfig.EventsHostLevelCacheMaxSizeBytes.Key():     eventCache,
 		dynamicconfig.EventsCacheMaxSizeBytes.Key():              eventCache,
 		dynamicconfig.XDCCacheMaxSizeBytes.Key():                 1 << 20, // for clusters of several places
+		// Runs share the workers of a queue: every activity has the name of its run as its fairness key. Queues are
+		// fair, and keep priorities, within a partition. Partitions that older servers wrote are still read.
+		dynamicconfig.MatchingEnableFairness.Key():              true,
+		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
 		// A local server reports to no one that it runs.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
 	}

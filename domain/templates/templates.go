@@ -27,7 +27,7 @@ const (
 // Template is a template whose executions are bounded. It may be executed concurrently.
 type Template struct{ parts *template.Template }
 
-// Parse parses a template, which may call the given functions and those of text/template except print, println, html,
+// Parse parses a template, which may call the given functions and all of text/template except print, println, html,
 // js, urlquery and call: their results could grow with every call. A key that a map lacks is an error of Execute.
 func Parse(text string, functions template.FuncMap) (*Template, error) {
 	if len(text) > maxText {
@@ -35,34 +35,34 @@ func Parse(text string, functions template.FuncMap) (*Template, error) {
 	}
 	known := template.FuncMap{"printf": format}
 	maps.Copy(known, functions)
-	t, err := template.New("").Option("missingkey=error").Funcs(known).Parse(text)
+	parsed, err := template.New("").Option("missingkey=error").Funcs(known).Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	b := builder{parts: t, calls: map[string][]string{}}
-	for _, part := range t.Templates() {
+	built := builder{parts: parsed, calls: map[string][]string{}}
+	for _, part := range parsed.Templates() {
 		if part.Tree == nil {
 			continue
 		}
-		b.part = part.Name()
-		if err := b.list(part.Root); err != nil {
+		built.part = part.Name()
+		if err := built.list(part.Root); err != nil {
 			return nil, err
 		}
 	}
-	for _, part := range slices.Sorted(maps.Keys(b.calls)) {
-		if b.reaches(part, part, map[string]bool{}) {
+	for _, part := range slices.Sorted(maps.Keys(built.calls)) {
+		if built.reaches(part, part, map[string]bool{}) {
 			return nil, fmt.Errorf("the part %q includes itself", part)
 		}
 	}
 
-	return &Template{t}, nil
+	return &Template{parsed}, nil
 }
 
 // Has reports whether a part is defined.
 func (t *Template) Has(part string) bool { return t.parts.Lookup(part) != nil }
 
-// Execute executes a part; the whole template is the part "". The error says which bound it exceeds, or what the data
-// lacks.
+// Execute executes a part; the whole template is the part "". The error names the bound that it exceeds, or what the
+// data lacks.
 func (t *Template) Execute(part string, data any) (string, error) {
 	var w writer
 	if err := t.parts.ExecuteTemplate(&w, part, data); err != nil {

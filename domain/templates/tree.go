@@ -19,96 +19,97 @@ type builder struct {
 var refused = []string{"print", "println", "html", "js", "urlquery", "call"}
 
 // list puts an empty text before every node of a list, and into an empty one, since a node may write nothing.
-func (b *builder) list(l *parse.ListNode) error {
-	if l == nil {
+func (b *builder) list(list *parse.ListNode) error {
+	if list == nil {
 		return nil
 	}
 	var nodes []parse.Node
-	for _, n := range l.Nodes {
-		nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: n.Position()}, n)
-		if err := b.node(n); err != nil {
+	for _, node := range list.Nodes {
+		nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: node.Position()}, node)
+		if err := b.node(node); err != nil {
 			return err
 		}
 	}
 	if len(nodes) == 0 {
-		nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: l.Pos})
+		nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: list.Pos})
 	}
-	l.Nodes = nodes
+	list.Nodes = nodes
 
 	return nil
 }
 
 // node checks a node and what it contains.
-func (b *builder) node(n parse.Node) error {
-	switch n := n.(type) {
+func (b *builder) node(node parse.Node) error {
+	switch node := node.(type) {
 	case *parse.ActionNode:
-		return b.pipe(n.Pipe)
+		return b.pipe(node.Pipe)
 	case *parse.IfNode:
-		return b.branch(&n.BranchNode)
+		return b.branch(&node.BranchNode)
 	case *parse.WithNode:
-		return b.branch(&n.BranchNode)
+		return b.branch(&node.BranchNode)
 	case *parse.RangeNode:
-		for _, c := range n.Pipe.Cmds {
+		for _, c := range node.Pipe.Cmds {
 			if slices.ContainsFunc(c.Args, func(a parse.Node) bool { return a.Type() == parse.NodeNumber }) {
-				return fmt.Errorf("line %d: expected a list after range, not a number", n.Line)
+				return fmt.Errorf("line %d: expected a list after range, not a number", node.Line)
 			}
 		}
 
-		return b.branch(&n.BranchNode)
+		return b.branch(&node.BranchNode)
 	case *parse.TemplateNode:
-		b.calls[b.part] = append(b.calls[b.part], n.Name)
+		b.calls[b.part] = append(b.calls[b.part], node.Name)
 
-		return b.pipe(n.Pipe)
+		return b.pipe(node.Pipe)
 	}
 
 	return nil
 }
 
-func (b *builder) branch(n *parse.BranchNode) error {
-	err := b.pipe(n.Pipe)
+func (b *builder) branch(branch *parse.BranchNode) error {
+	err := b.pipe(branch.Pipe)
 	if err == nil {
-		err = b.list(n.List)
+		err = b.list(branch.List)
 	}
 	if err == nil {
-		err = b.list(n.ElseList)
+		err = b.list(branch.ElseList)
 	}
 
 	return err
 }
 
 // pipe checks a pipeline.
-func (b *builder) pipe(p *parse.PipeNode) error {
-	if p == nil {
+func (b *builder) pipe(pipe *parse.PipeNode) error {
+	if pipe == nil {
 		return nil
 	}
-	words, bad := 0, ""
-	var look func(n parse.Node)
-	look = func(n parse.Node) {
+	words := 0
+	bad := ""
+	var look func(node parse.Node)
+	look = func(node parse.Node) {
 		words++
-		switch n := n.(type) {
+		switch node := node.(type) {
 		case *parse.PipeNode:
-			for _, c := range n.Cmds {
+			for _, c := range node.Cmds {
 				look(c)
 			}
 		case *parse.CommandNode:
-			for _, a := range n.Args {
+			for _, a := range node.Args {
 				look(a)
 			}
 		case *parse.ChainNode:
-			look(n.Node)
+			look(node.Node)
 		case *parse.IdentifierNode:
-			if slices.Contains(refused, n.Ident) {
-				bad = n.Ident
+			if slices.Contains(refused, node.Ident) {
+				bad = node.Ident
 			}
 		}
 	}
-	look(p)
+	look(pipe)
 
 	switch {
 	case bad != "":
-		return fmt.Errorf("line %d: the function %s cannot be used here", p.Line, bad)
+		return fmt.Errorf("line %d: the function %s cannot be used here", pipe.Line, bad)
 	case words > maxWords:
-		return fmt.Errorf("line %d: an action has %d words; expected at most %d", p.Line, words, maxWords)
+		return fmt.Errorf("line %d: an action has %d words; expected at most %d", pipe.Line, words, maxWords)
 	}
 
 	return nil

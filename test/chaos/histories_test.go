@@ -21,7 +21,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/activities/experiment"
+	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/experiment"
@@ -71,7 +72,7 @@ type recorder struct {
 
 // preflight checks a specification.
 func (r *recorder) preflight() {
-	raw, err := json.Marshal(activities.Candidate{Spec: fakepolicy.Specification("checked")})
+	raw, err := json.Marshal(preflight.Candidate{Spec: fakepolicy.Specification("checked")})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func (r *recorder) preflight() {
 	}
 	o := client.StartWorkflowOptions{ID: "preflight/checked", TaskQueue: workflows.QueueControl}
 	w, err := r.client.ExecuteWorkflow(r.t.Context(), o, workflows.Preflight,
-		activities.PreflightID{Specs: []string{ref.SHA256}})
+		preflight.ID{Specs: []string{ref.SHA256}})
 	if err == nil {
 		err = w.Get(r.t.Context(), nil)
 	}
@@ -216,7 +217,7 @@ func (r *recorder) experiment() {
 	}
 	o := client.StartWorkflowOptions{ID: workflows.ExperimentWorkflowID(x.Name), TaskQueue: workflows.QueueControl}
 	w, err := r.client.ExecuteWorkflow(r.t.Context(), o, workflows.Experiment,
-		workflows.ExperimentInput{ExperimentID: activities.ExperimentID{Name: x.Name, Version: v.Number}})
+		workflows.ExperimentInput{ExperimentID: experiment.ID{Name: x.Name, Version: v.Number}})
 	if err == nil {
 		err = w.Get(r.t.Context(), nil)
 	}
@@ -347,7 +348,7 @@ func (r *recorder) save(to string) {
 		if x.Status == enums.WORKFLOW_EXECUTION_STATUS_FAILED {
 			name += "-failed"
 		}
-		all := []string{"Run", "Epoch", "Retrain"}
+		all := []string{"Run", "Rollouts", "Retrain"}
 		if saved[name]++; saved[name] > 1 && !slices.Contains(all, x.Type.Name) {
 			continue
 		}

@@ -8,11 +8,11 @@ var orchestration = []Mutant{
 	},
 	{
 		Name: "failed slots ask nobody", Symbol: "workflows.askAPerson",
-		Change: never(`float64(t.Failed) > share*float64(plan.Slots)`),
+		Change: never(`float64(tally.Failed) > share*float64(plan.Slots)`),
 		Find:   by("workflows", "TestAPersonIsAskedAboveEachShare"),
 	},
 	{
-		Name: "a pause for infrastructure waits for a person", Symbol: "workflows.runState.mended",
+		Name: "a pause for infrastructure waits for a person", Symbol: "workflows.runState.awaitRepair",
 		Change: replace(`r.status.Held || !again`, `r.status.Held || !again || true`), Find: simulated,
 	},
 	{
@@ -25,7 +25,7 @@ var orchestration = []Mutant{
 		Find:   by("workflows", "TestAnEpochWithAnIncompleteDataSetIsNotCommitted"),
 	},
 	{
-		Name: "a fault that passes ends the pause of a person", Symbol: "workflows.runState.mended",
+		Name: "a fault that passes ends the pause of a person", Symbol: "workflows.runState.awaitRepair",
 		Change: replace(`r.status.Held || !again`, `!again`),
 		Find:   by("workflows", "TestAPersonsPauseHoldsThroughFaultsThatPass"),
 	},
@@ -53,12 +53,12 @@ var orchestration = []Mutant{
 		Find:   by("workflows", "TestACommandThatTemporalForgotHoldsTheRun"),
 	},
 	{
-		Name: "a child that somebody cancelled ends the run", Symbol: "workflows.ended",
+		Name: "a child that somebody cancelled ends the run", Symbol: "workflows.childError",
 		Change: never(`temporal.IsCanceledError(err)`),
 		Find:   by("workflows", "TestAChildThatSomebodyCancelledHoldsTheRun"),
 	},
 	{
-		Name: "a child that is still open pauses the run", Symbol: "workflows.runState.mended",
+		Name: "a child that is still open pauses the run", Symbol: "workflows.runState.awaitRepair",
 		Change: never(`stillOpen(failed) && r.opens < openTries`),
 		Find:   by("workflows", "TestAChildThatIsStillOpenIsWaitedForSeconds"),
 	},
@@ -79,9 +79,8 @@ var orchestration = []Mutant{
 	},
 	{
 		Name: "a firing that nobody approved is promoted", Symbol: "workflows.firing.rule",
-		Change: replace(`r.Accepted, r.Why = false, fmt.Sprintf("nobody approved it within %v (%s)", within, j.Why)`,
-			`r.Why = fmt.Sprintf("nobody approved it within %v (%s)", within, j.Why)`),
-		Find: by("workflows", "TestAPersonApprovesInTime"),
+		Change: replace(`ruling.Accepted = false`, `ruling.Accepted = true`),
+		Find:   by("workflows", "TestAPersonApprovesInTime"),
 	},
 	{
 		Name: "a firing trains where nothing is new", Symbol: "workflows.firing.fire",
@@ -98,8 +97,8 @@ var orchestration = []Mutant{
 		Find: by("workflows", "TestEvaluationsGoBeforeRollouts"),
 	},
 	{
-		Name: "episodes of an early epoch go first", Symbol: "workflows.later",
-		Change: replace(`min(3+behind, 5)`, `1`),
-		Find:   by("workflows", "TestTheEpisodesOfAnEarlyEpochGoLast"),
+		Name: "all runs have one fairness key", Symbol: "workflows.on",
+		Change: replace(`FairnessKey: run`, `FairnessKey: run[:0]`),
+		Find:   by("workflows", "TestEveryActivityOfARunHasItsFairnessKey"),
 	},
 }

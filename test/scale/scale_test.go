@@ -84,14 +84,14 @@ func (p *measured) play(slots, window int) cost {
 	p.record(s)
 
 	// The plan has one epoch more, so that none is the last, which would be evaluated.
-	in := workflows.EpochInput{Run: s.Name, Epoch: 1, Plan: lifecycle.Plan{
+	in := workflows.RolloutsInput{Run: s.Name, Epoch: 1, Plan: lifecycle.Plan{
 		Environment: s.Environment, Agents: s.Agents, Epochs: 2, Slots: slots, EvalEvery: 2, FailedShare: s.FailedShare,
 		Window: window,
 	}}
 	id := s.Name + "/epoch/0001"
 	before := p.measure()
 	run, err := p.client.ExecuteWorkflow(p.t.Context(),
-		client.StartWorkflowOptions{ID: id, TaskQueue: workflows.QueueControl}, workflows.Epoch, in)
+		client.StartWorkflowOptions{ID: id, TaskQueue: workflows.QueueControl}, workflows.Rollouts, in)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -17,17 +17,17 @@ import (
 // PutArtifact stores a policy: its files, given by their names in the artifact, then the artifact itself. It returns
 // the complete artifact and the digest that names the policy. It may be repeated.
 func PutArtifact(
-	ctx context.Context, b store.Bucket, a domain.Artifact, files map[string]string,
+	ctx context.Context, b store.Bucket, artifact domain.Artifact, files map[string]string,
 ) (domain.Artifact, string, error) {
 	var err error
-	if a.Files, err = putFiles(ctx, b, files); err != nil {
-		return a, "", err
+	if artifact.Files, err = putFiles(ctx, b, files); err != nil {
+		return artifact, "", err
 	}
 
-	body, digest := a.Encode()
+	body, digest := artifact.Encode()
 	_, err = store.PutBlob(ctx, b, body)
 
-	return a, digest, err
+	return artifact, digest, err
 }
 
 // putFiles stores files by content, in the order of their names.
@@ -73,22 +73,22 @@ func (t *Trainer) artifact(ctx context.Context, digest string, base Local) (doma
 
 // local brings a policy's files to this host, all of them or none.
 func (t *Trainer) local(ctx context.Context, digest string, base Local) (Local, error) {
-	a, err := t.artifact(ctx, digest, base)
-	if err != nil || a.Kind == domain.ArtifactBase {
-		return Local{Artifact: a, Dir: base.Dir}, err
+	artifact, err := t.artifact(ctx, digest, base)
+	if err != nil || artifact.Kind == domain.ArtifactBase {
+		return Local{Artifact: artifact, Dir: base.Dir}, err
 	}
 
 	dir := filepath.Join(t.Work, "policies", digest)
 	touch(dir)
-	if _, err := os.Stat(dir); err == nil && store.CheckFiles(dir, a.Sums()) != nil { // Something changed it.
+	if _, err := os.Stat(dir); err == nil && store.CheckFiles(dir, artifact.Sums()) != nil { // Something changed it.
 		if err := os.RemoveAll(dir); err != nil {
 			return Local{}, fault.As(fault.Transient, err)
 		}
 	}
 
-	if err := store.GetFiles(ctx, t.Bucket, a.Sums(), dir); err != nil {
+	if err := store.GetFiles(ctx, t.Bucket, artifact.Sums(), dir); err != nil {
 		return Local{}, err
 	}
 
-	return Local{Artifact: a, Dir: dir}, NoCode(dir)
+	return Local{Artifact: artifact, Dir: dir}, NoCode(dir)
 }

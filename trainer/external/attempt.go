@@ -12,9 +12,9 @@ import (
 // attempt brings the job's folder to its newest checkpoint, runs the program up to the job's last step, or to
 // Job.Until, and stores the policy.
 func (t *Trainer) attempt(
-	ctx context.Context, f Folder, j trainer.Job, p trainer.Progress,
+	ctx context.Context, folder Folder, job trainer.Job, progress trainer.Progress,
 ) (trainer.Result, error) {
-	cmd, err := t.Tool.Render(ctx, f, j)
+	cmd, err := t.Tool.Render(ctx, folder, job)
 	if err != nil {
 		return trainer.Result{}, err
 	}
@@ -23,22 +23,22 @@ func (t *Trainer) attempt(
 			"the trainer's Render returned a command without arguments, steps or kind: %+v", cmd.Args)
 	}
 
-	f.Ranks = max(1, cmd.Devices)
+	folder.Ranks = max(1, cmd.Devices)
 	end := cmd.Total
-	if j.Until > 0 {
-		end = min(end, j.Until)
+	if job.Until > 0 {
+		end = min(end, job.Until)
 	}
-	if err := t.restore(ctx, f, j, end); err != nil {
+	if err := t.restore(ctx, folder, job, end); err != nil {
 		return trainer.Result{}, err
 	}
 
 	w := &watch{
 		t:        t,
-		f:        f,
-		j:        j,
+		f:        folder,
+		j:        job,
 		cmd:      cmd,
 		end:      end,
-		progress: p,
+		progress: progress,
 		stored:   map[int]bool{},
 		versions: make(chan map[string]string, 1),
 	}
@@ -46,7 +46,7 @@ func (t *Trainer) attempt(
 
 	if !w.finished() {
 		if err := w.run(ctx); err != nil {
-			return trainer.Result{}, t.retryInLessMemory(ctx, f, j, cmd, err)
+			return trainer.Result{}, t.retryInLessMemory(ctx, folder, job, cmd, err)
 		}
 	}
 
@@ -63,8 +63,8 @@ type watch struct {
 	end int
 
 	progress trainer.Progress
-	// told is the number of points that were read, and newest the last of them, which every sign of life passes on.
-	told   int
+	// passed is the number of points that were read, and newest the last of them, which every sign of life passes on.
+	passed int
 	newest domain.TrainPoint
 	// stored holds the steps of the checkpoints in the store.
 	stored map[int]bool
@@ -91,7 +91,7 @@ func (w *watch) askVersions() {
 	w.versions <- w.cmd.Versions()
 }
 
-// finished reports whether the folder holds what the job asks for: the program's results, or a checkpoint of the last
+// finished reports whether the folder holds what the job demands: the program's results, or a checkpoint of the last
 // step. A program must not continue from the latter: it would train beyond the end.
 func (w *watch) finished() bool {
 	if w.end == w.cmd.Total {

@@ -23,10 +23,11 @@ type checkpoint struct {
 }
 
 // store puts checkpoints into the store, the newest last. A checkpoint is recorded after its files, so it is there
-// whole or not at all. While the program runs, only what has not changed since the last look counts, and not that of
-// the last step: the policy comes next.
+// whole or not at all. While the program runs, only what has not changed since the last look counts, without the last
+// step: the policy comes next.
 func (w *watch) store(ctx context.Context, ended bool) error {
-	now, seen := w.t.Tool.Checkpoints(w.f), map[int]string{}
+	now := w.t.Tool.Checkpoints(w.f)
+	seen := map[int]string{}
 	for _, step := range slices.Sorted(maps.Keys(now)) {
 		seen[step] = listing(now[step])
 		if w.stored[step] || !ended && (w.seen[step] != seen[step] || step == w.cmd.Total) {
@@ -104,19 +105,20 @@ func listing(dir string) string {
 
 // restore puts the newest complete checkpoint up to the step end into the folder, from the store if that has a later
 // one. It removes torn checkpoints and those after end, because programs take the last folder blindly.
-func (t *Trainer) restore(ctx context.Context, f Folder, j trainer.Job, end int) error {
-	if err := t.fetchNewest(ctx, f, j, end); err != nil {
+func (t *Trainer) restore(ctx context.Context, folder Folder, job trainer.Job, end int) error {
+	if err := t.fetchNewest(ctx, folder, job, end); err != nil {
 		return err
 	}
 
-	whole := t.Tool.Checkpoints(f)
-	if _, _, done := t.Tool.Result(f); len(whole) == 0 && !done { // Programs refuse a folder with anything else in it.
-		if err := os.RemoveAll(f.Out()); err != nil {
+	whole := t.Tool.Checkpoints(folder)
+	// Programs refuse a folder with anything else in it.
+	if _, _, done := t.Tool.Result(folder); len(whole) == 0 && !done {
+		if err := os.RemoveAll(folder.Out()); err != nil {
 			return fault.As(fault.Transient, err)
 		}
 	}
 
-	all, _ := filepath.Glob(filepath.Join(f.Out(), "checkpoint-*"))
+	all, _ := filepath.Glob(filepath.Join(folder.Out(), "checkpoint-*"))
 	for _, dir := range all {
 		step := 0
 		_, err := fmt.Sscanf(filepath.Base(dir), "checkpoint-%d", &step)
@@ -133,28 +135,29 @@ func (t *Trainer) restore(ctx context.Context, f Folder, j trainer.Job, end int)
 
 // fetchNewest brings the newest stored checkpoint up to the step end into the folder, if it is later than those there.
 // If it is not whole, an earlier one serves.
-func (t *Trainer) fetchNewest(ctx context.Context, f Folder, j trainer.Job, end int) error {
+func (t *Trainer) fetchNewest(ctx context.Context, folder Folder, job trainer.Job, end int) error {
 	newest := 0
-	for n := range t.Tool.Checkpoints(f) {
+	for n := range t.Tool.Checkpoints(folder) {
 		if n <= end {
 			newest = max(newest, n)
 		}
 	}
 
-	stored, err := t.Bucket.List(ctx, t.Checkpoints(j.ID))
+	stored, err := t.Bucket.List(ctx, t.Checkpoints(job.ID))
 	if err != nil {
 		return err
 	}
 	for _, o := range slices.Backward(stored) {
-		step, name := 0, strings.TrimPrefix(o.Key, t.Checkpoints(j.ID))
+		step := 0
+		name := strings.TrimPrefix(o.Key, t.Checkpoints(job.ID))
 		if _, err := fmt.Sscanf(name, "%06d.json", &step); err != nil || step <= newest || step > end {
 			continue // It is a result, or a checkpoint of no use.
 		}
-		err := t.fetch(ctx, f, o.Key)
+		err := t.fetch(ctx, folder, o.Key)
 		if err != nil && fault.KindOf(err) == fault.Transient && !errors.Is(err, store.ErrAbsent) {
 			return err
 		}
-		if t.Tool.Checkpoints(f)[step] != "" {
+		if t.Tool.Checkpoints(folder)[step] != "" {
 			return nil
 		}
 	}
@@ -163,13 +166,13 @@ func (t *Trainer) fetchNewest(ctx context.Context, f Folder, j trainer.Job, end 
 }
 
 // fetch brings a stored checkpoint into the job's folder.
-func (t *Trainer) fetch(ctx context.Context, f Folder, key string) error {
+func (t *Trainer) fetch(ctx context.Context, folder Folder, key string) error {
 	c, _, err := store.Must[checkpoint](ctx, t.Bucket, key)
 	if err != nil {
 		return err
 	}
 
-	dir := filepath.Join(f.Out(), fmt.Sprintf("checkpoint-%d", c.Step))
+	dir := filepath.Join(folder.Out(), fmt.Sprintf("checkpoint-%d", c.Step))
 	if err := os.RemoveAll(dir); err != nil { // It is torn, otherwise it would have counted.
 		return fault.As(fault.Transient, err)
 	}

@@ -16,7 +16,7 @@ type Devices struct {
 	back  chan struct{} // closed when a device comes back
 }
 
-// NewDevices returns a pool of devices. Their names are those of CUDA_VISIBLE_DEVICES: "0", "1", or UUIDs.
+// NewDevices returns a pool of devices. They are named as in CUDA_VISIBLE_DEVICES: "0", "1", or UUIDs.
 func NewDevices(ids []string) *Devices {
 	return &Devices{free: slices.Clone(ids), total: len(ids), back: make(chan struct{})}
 }
@@ -58,7 +58,8 @@ func (d *Devices) try(n int) (ids []string, wait <-chan struct{}) {
 	if len(d.free) < n {
 		return nil, d.back
 	}
-	ids, d.free = slices.Clone(d.free[:n]), d.free[n:]
+	ids = slices.Clone(d.free[:n])
+	d.free = d.free[n:]
 
 	return ids, nil
 }

@@ -17,8 +17,8 @@ var secretName = regexp.MustCompile(`(?i)((^|_)(KEYS?|TOKENS?|URL|URI|DSN|PASS|A
 	`_PWD(_FILE)?=|SECRET|PASSW|PASSPHRASE|CREDENTIAL|APIKEY)`)
 
 // environ returns this process's environment without what a program must not see: our own variables, secrets, those
-// that models of specifications may name, and variables that would change what the program does. drop is that of
-// Command.
+// that models of specifications may name, and variables that would change what the program does. drop is
+// Command.Drop.
 func environ(drop string) []string {
 	hidden := regexp.MustCompile(`^(COLLABUI_|CUDA_VISIBLE_DEVICES=` + drop + `)`)
 	keys, _ := config.ModelKeys()

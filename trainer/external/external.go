@@ -30,7 +30,7 @@ type Tool interface {
 	// starts.
 	Checkpoints(f Folder) map[int]string
 	// Result returns the policy's files by their names in the artifact. done is false if the program has not finished,
-	// whatever its exit status. The metric skipped_rows counts the rows that the program itself left out.
+	// with any exit status. The metric skipped_rows counts the rows that the program itself left out.
 	Result(f Folder) (files map[string]string, metrics map[string]float64, done bool)
 	// Policy returns the policy's files in a complete checkpoint, and the metrics at that step.
 	Policy(f Folder, checkpoint string) (files map[string]string, metrics map[string]float64, err error)
@@ -49,7 +49,7 @@ type Folder struct {
 	Base Local
 	// Start is the policy to start from.
 	Start Local
-	// Reference is that of DPO.
+	// Reference is the reference policy of DPO.
 	Reference Local
 	// Ranks is the number of processes of the program, at least 1. Each has its own random state in checkpoints.
 	Ranks int
@@ -79,9 +79,9 @@ type Command struct {
 	Versions func() map[string]string
 	// Total is the number of optimiser steps of the whole job.
 	Total int
-	// Kind is that of the artifact that the program makes.
+	// Kind is the kind of the artifact that the program makes.
 	Kind domain.ArtifactKind
-	// Rank is that of a LoRA adapter.
+	// Rank is the rank of a LoRA adapter.
 	Rank int
 	// Stall is the time without a sign of life after which the program counts as hung; 0 means never.
 	Stall time.Duration

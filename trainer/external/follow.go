@@ -25,11 +25,12 @@ func (w *watch) follow(ctx, running context.Context, exit <-chan error) (gone bo
 		look = defaultLook
 	}
 
-	sign, at := "", time.Now()
+	sign := ""
+	at := time.Now()
 	for {
 		select {
 		case err := <-exit:
-			w.tell()
+			w.passOn()
 
 			return true, err
 		case <-ctx.Done():
@@ -37,14 +38,15 @@ func (w *watch) follow(ctx, running context.Context, exit <-chan error) (gone bo
 		case <-time.After(look):
 		}
 
-		told := w.told
+		passed := w.passed
 		if err := w.look(running); err != nil {
 			return false, err
 		}
 
 		if s := w.sign(); s != sign {
-			sign, at = s, time.Now()
-			if w.told == told {
+			sign = s
+			at = time.Now()
+			if w.passed == passed {
 				w.progress(w.newest)
 			}
 		}
@@ -58,7 +60,7 @@ func (w *watch) follow(ctx, running context.Context, exit <-chan error) (gone bo
 // look passes on new points, stores new checkpoints as long as the program runs, and returns an error if it must be
 // ended.
 func (w *watch) look(running context.Context) error {
-	if w.tell() {
+	if w.passOn() {
 		return errDone // collect reports that the job diverged.
 	}
 	if err := w.store(running, false); err != nil && running.Err() == nil {
@@ -73,7 +75,7 @@ func (w *watch) look(running context.Context) error {
 
 // sign changes as long as the program makes visible progress.
 func (w *watch) sign() string {
-	s := fmt.Sprint(w.told, len(w.stored))
+	s := fmt.Sprint(w.passed, len(w.stored))
 	if st, err := w.log.Stat(); err == nil {
 		s += fmt.Sprint(" ", st.Size()-w.noted)
 	}
@@ -81,23 +83,23 @@ func (w *watch) sign() string {
 	return s
 }
 
-// tell passes on new points, and reports whether the loss is no longer a number.
-func (w *watch) tell() (diverged bool) {
+// passOn passes on new points, and reports whether the loss is no longer a number.
+func (w *watch) passOn() (diverged bool) {
 	points := w.t.Tool.Points(w.f)
-	for _, p := range points[min(w.told, len(points)):] {
-		if p.Step > w.end {
+	for _, point := range points[min(w.passed, len(points)):] {
+		if point.Step > w.end {
 			continue // The program is already past the end of this run.
 		}
-		p.Steps = w.cmd.Total
-		w.newest = p
-		w.progress(p)
-		diverged = diverged || notNumber(p)
+		point.Steps = w.cmd.Total
+		w.newest = point
+		w.progress(point)
+		diverged = diverged || notNumber(point)
 	}
-	w.told = len(points)
+	w.passed = len(points)
 
 	return diverged
 }
 
-func notNumber(p domain.TrainPoint) bool {
-	return math.IsNaN(p.Loss+p.Margin) || math.IsInf(p.Loss+p.Margin, 0)
+func notNumber(point domain.TrainPoint) bool {
+	return math.IsNaN(point.Loss+point.Margin) || math.IsInf(point.Loss+point.Margin, 0)
 }

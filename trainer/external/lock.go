@@ -25,7 +25,8 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	}
 
 	for {
-		if err = tryLock(f); err == nil {
+		err = tryLock(f)
+		if err == nil {
 			touch(lockFile(dir))
 			err = os.MkdirAll(dir, 0o755) // The previous holder may have finished the job and removed it.
 			if err == nil {
@@ -54,7 +55,9 @@ const lockSuffix = ".lock"
 func lockFile(dir string) string { return dir + lockSuffix }
 
 // tryLock takes a lock until f is closed, or fails with EWOULDBLOCK.
-func tryLock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+func tryLock(file *os.File) error {
+	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+}
 
 // abandoned reports whether no process holds a job's lock.
 func abandoned(dir string) bool {

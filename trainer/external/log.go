@@ -25,7 +25,8 @@ func (w *watch) said() string {
 func (w *watch) note(format string, args ...any) {
 	if s := fmt.Sprintf("collabui: "+format+"\n", args...); s != w.lastNote {
 		n, _ := w.log.WriteString(s)
-		w.noted, w.lastNote = w.noted+int64(n), s
+		w.noted = w.noted + int64(n)
+		w.lastNote = s
 	}
 }
 
@@ -48,11 +49,11 @@ func tail(file string, from int64) string {
 }
 
 // Tail shortens a program's last lines for an error's text.
-func Tail(s string) string {
-	s = strings.TrimSpace(s)
-	if len(s) > maxTail {
-		s = "…" + strings.ToValidUTF8(s[len(s)-maxTail:], "")
+func Tail(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) > maxTail {
+		text = "…" + strings.ToValidUTF8(text[len(text)-maxTail:], "")
 	}
 
-	return s
+	return text
 }

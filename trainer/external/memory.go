@@ -56,14 +56,14 @@ type outOfMemory struct {
 }
 
 // memoryKey returns the key of the nth record, from 1.
-func (t *Trainer) memoryKey(j trainer.Job, n int) string {
-	return fmt.Sprintf("%smemory-%02d.json", t.Checkpoints(j.ID), n)
+func (t *Trainer) memoryKey(job trainer.Job, n int) string {
+	return fmt.Sprintf("%smemory-%02d.json", t.Checkpoints(job.ID), n)
 }
 
 // halved returns how often a job's program ran out of memory, on whichever host.
-func (t *Trainer) halved(ctx context.Context, j trainer.Job) (int, error) {
+func (t *Trainer) halved(ctx context.Context, job trainer.Job) (int, error) {
 	for n := 0; ; n++ {
-		_, there, err := store.May[outOfMemory](ctx, t.Bucket, t.memoryKey(j, n+1))
+		_, there, err := store.May[outOfMemory](ctx, t.Bucket, t.memoryKey(job, n+1))
 		if err != nil || !there {
 			return n, err
 		}
@@ -72,13 +72,13 @@ func (t *Trainer) halved(ctx context.Context, j trainer.Job) (int, error) {
 
 // retryInLessMemory turns the error of a program that ran out of memory into a transient one if fewer rows can be
 // processed together, and records that for the next attempt, on whichever host.
-func (t *Trainer) retryInLessMemory(ctx context.Context, f Folder, j trainer.Job, cmd Command, why error) error {
+func (t *Trainer) retryInLessMemory(ctx context.Context, folder Folder, job trainer.Job, cmd Command, why error) error {
 	if !errors.Is(why, ErrMemory) || cmd.PerDevice <= 1 {
 		return why
 	}
 	host, _ := os.Hostname() // for people only
 	record := func() (outOfMemory, error) { return outOfMemory{cmd.PerDevice, host, why.Error()}, nil }
-	if _, _, err := store.RecordOnce(ctx, t.Bucket, t.memoryKey(j, f.Halved+1), record); err != nil {
+	if _, _, err := store.RecordOnce(ctx, t.Bucket, t.memoryKey(job, folder.Halved+1), record); err != nil {
 		return err
 	}
 

@@ -73,7 +73,7 @@ func ModelDigest(dir string) (string, error) {
 	return store.Sum([]byte(text)), nil
 }
 
-// indexed returns the files that an index of weights names; there are none if it cannot be read.
+// indexed returns the files that an index of weights names; the map is empty if it cannot be read.
 func indexed(raw []byte) map[string]bool {
 	var index struct {
 		Weights map[string]string `json:"weight_map"`

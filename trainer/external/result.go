@@ -42,7 +42,8 @@ func (w *watch) collect(ctx context.Context) (trainer.Result, error) {
 		return out, err
 	}
 
-	out.Digest, out.TensorDigest = digest, a.TensorDigest()
+	out.Digest = digest
+	out.TensorDigest = a.TensorDigest()
 	out.Report = &domain.TrainReport{
 		Command:  w.cmd.Args,
 		Versions: <-w.versions,
@@ -64,7 +65,8 @@ func (w *watch) collect(ctx context.Context) (trainer.Result, error) {
 func (w *watch) curve() []domain.TrainPoint {
 	points := slices.DeleteFunc(w.t.Tool.Points(w.f), func(p domain.TrainPoint) bool { return p.Step > w.end })
 	for i := range points {
-		points[i].Steps, points[i].Live = w.cmd.Total, ""
+		points[i].Steps = w.cmd.Total
+		points[i].Live = ""
 	}
 
 	return points

@@ -23,7 +23,7 @@ const (
 	lateStore = 30 * time.Second
 )
 
-// run starts the program and follows it to its end. When the context ends, run asks the program to stop, then kills its
+// run starts the program and follows it to its end. When the context ends, run interrupts the program, then kills its
 // whole process group.
 func (w *watch) run(ctx context.Context) error {
 	ids, release, err := w.t.Devices.Take(ctx, w.cmd.Devices)
@@ -83,12 +83,14 @@ func (w *watch) policiesPresent() error {
 
 // start starts the program on devices.
 func (w *watch) start(devices []string) (*exec.Cmd, error) {
-	c := exec.Command(w.cmd.Args[0], w.cmd.Args[1:]...)
-	c.Dir, c.Stdout, c.Stderr = w.f.Path, w.log, w.log
-	c.Env = append(environ(w.cmd.Drop), w.cmd.Env...)
-	c.Env = append(c.Env, jobVariable+"="+w.f.Path, "CUDA_VISIBLE_DEVICES="+strings.Join(devices, ","))
+	program := exec.Command(w.cmd.Args[0], w.cmd.Args[1:]...)
+	program.Dir = w.f.Path
+	program.Stdout = w.log
+	program.Stderr = w.log
+	program.Env = append(environ(w.cmd.Drop), w.cmd.Env...)
+	program.Env = append(program.Env, jobVariable+"="+w.f.Path, "CUDA_VISIBLE_DEVICES="+strings.Join(devices, ","))
 
-	err := proc.Start(c)
+	err := proc.Start(program)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return nil, fault.New(fault.Invalid,
 			"this worker has no program %s: install it, or configure its path, and restart the worker", w.cmd.Args[0])
@@ -97,22 +99,22 @@ func (w *watch) start(devices []string) (*exec.Cmd, error) {
 		return nil, fault.New(fault.Transient, "start %s: %w", w.cmd.Args[0], err)
 	}
 
-	return c, nil
+	return program, nil
 }
 
-// stop asks the program to end, kills its process group after the grace period, and returns how the program ended.
-func (w *watch) stop(c *exec.Cmd, exit <-chan error) error {
+// stop interrupts the program, kills its process group after the grace period, and returns how the program ended.
+func (w *watch) stop(program *exec.Cmd, exit <-chan error) error {
 	grace := w.t.Grace
 	if grace == 0 {
 		grace = defaultGrace
 	}
 
-	_ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM)
+	_ = syscall.Kill(-program.Process.Pid, syscall.SIGTERM)
 	select {
 	case err := <-exit:
 		return err
 	case <-time.After(grace):
-		proc.KillGroup(c)
+		proc.KillGroup(program)
 
 		return <-exit
 	}
@@ -120,15 +122,15 @@ func (w *watch) stop(c *exec.Cmd, exit <-chan error) error {
 
 // clear kills what the program left behind: its process group, and children in other sessions. They would hold GPUs and
 // write into the folder.
-func (w *watch) clear(c *exec.Cmd) {
-	proc.KillGroup(c)
+func (w *watch) clear(program *exec.Cmd) {
+	proc.KillGroup(program)
 	for end := time.Now().Add(reapTime); reap(w.t.Work, w.f.Path) > 0 && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
 // after stores the checkpoints of a program that has ended, and returns an error unless the folder holds what the job
-// asks for.
+// demands.
 func (w *watch) after(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateStore)
@@ -156,7 +158,7 @@ func (w *watch) after(ctx context.Context, why error) error {
 	return w.t.Tool.Explain(tail(w.f.Log(), w.from), why)
 }
 
-// explainIO tells a full disk from other faults of the file system.
+// explainIO distinguishes a full disk from other faults of the file system.
 func explainIO(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fault.New(fault.Transient, "the disk of the job's folder is full: %w; "+

@@ -16,7 +16,7 @@ import (
 // Share makes the server on this host's GPU sleep while a job trains. The gateway next to the server
 // (`collabui worker --roles serve`) holds a lease, so the server wakes by itself if this process dies.
 type Share struct {
-	// URL is that of the gateway, without /v1.
+	// URL is the address of the gateway, without /v1.
 	URL string
 	// Key returns what clients of the gateway send; nil means none.
 	Key func() string

@@ -25,16 +25,16 @@ var _ trainer.Trainer = (*Trainer)(nil)
 
 // Train runs a job to its end. A finished job returns its recorded result. An interrupted one resumes from the newest
 // complete checkpoint, in the folder of this host or in the store.
-func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) (trainer.Result, error) {
-	got, ended, err := store.May[trainer.Result](ctx, t.Bucket, t.resultKey(j))
+func (t *Trainer) Train(ctx context.Context, job trainer.Job, progress trainer.Progress) (trainer.Result, error) {
+	got, ended, err := store.May[trainer.Result](ctx, t.Bucket, t.resultKey(job))
 	if err != nil || ended {
 		return got, err
 	}
-	if len(j.Pairs) == 0 {
+	if len(job.Pairs) == 0 {
 		return trainer.Result{Diverged: "no usable pair"}, nil
 	}
 
-	f, err := t.folder(ctx, j)
+	f, err := t.folder(ctx, job)
 	if err != nil {
 		return got, err
 	}
@@ -45,19 +45,19 @@ func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) 
 	}
 	defer unlock()
 
-	if f.Halved, err = t.halved(ctx, j); err != nil {
+	if f.Halved, err = t.halved(ctx, job); err != nil {
 		return got, err
 	}
 	reap(t.Work, f.Path)
 	tidy(t.Work, time.Now())
 
-	out, err := t.attempt(ctx, f, j, p)
+	out, err := t.attempt(ctx, f, job, progress)
 	if err != nil {
 		return out, err
 	}
 
-	got, _, err = store.RecordOnce(ctx, t.Bucket, t.resultKey(j), func() (trainer.Result, error) { return out, nil })
-	if err == nil && (j.Until == 0 || out.Diverged != "") {
+	got, _, err = store.RecordOnce(ctx, t.Bucket, t.resultKey(job), func() (trainer.Result, error) { return out, nil })
+	if err == nil && (job.Until == 0 || out.Diverged != "") {
 		_ = os.RemoveAll(f.Path) // The store has everything that matters.
 	}
 
@@ -100,15 +100,15 @@ func (t *Trainer) Adopt(ctx context.Context, digest string, options json.RawMess
 }
 
 // folder returns the job's folder, with the policies that the job needs on this host.
-func (t *Trainer) folder(ctx context.Context, j trainer.Job) (Folder, error) {
-	base, err := t.base(j.Options)
+func (t *Trainer) folder(ctx context.Context, job trainer.Job) (Folder, error) {
+	base, err := t.base(job.Options)
 	if err != nil {
 		return Folder{}, err
 	}
 
-	f := Folder{Path: filepath.Join(t.Work, "jobs", jobName(j)), Base: base}
-	if f.Start, err = t.local(ctx, j.Start, base); err == nil && j.Objective != trainer.SFT {
-		f.Reference, err = t.local(ctx, j.Reference, base)
+	f := Folder{Path: filepath.Join(t.Work, "jobs", jobName(job)), Base: base}
+	if f.Start, err = t.local(ctx, job.Start, base); err == nil && job.Objective != trainer.SFT {
+		f.Reference, err = t.local(ctx, job.Reference, base)
 	}
 
 	return f, err
@@ -123,9 +123,11 @@ func (t *Trainer) base(options json.RawMessage) (Local, error) {
 }
 
 // jobName returns the name of the job's folder. It is the same for the same work.
-func jobName(j trainer.Job) string {
-	j.Workers, j.Until, j.Every = 0, 0, 0
-	raw, err := json.Marshal(j)
+func jobName(job trainer.Job) string {
+	job.Workers = 0
+	job.Until = 0
+	job.Every = 0
+	raw, err := json.Marshal(job)
 	if err != nil {
 		panic(err) // A job holds plain values only.
 	}
@@ -134,10 +136,10 @@ func jobName(j trainer.Job) string {
 }
 
 // resultKey returns the key of the job's result. A job that ends early has a separate result.
-func (t *Trainer) resultKey(j trainer.Job) string {
-	if j.Until > 0 {
-		return fmt.Sprintf("%sresult-%06d.json", t.Checkpoints(j.ID), j.Until)
+func (t *Trainer) resultKey(job trainer.Job) string {
+	if job.Until > 0 {
+		return fmt.Sprintf("%sresult-%06d.json", t.Checkpoints(job.ID), job.Until)
 	}
 
-	return t.Checkpoints(j.ID) + "result.json"
+	return t.Checkpoints(job.ID) + "result.json"
 }

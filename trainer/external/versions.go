@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// versionsLimit bounds the time to ask an interpreter for versions.
+// versionsLimit bounds the time in which an interpreter lists versions.
 const versionsLimit = 20 * time.Second
 
 const versionsScript = `import importlib.metadata as m,json,sys
@@ -17,8 +17,8 @@ for p in sys.argv[1:]:
     except m.PackageNotFoundError: pass
 print(json.dumps(v))`
 
-// Versions asks a Python interpreter for its own version and those of packages, without importing them. Packages that
-// are not installed are left out. If the interpreter is "" or cannot be asked, its version is unknown.
+// Versions returns the versions of a Python interpreter and of packages, without importing them. Packages that are not
+// installed are left out. If the interpreter is "" or cannot be started, its version is unknown.
 func Versions(python string, packages ...string) map[string]string {
 	out := map[string]string{"python": "unknown"}
 	if python == "" {
@@ -27,10 +27,10 @@ func Versions(python string, packages ...string) map[string]string {
 
 	ctx, cancel := context.WithTimeout(context.Background(), versionsLimit)
 	defer cancel()
-	c := exec.CommandContext(ctx, python, append([]string{"-c", versionsScript}, packages...)...)
-	c.Env = Environ()
+	program := exec.CommandContext(ctx, python, append([]string{"-c", versionsScript}, packages...)...)
+	program.Env = Environ()
 
-	if raw, err := c.Output(); err == nil {
+	if raw, err := program.Output(); err == nil {
 		_ = json.Unmarshal(raw, &out)
 	}
 

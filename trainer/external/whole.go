@@ -51,14 +51,14 @@ func WholeTensors(file string) (int64, error) {
 }
 
 // tensors reads the header of a safetensors file. from is where it ends.
-func tensors(f *os.File) (from int64, all map[string]tensor, err error) {
+func tensors(file *os.File) (from int64, all map[string]tensor, err error) {
 	var n uint64
-	if err := binary.Read(f, binary.LittleEndian, &n); err != nil || n > maxHeader {
-		return 0, nil, fmt.Errorf("%s is not a safetensors file", f.Name())
+	if err := binary.Read(file, binary.LittleEndian, &n); err != nil || n > maxHeader {
+		return 0, nil, fmt.Errorf("%s is not a safetensors file", file.Name())
 	}
 	header := make([]byte, n)
-	if _, err := io.ReadFull(f, header); err != nil {
-		return 0, nil, fmt.Errorf("%s is cut off in its header", f.Name())
+	if _, err := io.ReadFull(file, header); err != nil {
+		return 0, nil, fmt.Errorf("%s is cut off in its header", file.Name())
 	}
 	var raw map[string]json.RawMessage
 	err = json.Unmarshal(header, &raw)
@@ -70,7 +70,7 @@ func tensors(f *os.File) (from int64, all map[string]tensor, err error) {
 		all[name] = t
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("%s has no readable header: %w", f.Name(), err)
+		return 0, nil, fmt.Errorf("%s has no readable header: %w", file.Name(), err)
 	}
 
 	return 8 + int64(n), all, nil

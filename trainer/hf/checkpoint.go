@@ -11,15 +11,15 @@ import (
 
 // Checkpoints returns the folders checkpoint-N that are complete: with state, weights and optimiser. A torn one exists
 // while it is written, or after the program was killed.
-func Checkpoints(f external.Folder) map[int]string {
+func Checkpoints(folder external.Folder) map[int]string {
 	out := map[int]string{}
-	for _, dir := range checkpointDirs(f) {
+	for _, dir := range checkpointDirs(folder) {
 		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), "checkpoint-"))
 		s, ok := ReadState(dir)
 		if err != nil || !ok || s.Step != n {
 			continue
 		}
-		if _, _, err := weights(dir); err == nil && resumable(dir, max(1, f.Ranks)) {
+		if _, _, err := weights(dir); err == nil && resumable(dir, max(1, folder.Ranks)) {
 			out[n] = dir
 		}
 	}
@@ -28,8 +28,8 @@ func Checkpoints(f external.Folder) map[int]string {
 }
 
 // checkpointDirs returns the folders of all checkpoints, complete or not.
-func checkpointDirs(f external.Folder) []string {
-	dirs, _ := filepath.Glob(filepath.Join(f.Out(), "checkpoint-*"))
+func checkpointDirs(folder external.Folder) []string {
+	dirs, _ := filepath.Glob(filepath.Join(folder.Out(), "checkpoint-*"))
 
 	return dirs
 }
@@ -57,8 +57,8 @@ func resumable(dir string, ranks int) bool {
 // wholeArchives reports whether at least n files match a pattern and all of them are whole.
 func wholeArchives(pattern string, n int) bool {
 	files, _ := filepath.Glob(pattern)
-	for _, f := range files {
-		if !external.WholeArchive(f) {
+	for _, file := range files {
+		if !external.WholeArchive(file) {
 			return false
 		}
 	}

@@ -25,30 +25,30 @@ const (
 // Points merges the curve of the newest state with the log of this host. The log has lines of JSON, is in the output
 // folder, and counts steps in the field step. After a resume on another host the log begins late; between checkpoints
 // it is ahead of the state.
-func Points(f external.Folder, log, step string) []domain.TrainPoint {
-	points := readLog(filepath.Join(f.Out(), log), step)
-	newest := newestState(f)
+func Points(folder external.Folder, log, step string) []domain.TrainPoint {
+	points := readLog(filepath.Join(folder.Out(), log), step)
+	newest := newestState(folder)
 	for _, l := range newest.History {
-		if p, ok := point(l, stateStep); ok {
-			p.Live = points[p.Step].Live
-			points[p.Step] = p
+		if point, ok := point(l, stateStep); ok {
+			point.Live = points[point.Step].Live
+			points[point.Step] = point
 		}
 	}
 
 	out := make([]domain.TrainPoint, 0, len(points))
 	margin := lastMargin(newest)
 	for _, n := range slices.Sorted(maps.Keys(points)) {
-		p := points[n]
-		if p.Margin == 0 && margin != "" && n > newest.Step { // Some programs write margins with checkpoints only.
-			p.Live = strings.TrimPrefix(p.Live+", "+margin, ", ")
+		point := points[n]
+		if point.Margin == 0 && margin != "" && n > newest.Step { // Some programs write margins with checkpoints only.
+			point.Live = strings.TrimPrefix(point.Live+", "+margin, ", ")
 		}
-		out = append(out, p)
+		out = append(out, point)
 	}
 
 	return out
 }
 
-// readLog reads the points of a log by step. A missing log has none.
+// readLog reads the points of a log by step. A missing log has no points.
 func readLog(file, step string) map[int]domain.TrainPoint {
 	out := map[int]domain.TrainPoint{}
 	lines, err := os.Open(file)
@@ -74,9 +74,9 @@ func readLog(file, step string) map[int]domain.TrainPoint {
 }
 
 // newestState returns the state of the latest step, in a checkpoint or in the output folder.
-func newestState(f external.Folder) State {
+func newestState(folder external.Folder) State {
 	newest := State{}
-	for _, dir := range append(checkpointDirs(f), f.Out()) {
+	for _, dir := range append(checkpointDirs(folder), folder.Out()) {
 		if s, ok := ReadState(dir); ok && s.Step > newest.Step {
 			newest = s
 		}
@@ -85,12 +85,12 @@ func newestState(f external.Folder) State {
 	return newest
 }
 
-// lastMargin describes the margin at the end of a state's history; "" means that it has none.
-func lastMargin(s State) string {
-	if len(s.History) == 0 {
+// lastMargin describes the margin at the end of a state's history; "" if it has no margin.
+func lastMargin(state State) string {
+	if len(state.History) == 0 {
 		return ""
 	}
-	p, ok := point(s.History[len(s.History)-1], stateStep)
+	p, ok := point(state.History[len(state.History)-1], stateStep)
 	if !ok || p.Margin == 0 {
 		return ""
 	}
@@ -99,32 +99,33 @@ func lastMargin(s State) string {
 }
 
 // point reads an entry of a log. ok is false if it is not about an optimiser step.
-func point(l map[string]json.RawMessage, step string) (p domain.TrainPoint, ok bool) {
-	n, ok := number(l[step])
-	loss, has := number(l["loss"])
+func point(line map[string]json.RawMessage, step string) (p domain.TrainPoint, ok bool) {
+	n, ok := number(line[step])
+	loss, has := number(line["loss"])
 	if !ok || !has || n < 1 {
 		return p, false
 	}
 
-	p.Step, p.Loss = int(n), loss
-	p.Margin, _ = number(l["rewards/margins"])
-	if p.Accuracy, has = number(l["rewards/accuracies"]); !has {
-		p.Accuracy, _ = number(l["accuracy"])
+	p.Step = int(n)
+	p.Loss = loss
+	p.Margin, _ = number(line["rewards/margins"])
+	if p.Accuracy, has = number(line["rewards/accuracies"]); !has {
+		p.Accuracy, _ = number(line["accuracy"])
 	}
 
 	return p, true
 }
 
 // live describes speed, remaining time and, for GRPO, the divergence from the reference.
-func live(l map[string]json.RawMessage) string {
+func live(line map[string]json.RawMessage) string {
 	var out []string
-	if x, ok := number(l["throughput"]); ok && !math.IsNaN(x) {
+	if x, ok := number(line["throughput"]); ok && !math.IsNaN(x) {
 		out = append(out, fmt.Sprintf("%.0f tokens/s", x))
 	}
-	if x, ok := number(l["kl"]); ok {
+	if x, ok := number(line["kl"]); ok {
 		out = append(out, fmt.Sprintf("KL %.3f", x))
 	}
-	if s := strings.Trim(string(l["remaining_time"]), `"`); s != "" && len(s) < 40 {
+	if s := strings.Trim(string(line["remaining_time"]), `"`); s != "" && len(s) < 40 {
 		out = append(out, s+" left")
 	}
 

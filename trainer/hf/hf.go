@@ -17,11 +17,11 @@ import (
 type Common struct{}
 
 // Checkpoints returns the complete checkpoints of a job's folder.
-func (Common) Checkpoints(f external.Folder) map[int]string { return Checkpoints(f) }
+func (Common) Checkpoints(folder external.Folder) map[int]string { return Checkpoints(folder) }
 
 // Policy returns the files of the policy in a checkpoint, and the metrics at that step.
-func (Common) Policy(f external.Folder, dir string) (map[string]string, map[string]float64, error) {
-	return Policy(f, dir)
+func (Common) Policy(folder external.Folder, dir string) (map[string]string, map[string]float64, error) {
+	return Policy(folder, dir)
 }
 
 // Options are the options of a tool.
@@ -60,12 +60,12 @@ func Base[O Options](raw json.RawMessage, defaults O) (domain.BaseModel, string,
 }
 
 // Env returns the environment in which such programs read only local files, and print without delay.
-func Env(f external.Folder) []string {
+func Env(folder external.Folder) []string {
 	return []string{
 		"HF_HUB_OFFLINE=1",
 		"TRANSFORMERS_OFFLINE=1",
 		"HF_DATASETS_OFFLINE=1",
-		"HF_DATASETS_CACHE=" + filepath.Join(f.Path, "cache"),
+		"HF_DATASETS_CACHE=" + filepath.Join(folder.Path, "cache"),
 		"PYTHONUNBUFFERED=1",
 	}
 }

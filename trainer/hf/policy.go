@@ -34,8 +34,8 @@ var modelFiles = []string{
 const adapterFile = "adapter_config.json"
 
 // Policy returns the files of a policy in a job's folder, and the metrics of the state next to them.
-func Policy(f external.Folder, dir string) (map[string]string, map[string]float64, error) {
-	files, _, err := Files(dir, f.Path)
+func Policy(folder external.Folder, dir string) (map[string]string, map[string]float64, error) {
+	files, _, err := Files(dir, folder.Path)
 	s, _ := ReadState(dir)
 
 	return files, Metrics(s, nil), fault.As(fault.Transient, err) // The program may still be writing them.
@@ -77,40 +77,40 @@ func adapterConfig(from, to string) (rank int, err error) {
 	if err != nil {
 		return 0, fault.As(fault.Invalid, err)
 	}
-	var c map[string]any
-	if err := json.Unmarshal(raw, &c); err != nil {
+	var config map[string]any
+	if err := json.Unmarshal(raw, &config); err != nil {
 		return 0, fault.New(fault.Invalid, "%s: %w", from, err)
 	}
 
-	r, _ := c["r"].(float64)
+	r, _ := config["r"].(float64)
 	if r < 1 {
 		return 0, fault.New(fault.Invalid, "%s names no rank r: expected a LoRA adapter's configuration", from)
 	}
 	for name, value := range map[string]string{"peft_type": "LORA", "task_type": "CAUSAL_LM"} {
-		if c[name] == nil {
-			c[name] = value
+		if config[name] == nil {
+			config[name] = value
 		}
-		if c[name] != value {
-			return 0, fault.New(fault.Invalid, "%s: %s: expected %s, not %v", from, name, value, c[name])
+		if config[name] != value {
+			return 0, fault.New(fault.Invalid, "%s: %s: expected %s, not %v", from, name, value, config[name])
 		}
 	}
 	for _, name := range []string{"base_model_name_or_path", "lora_alpha", "target_modules"} {
-		if c[name] == nil || c[name] == "" {
+		if config[name] == nil || config[name] == "" {
 			return 0, fault.New(fault.Invalid, "%s lacks %s, without which PEFT or vLLM cannot load the adapter: "+
 				"write it with PEFT's save_pretrained", from, name)
 		}
 	}
-	if s, ok := c["base_model_name_or_path"].(string); ok {
-		c["base_model_name_or_path"] = filepath.Base(s)
+	if s, ok := config["base_model_name_or_path"].(string); ok {
+		config["base_model_name_or_path"] = filepath.Base(s)
 	}
-	if c["auto_mapping"] != nil {
-		c["auto_mapping"] = nil // a module that PEFT would import
+	if config["auto_mapping"] != nil {
+		config["auto_mapping"] = nil // a module that PEFT would import
 	}
-	if l, ok := c["target_modules"].([]any); ok { // It is a set, written in any order.
+	if l, ok := config["target_modules"].([]any); ok { // It is a set, written in any order.
 		slices.SortFunc(l, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	}
 
-	if raw, err = json.MarshalIndent(c, "", "  "); err == nil {
+	if raw, err = json.MarshalIndent(config, "", "  "); err == nil {
 		err = os.WriteFile(to, append(raw, '\n'), 0o644)
 	}
 

@@ -17,22 +17,22 @@ type State struct {
 	History []map[string]json.RawMessage `json:"log_history"`
 }
 
-// ReadState reads the state in a folder. ok is false if there is none, or an incomplete one.
-func ReadState(dir string) (s State, ok bool) {
+// ReadState reads the state in a folder. ok is false if it is missing or incomplete.
+func ReadState(dir string) (state State, ok bool) {
 	raw, err := os.ReadFile(filepath.Join(dir, "trainer_state.json"))
-	if err != nil || unmarshal(raw, &s) != nil {
-		return s, false
+	if err != nil || unmarshal(raw, &state) != nil {
+		return state, false
 	}
 
-	return s, s.Step > 0
+	return state, state.Step > 0
 }
 
 // notNumber finds what Python writes for values that are not numbers. It is not valid JSON.
 var notNumber = regexp.MustCompile(`(:\s*)-?(NaN|Infinity)\b`)
 
 // unmarshal reads JSON that Python wrote.
-func unmarshal(raw []byte, v any) error {
-	return json.Unmarshal(notNumber.ReplaceAll(raw, []byte(`$1"NaN"`)), v)
+func unmarshal(raw []byte, value any) error {
+	return json.Unmarshal(notNumber.ReplaceAll(raw, []byte(`$1"NaN"`)), value)
 }
 
 // number reads a value of a log, which may be NaN. ok is false for a missing value, or one of another type.
@@ -47,10 +47,10 @@ func number(raw json.RawMessage) (x float64, ok bool) {
 
 // Metrics returns the final metrics of a state, and of the results that the program wrote separately, without those
 // that depend on time.
-func Metrics(s State, results []byte) map[string]float64 {
+func Metrics(state State, results []byte) map[string]float64 {
 	all := map[string]json.RawMessage{}
 	_ = unmarshal(results, &all) // Unreadable results have no metrics.
-	for _, l := range s.History {
+	for _, l := range state.History {
 		for k, v := range l {
 			if strings.HasPrefix(k, "rewards/") || strings.HasPrefix(k, "logps/") {
 				all[k] = v // The last value wins.

@@ -18,7 +18,7 @@ const rowsFile = "rows"
 var examples = regexp.MustCompile(`\*{5} Running training \*{5}\s[^\n]*Num examples = ([0-9,]+)`)
 
 // Alarm compares the number of rows that the program trains on with the number that it was given.
-func (t *Tool) Alarm(f external.Folder, said string) error {
+func (t *Tool) Alarm(folder external.Folder, said string) error {
 	all := examples.FindAllStringSubmatch(said, -1)
 	if len(all) == 0 {
 		return nil
@@ -29,7 +29,7 @@ func (t *Tool) Alarm(f external.Folder, said string) error {
 		return nil
 	}
 
-	raw, err := os.ReadFile(filepath.Join(f.Path, rowsFile))
+	raw, err := os.ReadFile(filepath.Join(folder.Path, rowsFile))
 	if err != nil {
 		return nil
 	}

@@ -18,13 +18,13 @@ const maxRow = 64 << 20
 // check refuses rows that the program would drop with a warning: those with a wrong order or number of turns, or with
 // images that have no place. It returns the rows that the program would silently cut, because they have more tokens
 // than the cutoff.
-func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool, o Options) ([]longRow, error) {
+func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool, options Options) ([]longRow, error) {
 	sc := bufio.NewScanner(bytes.NewReader(raw))
 	sc.Buffer(nil, maxRow)
 
 	var lengths []length
 	for n := 1; sc.Scan(); n++ {
-		l, err := checkRow(sc.Bytes(), ranking, o)
+		l, err := checkRow(sc.Bytes(), ranking, options)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "%s:%d: %w", file, n, err)
 		}
@@ -34,7 +34,7 @@ func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool,
 		return nil, fault.As(fault.Fatal, err)
 	}
 
-	return t.tooLong(ctx, file, lengths, o)
+	return t.tooLong(ctx, file, lengths, options)
 }
 
 // length determines how many tokens a row has.
@@ -44,8 +44,8 @@ type length struct {
 	extra int    // tokens in addition to the text: those of the template and of images
 }
 
-// The maximum number of tokens around the text of a row: the markers of a chat template, and those of an image. Vision
-// models of the Qwen family see 28 × 28 pixels per token.
+// The maximum number of tokens around the text of a row: the markers of a chat template, and the markers of an image.
+// Vision models of the Qwen family see 28 × 28 pixels per token.
 const (
 	templateTokens = 64
 	imageTokens    = 8
@@ -53,7 +53,7 @@ const (
 )
 
 // checkRow checks one row, as LLaMA-Factory reads it.
-func checkRow(line []byte, ranking bool, o Options) (length, error) {
+func checkRow(line []byte, ranking bool, options Options) (length, error) {
 	var r rows.ShareGPTRow
 	if err := json.Unmarshal(line, &r); err != nil {
 		return length{}, fmt.Errorf("expected a JSON object: %w", err)
@@ -62,7 +62,7 @@ func checkRow(line []byte, ranking bool, o Options) (length, error) {
 		return length{}, err
 	}
 
-	l := length{extra: templateTokens + len(r.Images)*(o.Pixels/pixelsPerToken+imageTokens)}
+	l := length{extra: templateTokens + len(r.Images)*(options.Pixels/pixelsPerToken+imageTokens)}
 	for _, m := range r.Messages {
 		l.text += m.Content
 	}
@@ -73,7 +73,8 @@ func checkRow(line []byte, ranking bool, o Options) (length, error) {
 				"LLaMA-Factory would drop the row")
 		}
 		places += strings.Count(r.Chosen.Content, rows.ImagePlace)
-		l.text, l.other = l.text+r.Chosen.Content, l.text+r.Rejected.Content
+		l.other = l.text + r.Rejected.Content
+		l.text += r.Chosen.Content
 		if len(l.other) > len(l.text) {
 			l.text, l.other = l.other, l.text
 		}
@@ -92,9 +93,11 @@ func checkTurns(turns []rows.Message, ranking bool) error {
 		turns = turns[1:]
 	}
 
-	parity, rest := "even", 0
+	parity := "even"
+	rest := 0
 	if ranking {
-		parity, rest = "odd", 1
+		parity = "odd"
+		rest = 1
 	}
 	if len(turns) == 0 || len(turns)%2 != rest {
 		return fmt.Errorf("expected an %s number of turns after the system message, not %d: "+

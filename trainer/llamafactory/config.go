@@ -12,99 +12,106 @@ import (
 )
 
 // configuration returns the keys of the program's configuration.
-func configuration(f external.Folder, j trainer.Job, o Options, dataset string, total int) (map[string]any, error) {
-	c := common(f, j, o, dataset, total)
-	if o.Finetuning == lora {
-		c["lora_rank"], c["lora_dropout"], c["lora_target"], c["lora_alpha"] = o.Rank, o.Dropout, o.Target, o.Alpha
-		if o.Alpha == 0 {
-			c["lora_alpha"] = 2 * o.Rank
+func configuration(
+	folder external.Folder, job trainer.Job, options Options, dataset string, total int,
+) (map[string]any, error) {
+	keys := common(folder, job, options, dataset, total)
+	if options.Finetuning == lora {
+		keys["lora_rank"] = options.Rank
+		keys["lora_dropout"] = options.Dropout
+		keys["lora_target"] = options.Target
+		keys["lora_alpha"] = options.Alpha
+		if options.Alpha == 0 {
+			keys["lora_alpha"] = 2 * options.Rank
 		}
 	}
-	if o.DeepSpeed != "" {
-		file, err := deepSpeed(f, o)
+	if options.DeepSpeed != "" {
+		file, err := deepSpeed(folder, options)
 		if err != nil {
 			return nil, err
 		}
-		c["deepspeed"] = file
+		keys["deepspeed"] = file
 	}
-	for k, v := range o.Extra {
+	for k, v := range options.Extra {
 		x, err := yamldoc.Value(v)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "trainer.options.extra.%s: %w", k, err)
 		}
-		c[k] = x
+		keys[k] = x
 	}
 
-	if err := begin(c, f, o); err != nil {
+	if err := begin(keys, folder, options); err != nil {
 		return nil, err
 	}
-	if j.Objective == trainer.DPO {
-		c["pref_loss"], c["pref_beta"], c["pref_ftx"] = "sigmoid", j.Params.Beta, j.Params.Ftx
-		c["dpo_label_smoothing"] = j.Params.Smoothing
+	if job.Objective == trainer.DPO {
+		keys["pref_loss"], keys["pref_beta"], keys["pref_ftx"] = "sigmoid", job.Params.Beta, job.Params.Ftx
+		keys["dpo_label_smoothing"] = job.Params.Smoothing
 
-		return c, reference(c, f, o)
+		return keys, reference(keys, folder, options)
 	}
 
-	return c, nil
+	return keys, nil
 }
 
-// deepSpeed returns the file of DeepSpeed's configuration. It is whoever runs the worker that puts it there: one among
+// deepSpeed returns the file of DeepSpeed's configuration. The operator of the worker puts it there: one among
 // downloaded policies, which others write, is an invalid fault.
-func deepSpeed(f external.Folder, o Options) (string, error) {
-	file, err := filepath.EvalSymlinks(o.DeepSpeed)
+func deepSpeed(folder external.Folder, options Options) (string, error) {
+	file, err := filepath.EvalSymlinks(options.DeepSpeed)
 	if err != nil {
 		return "", fault.New(fault.Invalid,
 			"trainer.options.deepspeed: %w; the file must exist on every GPU worker", err)
 	}
-	work, err := filepath.EvalSymlinks(filepath.Dir(filepath.Dir(f.Path)))
+	work, err := filepath.EvalSymlinks(filepath.Dir(filepath.Dir(folder.Path)))
 	if err != nil {
 		return "", fault.As(fault.Transient, err)
 	}
 	if path, err := filepath.Rel(work, file); err != nil || filepath.IsLocal(path) {
 		return "", fault.New(fault.Invalid, "trainer.options.deepspeed: expected a file outside of the worker's "+
-			"folder %s, not %s: put it elsewhere on every GPU worker", work, o.DeepSpeed)
+			"folder %s, not %s: put it elsewhere on every GPU worker", work, options.DeepSpeed)
 	}
 
 	return file, nil
 }
 
 // common returns the keys that every job has.
-func common(f external.Folder, j trainer.Job, o Options, dataset string, total int) map[string]any {
-	data, seed := filepath.Join(f.Path, dataDir), int(j.Seed%(1<<31))
-	c := map[string]any{
-		"model_name_or_path": f.Base.Dir,
+func common(folder external.Folder, job trainer.Job, options Options, dataset string, total int) map[string]any {
+	data := filepath.Join(folder.Path, dataDir)
+	seed := int(job.Seed % (1 << 31))
+	perDevice := folder.PerDevice(options.PerDevice)
+	config := map[string]any{
+		"model_name_or_path": folder.Base.Dir,
 		"trust_remote_code":  false,
-		"stage":              string(j.Objective),
+		"stage":              string(job.Objective),
 		"do_train":           true,
-		"finetuning_type":    o.Finetuning,
-		"template":           o.Template,
+		"finetuning_type":    options.Finetuning,
+		"template":           options.Template,
 
 		"dataset_dir":      data,
 		"media_dir":        data,
 		"dataset":          dataset,
-		"cutoff_len":       o.Cutoff,
+		"cutoff_len":       options.Cutoff,
 		"overwrite_cache":  true,
-		"image_max_pixels": o.Pixels,
+		"image_max_pixels": options.Pixels,
 
-		"output_dir":           f.Out(),
+		"output_dir":           folder.Out(),
 		"logging_steps":        1,
 		"save_strategy":        "steps",
-		"save_steps":           o.SaveSteps,
+		"save_steps":           options.SaveSteps,
 		"save_total_limit":     3,
 		"save_only_model":      false,
 		"overwrite_output_dir": false,
 		"report_to":            "none",
 
-		"per_device_train_batch_size": f.PerDevice(o.PerDevice),
-		"gradient_accumulation_steps": j.Params.BatchSize / (f.PerDevice(o.PerDevice) * max(1, o.Devices)),
-		"learning_rate":               j.Params.LearningRate,
+		"per_device_train_batch_size": perDevice,
+		"gradient_accumulation_steps": job.Params.BatchSize / (perDevice * max(1, options.Devices)),
+		"learning_rate":               job.Params.LearningRate,
 		"max_steps":                   total,
-		"warmup_steps":                int(j.Params.Warmup * float64(total)),
-		"weight_decay":                j.Params.WeightDecay,
+		"warmup_steps":                int(job.Params.Warmup * float64(total)),
+		"weight_decay":                job.Params.WeightDecay,
 		"lr_scheduler_type":           "cosine_with_min_lr",
-		"lr_scheduler_kwargs":         map[string]any{"min_lr_rate": j.Params.FinalShare},
-		"bf16":                        o.Precision == "bf16",
-		"fp16":                        o.Precision == "fp16",
+		"lr_scheduler_kwargs":         map[string]any{"min_lr_rate": job.Params.FinalShare},
+		"bf16":                        options.Precision == "bf16",
+		"fp16":                        options.Precision == "fp16",
 		"seed":                        seed,
 		"data_seed":                   seed,
 
@@ -112,33 +119,33 @@ func common(f external.Folder, j trainer.Job, o Options, dataset string, total i
 		"include_num_input_tokens_seen": true,
 		"ddp_timeout":                   180000000,
 	}
-	if j.Until > 0 && j.Until < total {
-		c["save_steps"] = cmp.Or(j.Every, o.SaveSteps)
-		delete(c, "save_total_limit") // The checkpoint of that step must still exist at the next look.
+	if job.Until > 0 && job.Until < total {
+		config["save_steps"] = cmp.Or(job.Every, options.SaveSteps)
+		delete(config, "save_total_limit") // The checkpoint of that step must still exist at the next look.
 	}
-	if j.Params.FinalShare == 1 {
-		c["lr_scheduler_type"] = "constant_with_warmup"
-		delete(c, "lr_scheduler_kwargs")
+	if job.Params.FinalShare == 1 {
+		config["lr_scheduler_type"] = "constant_with_warmup"
+		delete(config, "lr_scheduler_kwargs")
 	}
 
-	return c
+	return config
 }
 
 // begin sets what the update starts from.
-func begin(c map[string]any, f external.Folder, o Options) error {
+func begin(config map[string]any, folder external.Folder, options Options) error {
 	switch {
-	case f.Start.Kind == domain.ArtifactLoRA && o.Finetuning == lora:
-		if f.Start.Rank != o.Rank {
+	case folder.Start.Kind == domain.ArtifactLoRA && options.Finetuning == lora:
+		if folder.Start.Rank != options.Rank {
 			return fault.New(fault.Invalid, "the policy to start from has rank %d, trainer.options.rank is %d: "+
-				"an adapter keeps its rank", f.Start.Rank, o.Rank)
+				"an adapter keeps its rank", folder.Start.Rank, options.Rank)
 		}
-		c["adapter_name_or_path"] = f.Start.Dir
-	case f.Start.Kind == domain.ArtifactLoRA:
+		config["adapter_name_or_path"] = folder.Start.Dir
+	case folder.Start.Kind == domain.ArtifactLoRA:
 		return fault.New(fault.Invalid, "all parameters cannot be trained from an adapter: "+
 			"merge it first (see `collabui export`), and set trainer.options.model to the result")
-	case f.Start.Kind == domain.ArtifactFull && o.Finetuning == full:
-		c["model_name_or_path"] = f.Start.Dir
-	case f.Start.Kind == domain.ArtifactFull:
+	case folder.Start.Kind == domain.ArtifactFull && options.Finetuning == full:
+		config["model_name_or_path"] = folder.Start.Dir
+	case folder.Start.Kind == domain.ArtifactFull:
 		return fault.New(fault.Invalid, "an adapter cannot start from a policy with all parameters: "+
 			"export it, and set trainer.options.model to its folder")
 	}
@@ -147,25 +154,25 @@ func begin(c map[string]any, f external.Folder, o Options) error {
 }
 
 // reference sets the reference policy of DPO. Without one, the program takes the model with its adapter switched off,
-// which is right only if the base model was asked for. A reference that the program cannot use is an invalid fault.
-func reference(c map[string]any, f external.Folder, o Options) error {
-	if o.Finetuning == lora && f.Reference.Kind == domain.ArtifactBase {
+// which is right only for the base model. A reference that the program cannot use is an invalid fault.
+func reference(config map[string]any, folder external.Folder, options Options) error {
+	if options.Finetuning == lora && folder.Reference.Kind == domain.ArtifactBase {
 		return nil // The model with its adapter switched off is the base model.
 	}
 
-	c["ref_model"] = f.Base.Dir
-	switch f.Reference.Kind {
+	config["ref_model"] = folder.Base.Dir
+	switch folder.Reference.Kind {
 	case domain.ArtifactLoRA:
-		c["ref_model_adapters"] = f.Reference.Dir
+		config["ref_model_adapters"] = folder.Reference.Dir
 	case domain.ArtifactFull:
-		if o.Finetuning != full {
+		if options.Finetuning != full {
 			return fault.New(fault.Invalid, "the reference has all parameters, the policy is an adapter "+
 				"on another model: export the reference, and set trainer.options.model to its folder")
 		}
-		c["ref_model"] = f.Reference.Dir
+		config["ref_model"] = folder.Reference.Dir
 	}
-	if bits, ok := c["quantization_bit"]; ok && c["ref_model_quantization_bit"] == nil {
-		c["ref_model_quantization_bit"] = bits // Otherwise policy and reference differ before the first step.
+	if bits, ok := config["quantization_bit"]; ok && config["ref_model_quantization_bit"] == nil {
+		config["ref_model_quantization_bit"] = bits // Otherwise policy and reference differ before the first step.
 	}
 
 	return nil

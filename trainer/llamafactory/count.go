@@ -27,7 +27,7 @@ type longRow struct {
 }
 
 // tooMany returns an error if more rows are too long than the share that may be left out, or if none would be left.
-func tooMany(long []longRow, rows int, share float64, file string, o Options) error {
+func tooMany(long []longRow, rows int, share float64, file string, options Options) error {
 	if len(long) < rows && float64(len(long)) <= share*float64(rows) {
 		return nil
 	}
@@ -36,7 +36,7 @@ func tooMany(long []longRow, rows int, share float64, file string, o Options) er
 	return fault.New(fault.Invalid, "%d of %d rows are longer than trainer.options.cutoff %d, more than failed_share "+
 		"allows, and LLaMA-Factory would silently cut their ends; the first is %s:%d with %d tokens (%d of them for "+
 		"template and images). Raise cutoff, or go on without them with `collabui resume --accept-failed --why TEXT`",
-		len(long), rows, o.Cutoff, file, first.index+1, first.tokens, first.extra)
+		len(long), rows, options.Cutoff, file, first.index+1, first.tokens, first.extra)
 }
 
 // without returns the pairs whose rows are not too long.
@@ -56,8 +56,8 @@ func without(pairs []domain.Example, long []longRow) []domain.Example {
 // tooLong returns the rows that are longer than the cutoff. LLaMA-Factory would silently cut their end, and with it
 // elements or messages. A token has at least one byte, so short rows need no tokenizer; if there are others, the
 // model's own counts the tokens.
-func (t *Tool) tooLong(ctx context.Context, file string, lengths []length, o Options) ([]longRow, error) {
-	long := func(l length) bool { return len(l.text)+l.extra > o.Cutoff }
+func (t *Tool) tooLong(ctx context.Context, file string, lengths []length, options Options) ([]longRow, error) {
+	long := func(l length) bool { return len(l.text)+l.extra > options.Cutoff }
 	if !slices.ContainsFunc(lengths, long) {
 		return nil, nil
 	}
@@ -70,10 +70,10 @@ func (t *Tool) tooLong(ctx context.Context, file string, lengths []length, o Opt
 	if python == "" {
 		return nil, fault.New(fault.Invalid, "%s: rows may be longer than trainer.options.cutoff (%d tokens), "+
 			"and nothing here can count them: set COLLABUI_PYTHON to an interpreter with the package tokenizers, "+
-			"or raise cutoff", file, o.Cutoff)
+			"or raise cutoff", file, options.Cutoff)
 	}
 
-	tokens, err := count(ctx, python, filepath.Join(o.Model, "tokenizer.json"), lengths)
+	tokens, err := count(ctx, python, filepath.Join(options.Model, "tokenizer.json"), lengths)
 	var ended *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -83,12 +83,13 @@ func (t *Tool) tooLong(ctx context.Context, file string, lengths []length, o Opt
 	case err != nil:
 		return nil, fault.New(fault.Invalid,
 			"%s: rows may be longer than trainer.options.cutoff (%d tokens), and they could not be counted: %w",
-			file, o.Cutoff, err)
+			file, options.Cutoff, err)
 	}
 
 	var out []longRow
 	for i, n := range tokens {
-		if all, extra := n+lengths[i].extra, lengths[i].extra; all > o.Cutoff {
+		extra := lengths[i].extra
+		if all := n + extra; all > options.Cutoff {
 			out = append(out, longRow{index: i, tokens: all, extra: extra})
 		}
 	}
@@ -101,9 +102,11 @@ func count(ctx context.Context, python, tokenizer string, lengths []length) ([]i
 	var texts []string
 	var of []int // the row of every text
 	for i, l := range lengths {
-		texts, of = append(texts, l.text), append(of, i)
+		texts = append(texts, l.text)
+		of = append(of, i)
 		if l.other != "" {
-			texts, of = append(texts, l.other), append(of, i)
+			texts = append(texts, l.other)
+			of = append(of, i)
 		}
 	}
 	in, err := json.Marshal(texts)
@@ -112,9 +115,11 @@ func count(ctx context.Context, python, tokenizer string, lengths []length) ([]i
 	}
 
 	var said bytes.Buffer
-	c := exec.CommandContext(ctx, python, "-c", countScript, tokenizer)
-	c.Stdin, c.Stderr, c.Env = bytes.NewReader(in), &said, external.Environ()
-	out, err := c.Output()
+	program := exec.CommandContext(ctx, python, "-c", countScript, tokenizer)
+	program.Stdin = bytes.NewReader(in)
+	program.Stderr = &said
+	program.Env = external.Environ()
+	out, err := program.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%w %s", err, external.Tail(said.String()))
 	}

@@ -29,24 +29,24 @@ type dataset struct {
 
 // data writes the data set's files. Every row is read back as the program would read it. Rows that are longer than the
 // cutoff are left out, if they are no more than the job allows.
-func (t *Tool) data(ctx context.Context, f external.Folder, j trainer.Job, o Options) (dataset, error) {
-	set, err := setOf(j)
+func (t *Tool) data(ctx context.Context, folder external.Folder, job trainer.Job, options Options) (dataset, error) {
+	set, err := setOf(job)
 	if err != nil {
 		return dataset{}, err
 	}
-	ranking := j.Objective == trainer.DPO
+	ranking := job.Objective == trainer.DPO
 	file := set.File(rows.ShareGPT, ranking)
 
 	var data, info bytes.Buffer
 	if err := errors.Join(set.Encode(&data, file), rows.Info(&info, set)); err != nil {
 		return dataset{}, fault.As(fault.Fatal, err)
 	}
-	long, err := t.check(ctx, file.Name, data.Bytes(), ranking, o)
+	long, err := t.check(ctx, file.Name, data.Bytes(), ranking, options)
 	if err != nil {
 		return dataset{}, err
 	}
 	if len(long) > 0 {
-		if err := tooMany(long, len(set.Pairs), j.Skip, file.Name, o); err != nil {
+		if err := tooMany(long, len(set.Pairs), job.Skip, file.Name, options); err != nil {
 			return dataset{}, err
 		}
 		set.Pairs = without(set.Pairs, long)
@@ -56,7 +56,7 @@ func (t *Tool) data(ctx context.Context, f external.Folder, j trainer.Job, o Opt
 		}
 	}
 
-	dir := filepath.Join(f.Path, dataDir)
+	dir := filepath.Join(folder.Path, dataDir)
 	err = errors.Join(
 		os.MkdirAll(dir, 0o755),
 		os.WriteFile(filepath.Join(dir, file.Name), data.Bytes(), 0o644),
@@ -70,20 +70,21 @@ func (t *Tool) data(ctx context.Context, f external.Folder, j trainer.Job, o Opt
 }
 
 // setOf returns the data set of a job. A pair that lacks what the objective needs is an invalid fault.
-func setOf(j trainer.Job) (rows.Set, error) {
-	set := rows.Set{Name: "data", System: j.System, Pairs: external.Copies(j.Pairs)}
-	if strings.TrimSpace(j.System) == "" {
+func setOf(job trainer.Job) (rows.Set, error) {
+	set := rows.Set{Name: "data", System: job.System, Pairs: external.Copies(job.Pairs)}
+	if strings.TrimSpace(job.System) == "" {
 		return set, fault.New(fault.Invalid,
-			"job %s has no system message: the chat templates of trainer and server would insert different ones", j.ID)
+			"job %s has no system message: the chat templates of trainer and server would insert different ones",
+			job.ID)
 	}
 
 	for i, p := range set.Pairs {
-		unranked := j.Objective == trainer.DPO && (p.Rejected == "" || p.Rejected == p.Chosen)
+		unranked := job.Objective == trainer.DPO && (p.Rejected == "" || p.Rejected == p.Chosen)
 		if p.Prompt == "" || p.Chosen == "" || unranked {
 			return set, fault.New(fault.Invalid,
-				"row %d of job %s lacks a prompt or an answer, or its answers are equal", i+1, j.ID)
+				"row %d of job %s lacks a prompt or an answer, or its answers are equal", i+1, job.ID)
 		}
-		if j.Objective == trainer.SFT {
+		if job.Objective == trainer.SFT {
 			set.Pairs[i].Rejected = ""
 		}
 	}
@@ -93,15 +94,15 @@ func setOf(j trainer.Job) (rows.Set, error) {
 
 // images fetches the screenshots of a data set.
 func (t *Tool) images(ctx context.Context, pairs []domain.Example, dir string) error {
-	for _, p := range pairs {
-		if p.Image == "" {
+	for _, pair := range pairs {
+		if pair.Image == "" {
 			continue
 		}
-		file := filepath.Join(dir, rows.ImageFile(p.Image))
+		file := filepath.Join(dir, rows.ImageFile(pair.Image))
 		if _, err := os.Stat(file); err == nil {
 			continue
 		}
-		if err := store.GetBlobFile(ctx, t.Bucket, p.Image, file); err != nil {
+		if err := store.GetBlobFile(ctx, t.Bucket, pair.Image, file); err != nil {
 			return fmt.Errorf("screenshot of the data set: %w", err)
 		}
 	}

@@ -42,7 +42,7 @@ var reserved = []string{
 var word = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // checkExtra reports the further keys that a specification may not set. A worker, whose operator may list more of
-// them, and whoever starts a run look at the variable of their own environment.
+// them, and people who start a run look at the variable of their own environment.
 func checkExtra(extra map[string]string, must trainer.Must) {
 	listed := config.TrainerOptions()
 	for _, key := range slices.Sorted(maps.Keys(extra)) {

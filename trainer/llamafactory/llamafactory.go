@@ -43,12 +43,12 @@ func (t *Tool) Base(options json.RawMessage) (domain.BaseModel, string, error) {
 }
 
 // Render writes data/ and job.yaml. The same job yields the same bytes, so running the command again resumes the job.
-func (t *Tool) Render(ctx context.Context, f external.Folder, j trainer.Job) (external.Command, error) {
-	o, err := hf.Decode(j.Options, DefaultOptions())
+func (t *Tool) Render(ctx context.Context, folder external.Folder, job trainer.Job) (external.Command, error) {
+	o, err := hf.Decode(job.Options, DefaultOptions())
 	if err != nil {
 		return external.Command{}, err
 	}
-	if err := supported(f, j, o); err != nil {
+	if err := supported(folder, job, o); err != nil {
 		return external.Command{}, err
 	}
 	program, err := t.program()
@@ -56,58 +56,59 @@ func (t *Tool) Render(ctx context.Context, f external.Folder, j trainer.Job) (ex
 		return external.Command{}, err
 	}
 
-	dataset, err := t.data(ctx, f, j, o)
+	dataset, err := t.data(ctx, folder, job, o)
 	if err != nil {
 		return external.Command{}, err
 	}
-	total := j.Steps
+	total := job.Steps
 	if total == 0 {
-		total = max(1, dataset.rows/j.Params.BatchSize) * j.Params.Passes
+		total = max(1, dataset.rows/job.Params.BatchSize) * job.Params.Passes
 	}
 
-	conf, err := configuration(f, j, o, dataset.name, total)
+	conf, err := configuration(folder, job, o, dataset.name, total)
 	if err != nil {
 		return external.Command{}, err
 	}
-	file, err := write(f, conf, dataset.rows)
+	file, err := write(folder, conf, dataset.rows)
 	if err != nil {
 		return external.Command{}, err
 	}
 
-	cmd := t.command(f, o, program)
+	cmd := t.command(folder, o, program)
 	cmd.Args, cmd.Total, cmd.Skipped = []string{program, "train", file}, total, dataset.skipped
 
 	return cmd, nil
 }
 
 // supported refuses jobs that the program cannot do.
-func supported(f external.Folder, j trainer.Job, o Options) error {
-	batch := o.PerDevice * max(1, o.Devices)
+func supported(folder external.Folder, job trainer.Job, options Options) error {
+	batch := options.PerDevice * max(1, options.Devices)
 	switch {
-	case j.Objective != trainer.SFT && j.Objective != trainer.DPO:
-		return fault.New(fault.Invalid, "the trainer llamafactory supports sft and dpo, not %q", j.Objective)
-	case j.Params.BatchSize%batch != 0:
+	case job.Objective != trainer.SFT && job.Objective != trainer.DPO:
+		return fault.New(fault.Invalid, "the trainer llamafactory supports sft and dpo, not %q", job.Objective)
+	case job.Params.BatchSize%batch != 0:
 		return fault.New(fault.Invalid,
-			"a batch of %d rows is not a multiple of per_device × devices = %d", j.Params.BatchSize, batch)
-	case strings.ContainsAny(f.Path, " \t"):
+			"a batch of %d rows is not a multiple of per_device × devices = %d", job.Params.BatchSize, batch)
+	case strings.ContainsAny(folder.Path, " \t"):
 		return fault.New(fault.Invalid,
-			"the folder %q contains a blank, at which torchrun splits: start the worker with another --work", f.Path)
+			"the folder %q contains a blank, at which torchrun splits: start the worker with another --work",
+			folder.Path)
 	}
 
 	return nil
 }
 
 // write writes the configuration, and the number of rows for Alarm. It returns the file of the configuration.
-func write(f external.Folder, conf map[string]any, rows int) (string, error) {
+func write(folder external.Folder, conf map[string]any, rows int) (string, error) {
 	raw, err := yaml.Marshal(conf)
 	if err != nil {
 		return "", fault.As(fault.Fatal, err)
 	}
 
-	file := filepath.Join(f.Path, "job.yaml")
+	file := filepath.Join(folder.Path, "job.yaml")
 	err = errors.Join(
 		os.WriteFile(file, raw, 0o644),
-		os.WriteFile(filepath.Join(f.Path, rowsFile), []byte(strconv.Itoa(rows)), 0o644),
+		os.WriteFile(filepath.Join(folder.Path, rowsFile), []byte(strconv.Itoa(rows)), 0o644),
 	)
 	if err != nil {
 		return "", fault.New(fault.Transient, "write the configuration: %w", err)
@@ -122,38 +123,39 @@ var packages = []string{
 }
 
 // command returns what the options say about the command.
-func (t *Tool) command(f external.Folder, o Options, program string) external.Command {
+func (t *Tool) command(folder external.Folder, options Options, program string) external.Command {
 	cmd := external.Command{
 		Kind:    domain.ArtifactFull,
-		Devices: o.Devices, PerDevice: f.PerDevice(o.PerDevice),
-		Stall:    time.Duration(o.Stall * float64(time.Minute)),
+		Devices: options.Devices, PerDevice: folder.PerDevice(options.PerDevice),
+		Stall:    time.Duration(options.Stall * float64(time.Minute)),
 		Versions: func() map[string]string { return external.Versions(t.python(program), packages...) },
-		Env:      append(hf.Env(f), "TOKENIZERS_PARALLELISM=false"),
+		Env:      append(hf.Env(folder), "TOKENIZERS_PARALLELISM=false"),
 		Drop:     "|USE_V1=|LLAMABOARD_|LLAMAFACTORY_VERBOSITY=|FORCE_TORCHRUN=",
 	}
-	if o.Finetuning == lora {
-		cmd.Kind, cmd.Rank = domain.ArtifactLoRA, o.Rank
+	if options.Finetuning == lora {
+		cmd.Kind = domain.ArtifactLoRA
+		cmd.Rank = options.Rank
 	}
-	if o.Devices > 1 || o.DeepSpeed != "" {
-		cmd.Env = append(cmd.Env, "FORCE_TORCHRUN=1", fmt.Sprintf("NPROC_PER_NODE=%d", max(1, o.Devices)))
+	if options.Devices > 1 || options.DeepSpeed != "" {
+		cmd.Env = append(cmd.Env, "FORCE_TORCHRUN=1", fmt.Sprintf("NPROC_PER_NODE=%d", max(1, options.Devices)))
 	}
 
 	return cmd
 }
 
 // Points reads the program's log.
-func (t *Tool) Points(f external.Folder) []domain.TrainPoint {
-	return hf.Points(f, "trainer_log.jsonl", "current_steps")
+func (t *Tool) Points(folder external.Folder) []domain.TrainPoint {
+	return hf.Points(folder, "trainer_log.jsonl", "current_steps")
 }
 
 // Result returns the policy once the program has written its results, reached its last step, and left whole weights.
-func (t *Tool) Result(f external.Folder) (map[string]string, map[string]float64, bool) {
-	raw, err := os.ReadFile(filepath.Join(f.Out(), "train_results.json"))
-	s, ok := hf.ReadState(f.Out())
+func (t *Tool) Result(folder external.Folder) (map[string]string, map[string]float64, bool) {
+	raw, err := os.ReadFile(filepath.Join(folder.Out(), "train_results.json"))
+	s, ok := hf.ReadState(folder.Out())
 	if err != nil || !ok || s.Step != s.Max {
 		return nil, nil, false
 	}
-	files, _, err := hf.Policy(f, f.Out())
+	files, _, err := hf.Policy(folder, folder.Out())
 
 	return files, hf.Metrics(s, raw), err == nil
 }

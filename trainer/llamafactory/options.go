@@ -23,11 +23,11 @@ type Options struct {
 	Template string `json:"template" yaml:"template"`
 	// Finetuning is lora for an adapter, or full for all parameters.
 	Finetuning string `json:"finetuning" yaml:"finetuning"`
-	// Rank is that of LoRA.
+	// Rank is the rank of LoRA.
 	Rank int `json:"rank" yaml:"rank"`
-	// Alpha is that of LoRA; 0 means twice the rank.
+	// Alpha is the alpha of LoRA; 0 means twice the rank.
 	Alpha int `json:"alpha" yaml:"alpha"`
-	// Dropout is that of LoRA.
+	// Dropout is the dropout of LoRA.
 	Dropout float64 `json:"dropout" yaml:"dropout"`
 	// Target lists the modules that get LoRA, separated by commas.
 	Target string `json:"target" yaml:"target"`

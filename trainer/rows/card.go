@@ -17,18 +17,18 @@ type Config struct {
 	Features []Feature
 }
 
-// Configs returns the configurations of exported files. A file without rows has none: it cannot be loaded.
+// Configs returns the configurations of exported files. A file without rows has no configuration: it cannot be loaded.
 func Configs(files map[string][]byte, sets ...Set) []Config {
 	var out []Config
 	for _, s := range sets {
-		for _, f := range s.Files() {
-			raw := files[f.Name]
+		for _, file := range s.Files() {
+			raw := files[file.Name]
 			if len(raw) == 0 {
 				continue
 			}
 			out = append(out, Config{
-				Name: strings.TrimSuffix(f.Name, ".jsonl"), Set: s.Name, File: f, Rows: bytes.Count(raw, []byte("\n")),
-				Bytes: len(raw), Features: s.Features(f),
+				Name: strings.TrimSuffix(file.Name, ".jsonl"), Set: s.Name, File: file,
+				Rows: bytes.Count(raw, []byte("\n")), Bytes: len(raw), Features: s.Features(file),
 			})
 		}
 	}
@@ -80,11 +80,12 @@ func CardHeader(title string, configs []Config) ([]byte, error) {
 	c := card{
 		Title: title, Licence: "unknown", Tasks: []string{"text-generation"}, Tags: []string{"collabui", "gui-agents"},
 	}
-	for _, x := range configs {
-		c.Configs = append(c.Configs, cardFile{Name: x.Name, Files: []cardData{{Split: SplitTrain, Path: x.File.Name}}})
+	for _, config := range configs {
+		data := []cardData{{Split: SplitTrain, Path: config.File.Name}}
+		c.Configs = append(c.Configs, cardFile{Name: config.Name, Files: data})
 		c.Info = append(c.Info, cardInfo{
-			Name: x.Name, Features: x.Features, Download: x.Bytes, Size: x.Bytes,
-			Splits: []cardSplit{{Name: SplitTrain, Bytes: x.Bytes, Rows: x.Rows}},
+			Name: config.Name, Features: config.Features, Download: config.Bytes, Size: config.Bytes,
+			Splits: []cardSplit{{Name: SplitTrain, Bytes: config.Bytes, Rows: config.Rows}},
 		})
 	}
 

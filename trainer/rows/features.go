@@ -10,10 +10,10 @@ type Feature struct {
 	About string `yaml:"-"` // what it holds, for people
 }
 
-// messageFeatures are those of a Message.
+// messageFeatures are the features of a Message.
 var messageFeatures = []Feature{{Name: "role", Type: "string"}, {Name: "content", Type: "string"}}
 
-// metaFeatures are those of Meta.
+// metaFeatures are the features of Meta.
 var metaFeatures = []Feature{
 	{Name: "agent", Type: "int64"},
 	{Name: "slot", Type: "int64"},
@@ -30,7 +30,7 @@ var metaFeature = Feature{
 
 // Features returns the columns of one of the set's files. They are the same in all of its rows: what a row leaves out
 // is null.
-func (s Set) Features(f File) []Feature {
+func (s Set) Features(file File) []Feature {
 	text := func(name, about string) Feature { return Feature{Name: name, Type: "string", About: about} }
 	message := func(name, about string) Feature { return Feature{Name: name, Struct: messageFeatures, About: about} }
 	messages := func(name, about string) Feature { return Feature{Name: name, List: messageFeatures, About: about} }
@@ -47,28 +47,28 @@ func (s Set) Features(f File) []Feature {
 		})
 	}
 	switch {
-	case f.Format == Preference && s.samples():
+	case file.Format == Preference && s.samples():
 		return append(out,
 			Feature{Name: "advantage", Type: "float64", About: "the answer's label against those of all answers of " +
 				"its step, in standard deviations: GRPO makes answers with one above 0 more probable"},
 			messages("prompt", "the system message and what the agent was shown"),
 			messages("completion", "the answer of the agent"),
 			metaFeature)
-	case f.Format == Preference:
+	case file.Format == Preference:
 		return append(out,
 			messages("prompt", "the system message and what the agent was shown"),
 			messages("chosen", right),
 			messages("rejected", wrong),
 			metaFeature)
-	case f.Format == ShareGPT && f.Ranking:
+	case file.Format == ShareGPT && file.Ranking:
 		return append(out, messages("messages", both), message("chosen", right), message("rejected", wrong))
-	case f.Format == ShareGPT:
+	case file.Format == ShareGPT:
 		return append(out, messages("messages", both))
 	}
 
 	out = append(out, text("system", "the system message"), text("instruction", "what the agent was shown"),
 		text("input", "always empty"))
-	if f.Ranking {
+	if file.Ranking {
 		return append(out, text("chosen", right), text("rejected", wrong))
 	}
 

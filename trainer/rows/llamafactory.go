@@ -17,18 +17,19 @@ type ShareGPTRow struct {
 	Rejected *Message  `json:"rejected,omitempty"`
 }
 
-func (s Set) sharegpt(p domain.Example, ranking, images bool) ShareGPTRow {
-	answer := Message{Role: Assistant, Content: p.Chosen}
+func (s Set) sharegpt(pair domain.Example, ranking, images bool) ShareGPTRow {
+	answer := Message{Role: Assistant, Content: pair.Chosen}
 	row := ShareGPTRow{
-		Images: imagesOf(p, images),
+		Images: imagesOf(pair, images),
 		Messages: []Message{
 			{Role: System, Content: s.System},
-			{Role: User, Content: instruction(p)},
+			{Role: User, Content: instruction(pair)},
 		},
 	}
 
 	if ranking {
-		row.Chosen, row.Rejected = &answer, &Message{Role: Assistant, Content: p.Rejected}
+		row.Chosen = &answer
+		row.Rejected = &Message{Role: Assistant, Content: pair.Rejected}
 	} else {
 		row.Messages = append(row.Messages, answer)
 	}
@@ -47,12 +48,13 @@ type AlpacaRow struct {
 	System      string   `json:"system"`
 }
 
-func (s Set) alpaca(p domain.Example, ranking, images bool) AlpacaRow {
-	row := AlpacaRow{Images: imagesOf(p, images), Instruction: instruction(p), System: s.System}
+func (s Set) alpaca(pair domain.Example, ranking, images bool) AlpacaRow {
+	row := AlpacaRow{Images: imagesOf(pair, images), Instruction: instruction(pair), System: s.System}
 	if ranking {
-		row.Chosen, row.Rejected = &p.Chosen, &p.Rejected
+		row.Chosen = &pair.Chosen
+		row.Rejected = &pair.Rejected
 	} else {
-		row.Output = &p.Chosen
+		row.Output = &pair.Chosen
 	}
 
 	return row
@@ -63,31 +65,31 @@ const ImagePlace = "<image>"
 
 // instruction returns the user's message for LLaMA-Factory, with the place of an image after the text, where chat
 // endpoints get it, too.
-func instruction(p domain.Example) string {
-	if p.Image != "" {
-		return p.Prompt + ImagePlace
+func instruction(pair domain.Example) string {
+	if pair.Image != "" {
+		return pair.Prompt + ImagePlace
 	}
 
-	return p.Prompt
+	return pair.Prompt
 }
 
 // InfoFile is the name of the file that describes data sets to LLaMA-Factory.
 const InfoFile = "dataset_info.json"
 
 // Info writes dataset_info.json, which describes the files of sets to LLaMA-Factory.
-func Info(w io.Writer, sets ...Set) error {
+func Info(out io.Writer, sets ...Set) error {
 	info := map[string]entry{}
 	for _, s := range sets {
-		for _, f := range s.Files() {
-			if f.Dataset != "" {
-				info[f.Dataset] = describe(f, s.images())
+		for _, file := range s.Files() {
+			if file.Dataset != "" {
+				info[file.Dataset] = describe(file, s.images())
 			}
 		}
 	}
 
 	raw, err := json.MarshalIndent(info, "", "  ")
 	if err == nil {
-		_, err = w.Write(append(raw, '\n'))
+		_, err = out.Write(append(raw, '\n'))
 	}
 
 	return err
@@ -102,13 +104,15 @@ type entry struct {
 	Tags       map[string]string `json:"tags,omitempty"`
 }
 
-func describe(f File, images bool) entry {
-	e := entry{Columns: map[string]string{}, FileName: f.Name, Formatting: f.Format, Ranking: f.Ranking}
+func describe(file File, images bool) entry {
+	described := entry{
+		Columns: map[string]string{}, FileName: file.Name, Formatting: file.Format, Ranking: file.Ranking,
+	}
 
-	switch f.Format {
+	switch file.Format {
 	case ShareGPT:
-		e.Columns["messages"] = "messages"
-		e.Tags = map[string]string{
+		described.Columns["messages"] = "messages"
+		described.Tags = map[string]string{
 			"role_tag":      "role",
 			"content_tag":   "content",
 			"user_tag":      string(User),
@@ -116,17 +120,19 @@ func describe(f File, images bool) entry {
 			"system_tag":    string(System),
 		}
 	case Alpaca:
-		e.Columns["prompt"], e.Columns["query"], e.Columns["system"] = "instruction", "input", "system"
-		if !f.Ranking {
-			e.Columns["response"] = "output"
+		described.Columns["prompt"] = "instruction"
+		described.Columns["query"] = "input"
+		described.Columns["system"] = "system"
+		if !file.Ranking {
+			described.Columns["response"] = "output"
 		}
 	}
-	if f.Ranking {
-		e.Columns["chosen"], e.Columns["rejected"] = "chosen", "rejected"
+	if file.Ranking {
+		described.Columns["chosen"], described.Columns["rejected"] = "chosen", "rejected"
 	}
 	if images {
-		e.Columns["images"] = "images"
+		described.Columns["images"] = "images"
 	}
 
-	return e
+	return described
 }

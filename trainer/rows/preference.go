@@ -3,9 +3,9 @@ package rows
 import "github.com/collabui/collabui/domain"
 
 // PreferenceRow is a conversational preference row. Without a rejected answer it serves SFT only. Its fields are in the
-// order of their names, like those of all rows.
+// order of their names, as in all rows.
 type PreferenceRow struct {
-	// Advantage and Completion are those of a sample, which has neither a chosen nor a rejected answer.
+	// Advantage and Completion belong to a sample, which has neither a chosen nor a rejected answer.
 	Advantage  float64   `json:"advantage,omitempty"`
 	Chosen     []Message `json:"chosen,omitempty"`
 	Completion []Message `json:"completion,omitempty"`
@@ -25,29 +25,30 @@ type Meta struct {
 	Weight   float64 `json:"weight"`
 }
 
-func (s Set) preference(p domain.Example, images bool) PreferenceRow {
+func (s Set) preference(pair domain.Example, images bool) PreferenceRow {
 	row := PreferenceRow{
-		Images: imagesOf(p, images),
+		Images: imagesOf(pair, images),
 		Meta: Meta{
-			Agent:    p.Agent,
-			Slot:     p.Slot,
-			Source:   string(p.Source),
-			Step:     p.Step,
-			Template: p.Template,
-			Weight:   p.Weight,
+			Agent:    pair.Agent,
+			Slot:     pair.Slot,
+			Source:   string(pair.Source),
+			Step:     pair.Step,
+			Template: pair.Template,
+			Weight:   pair.Weight,
 		},
-		Prompt: []Message{{Role: System, Content: s.System}, {Role: User, Content: p.Prompt}},
+		Prompt: []Message{{Role: System, Content: s.System}, {Role: User, Content: pair.Prompt}},
 	}
-	answer := []Message{{Role: Assistant, Content: p.Chosen}}
-	if p.Advantage != 0 {
-		row.Advantage, row.Completion = p.Advantage, answer
+	answer := []Message{{Role: Assistant, Content: pair.Chosen}}
+	if pair.Advantage != 0 {
+		row.Advantage = pair.Advantage
+		row.Completion = answer
 
 		return row
 	}
 
 	row.Chosen = answer
-	if p.Rejected != "" {
-		row.Rejected = []Message{{Role: Assistant, Content: p.Rejected}}
+	if pair.Rejected != "" {
+		row.Rejected = []Message{{Role: Assistant, Content: pair.Rejected}}
 	}
 
 	return row

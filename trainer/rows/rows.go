@@ -40,7 +40,7 @@ const (
 type File struct {
 	// Name is the file's name, for example level3-dpo.sharegpt.jsonl.
 	Name string
-	// Dataset is the name in dataset_info.json; preference files have none.
+	// Dataset is the name in dataset_info.json; it is empty for preference files.
 	Dataset string
 	Format  Format
 	// Ranking reports that the rows hold chosen and rejected answers; pairs without a rejected one are left out.
@@ -90,12 +90,12 @@ func (s Set) Files() []File {
 func Export(sets ...Set) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, s := range sets {
-		for _, f := range s.Files() {
+		for _, file := range s.Files() {
 			var b bytes.Buffer
-			if err := s.Encode(&b, f); err != nil {
+			if err := s.Encode(&b, file); err != nil {
 				return nil, err
 			}
-			out[f.Name] = b.Bytes()
+			out[file.Name] = b.Bytes()
 		}
 	}
 
@@ -110,27 +110,29 @@ func Export(sets ...Set) (map[string][]byte, error) {
 
 // Encode writes the rows of one of the set's files. Control tokens in prompts and answers are broken, as they are where
 // models are served: a page that shows one, or an agent that quotes it, ends no turn and stands for no image.
-func (s Set) Encode(w io.Writer, f File) error {
-	enc, images := json.NewEncoder(w), s.images()
+func (s Set) Encode(out io.Writer, file File) error {
+	enc := json.NewEncoder(out)
+	images := s.images()
 	s.System = domain.BreakTokens(s.System)
 
-	for _, p := range s.Pairs {
-		if f.Ranking && p.Rejected == "" || f.Format != Preference && p.Advantage < 0 {
+	for _, pair := range s.Pairs {
+		if file.Ranking && pair.Rejected == "" || file.Format != Preference && pair.Advantage < 0 {
 			continue
 		}
-		p.Prompt, p.Chosen = domain.BreakTokens(p.Prompt), domain.BreakTokens(p.Chosen)
-		p.Rejected = domain.BreakTokens(p.Rejected)
+		pair.Prompt = domain.BreakTokens(pair.Prompt)
+		pair.Chosen = domain.BreakTokens(pair.Chosen)
+		pair.Rejected = domain.BreakTokens(pair.Rejected)
 
 		var row any
-		switch f.Format {
+		switch file.Format {
 		case ShareGPT:
-			row = s.sharegpt(p, f.Ranking, images)
+			row = s.sharegpt(pair, file.Ranking, images)
 		case Alpaca:
-			row = s.alpaca(p, f.Ranking, images)
+			row = s.alpaca(pair, file.Ranking, images)
 		case Preference:
-			row = s.preference(p, images)
+			row = s.preference(pair, images)
 		default:
-			return fmt.Errorf("unknown format %q of rows", f.Format)
+			return fmt.Errorf("unknown format %q of rows", file.Format)
 		}
 		if err := enc.Encode(row); err != nil {
 			return err
@@ -175,13 +177,13 @@ const (
 func ImageFile(digest string) string { return "images/" + digest + ".png" }
 
 // imagesOf returns the list of images of a row, which is nil in a set without any.
-func imagesOf(p domain.Example, images bool) []string {
+func imagesOf(pair domain.Example, images bool) []string {
 	switch {
 	case !images:
 		return nil
-	case p.Image == "":
+	case pair.Image == "":
 		return []string{}
 	}
 
-	return []string{ImageFile(p.Image)}
+	return []string{ImageFile(pair.Image)}
 }

@@ -77,7 +77,10 @@ func (s *state) load(c checkpoint, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	s.model, s.opt, s.step, s.out.Curve = m, opt, c.Step, c.Curve
+	s.model = m
+	s.opt = opt
+	s.step = c.Step
+	s.out.Curve = c.Curve
 
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // defaultEvery is the default number of optimiser steps between checkpoints.
 const defaultEvery = 50
 
-// plan says how many optimiser steps a job has.
+// plan is the number of optimiser steps of a job.
 type plan struct {
 	batch   int // examples of a step
 	perPass int // steps of a pass
@@ -23,20 +23,20 @@ type plan struct {
 }
 
 // planOf returns the plan of a job with n usable examples.
-func planOf(j trainer.Job, n int) plan {
-	p := plan{batch: min(j.Params.BatchSize, n), every: defaultEvery}
+func planOf(job trainer.Job, n int) plan {
+	p := plan{batch: min(job.Params.BatchSize, n), every: defaultEvery}
 	p.perPass = n / p.batch
-	p.total = p.perPass * j.Params.Passes
-	if j.Steps > 0 {
-		p.total = j.Steps
+	p.total = p.perPass * job.Params.Passes
+	if job.Steps > 0 {
+		p.total = job.Steps
 	}
 
 	p.end = p.total
-	if j.Until > 0 {
-		p.end = min(p.end, j.Until)
+	if job.Until > 0 {
+		p.end = min(p.end, job.Until)
 	}
-	if j.Every > 0 {
-		p.every = j.Every
+	if job.Every > 0 {
+		p.every = job.Every
 	}
 
 	return p
@@ -57,37 +57,38 @@ type state struct {
 }
 
 // prepare checks a job, and loads its policies and examples.
-func (t *Trainer) prepare(ctx context.Context, j trainer.Job) (*state, error) {
-	switch j.Objective {
+func (t *Trainer) prepare(ctx context.Context, job trainer.Job) (*state, error) {
+	switch job.Objective {
 	case trainer.SFT, trainer.DPO, trainer.GRPO:
 	default:
-		return nil, fault.New(fault.Invalid, "the embedded trainer supports sft, dpo and grpo, not %q", j.Objective)
+		return nil, fault.New(fault.Invalid, "the embedded trainer supports sft, dpo and grpo, not %q", job.Objective)
 	}
-	if j.Params.BatchSize < 1 || j.Params.Passes < 1 || j.Params.LearningRate <= 0 {
-		return nil, fault.New(fault.Invalid, "job %s: impossible parameters %+v", j.ID, j.Params)
+	if job.Params.BatchSize < 1 || job.Params.Passes < 1 || job.Params.LearningRate <= 0 {
+		return nil, fault.New(fault.Invalid, "job %s: impossible parameters %+v", job.ID, job.Params)
 	}
 
-	s := &state{job: j}
-	for _, p := range j.Pairs {
-		s.add(p)
+	s := &state{job: job}
+	for _, pair := range job.Pairs {
+		s.add(pair)
 	}
 
 	var err error
-	if j.Start == "" {
-		s.model = tinylm.New(tinylm.DefaultConfig, j.Seed)
-	} else if s.model, err = Load(ctx, t.Bucket, j.Start); err != nil {
+	if job.Start == "" {
+		s.model = tinylm.New(tinylm.DefaultConfig, job.Seed)
+	} else if s.model, err = Load(ctx, t.Bucket, job.Start); err != nil {
 		return nil, err
 	}
-	if j.Objective != trainer.SFT {
-		ref, err := Load(ctx, t.Bucket, j.Reference)
+	if job.Objective != trainer.SFT {
+		ref, err := Load(ctx, t.Bucket, job.Reference)
 		if err != nil {
 			return nil, err
 		}
-		s.reference = ref.LogProbs(s.examples, j.Workers)
+		s.reference = ref.LogProbs(s.examples, job.Workers)
 	}
-	if j.Objective == trainer.GRPO {
-		for i, lp := range s.model.LogProbs(s.examples, j.Workers) {
-			s.samples[i].Old, s.samples[i].Ref = lp[0], s.reference[i][0]
+	if job.Objective == trainer.GRPO {
+		for i, lp := range s.model.LogProbs(s.examples, job.Workers) {
+			s.samples[i].Old = lp[0]
+			s.samples[i].Ref = s.reference[i][0]
 		}
 	}
 
@@ -95,13 +96,13 @@ func (t *Trainer) prepare(ctx context.Context, j trainer.Job) (*state, error) {
 }
 
 // add adds a pair to the examples, or skips it if the policy cannot say one of its answers.
-func (s *state) add(p domain.Example) {
-	texts := []string{p.Chosen}
+func (s *state) add(pair domain.Example) {
+	texts := []string{pair.Chosen}
 	if s.job.Objective == trainer.DPO {
-		texts = append(texts, p.Rejected)
+		texts = append(texts, pair.Rejected)
 	}
 
-	prompt := tinylm.ParsePrompt(p.Prompt)
+	prompt := tinylm.ParsePrompt(pair.Prompt)
 	var answers []tinylm.Choice
 	for _, x := range texts {
 		c, err := prompt.Parse(x)
@@ -113,15 +114,17 @@ func (s *state) add(p domain.Example) {
 		answers = append(answers, c)
 	}
 	s.examples = append(s.examples, tinylm.Example{Prompt: prompt, Answers: answers})
-	s.weights = append(s.weights, p.Weight)
-	s.samples = append(s.samples, tinylm.Sample{Advantage: p.Advantage, Weight: p.Weight})
+	s.weights = append(s.weights, pair.Weight)
+	s.samples = append(s.samples, tinylm.Sample{Advantage: pair.Advantage, Weight: pair.Weight})
 }
 
 // optimise does one optimiser step on the picked examples.
 func (s *state) optimise(tr *tinylm.Trainer, pick []int, rate float64) domain.TrainPoint {
-	batch, weights := make([]tinylm.Example, len(pick)), make([]float64, len(pick))
+	batch := make([]tinylm.Example, len(pick))
+	weights := make([]float64, len(pick))
 	for i, k := range pick {
-		batch[i], weights[i] = s.examples[k], s.weights[k]
+		batch[i] = s.examples[k]
+		weights[i] = s.weights[k]
 	}
 	switch s.job.Objective {
 	case trainer.SFT:

@@ -37,44 +37,46 @@ func Load(ctx context.Context, b store.Bucket, digest string) (*tinylm.Model, er
 }
 
 // Train runs a job to its end, from its newest checkpoint if there is one.
-func (t *Trainer) Train(ctx context.Context, j trainer.Job, p trainer.Progress) (trainer.Result, error) {
-	s, err := t.prepare(ctx, j)
+func (t *Trainer) Train(ctx context.Context, job trainer.Job, progress trainer.Progress) (trainer.Result, error) {
+	state, err := t.prepare(ctx, job)
 	if err != nil {
 		return trainer.Result{}, err
 	}
-	if len(s.examples) == 0 {
-		s.out.Diverged = "no usable pair"
+	if len(state.examples) == 0 {
+		state.out.Diverged = "no usable pair"
 
-		return s.out, nil
+		return state.out, nil
 	}
 
-	plan := planOf(j, len(s.examples))
-	if err := t.resume(ctx, s, plan); err != nil {
+	plan := planOf(job, len(state.examples))
+	if err := t.resume(ctx, state, plan); err != nil {
 		return trainer.Result{}, err
 	}
-	if err := t.steps(ctx, s, plan, p); err != nil {
+	if err := t.steps(ctx, state, plan, progress); err != nil {
 		return trainer.Result{}, err
 	}
-	if s.out.Diverged != "" {
-		return s.out, nil
+	if state.out.Diverged != "" {
+		return state.out, nil
 	}
 
-	if !s.model.Finite() {
-		s.out.Diverged = "the parameters are not numbers"
+	if !state.model.Finite() {
+		state.out.Diverged = "the parameters are not numbers"
 
-		return s.out, nil
+		return state.out, nil
 	}
-	ref, err := store.PutBlob(ctx, t.Bucket, s.model.Encode())
+	ref, err := store.PutBlob(ctx, t.Bucket, state.model.Encode())
 	if err != nil {
 		return trainer.Result{}, err
 	}
-	s.out.Digest, s.out.TensorDigest, s.out.Steps = ref.SHA256, s.model.TensorDigest(), s.step
+	state.out.Digest = ref.SHA256
+	state.out.TensorDigest = state.model.TensorDigest()
+	state.out.Steps = state.step
 
-	return s.out, nil
+	return state.out, nil
 }
 
 // steps runs the optimiser up to the plan's end, or until the loss is not a number.
-func (t *Trainer) steps(ctx context.Context, s *state, plan plan, p trainer.Progress) error {
+func (t *Trainer) steps(ctx context.Context, s *state, plan plan, progress trainer.Progress) error {
 	tr := &tinylm.Trainer{M: s.model, Opt: s.opt, Workers: s.job.Workers}
 	tr.Opt.WeightDecay = s.job.Params.WeightDecay
 
@@ -83,12 +85,14 @@ func (t *Trainer) steps(ctx context.Context, s *state, plan plan, p trainer.Prog
 			return err
 		}
 
-		pass, at := s.step/plan.perPass, s.step%plan.perPass
+		pass := s.step / plan.perPass
+		at := s.step % plan.perPass
 		perm := domain.Rand(s.job.Seed, "pass", pass).Perm(len(s.examples))
 		pick := perm[at*plan.batch : (at+1)*plan.batch]
 		pt := s.optimise(tr, pick, Rate(s.job.Params, s.step, plan.total))
 		s.step++
-		pt.Step, pt.Steps = s.step, plan.total
+		pt.Step = s.step
+		pt.Steps = plan.total
 		if math.IsNaN(pt.Loss+pt.Margin) || math.IsInf(pt.Loss+pt.Margin, 0) {
 			s.out.Diverged = fmt.Sprintf("the loss is not a number at step %d", s.step)
 
@@ -96,7 +100,7 @@ func (t *Trainer) steps(ctx context.Context, s *state, plan plan, p trainer.Prog
 		}
 
 		s.out.Curve = append(s.out.Curve, pt)
-		p(pt)
+		progress(pt)
 		if s.step%plan.every == 0 && s.step < plan.total {
 			s.opt = tr.Opt
 			if err := t.save(ctx, s); err != nil {

@@ -12,7 +12,7 @@ import (
 type Options struct {
 	// Model is the folder of the base model, at the same path on every GPU worker.
 	Model string `json:"model" yaml:"model"`
-	// Rank is that of LoRA.
+	// Rank is the rank of LoRA.
 	Rank int `json:"rank" yaml:"rank"`
 	// Cutoff is the maximum number of tokens of prompt and answer together. Longer rows are left out, if they are
 	// no more than failed_share allows.

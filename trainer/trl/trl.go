@@ -49,20 +49,20 @@ type Tool struct {
 var _ external.Tool = (*Tool)(nil)
 
 // Render writes the rows, the script, and job.json.
-func (t *Tool) Render(_ context.Context, f external.Folder, j trainer.Job) (external.Command, error) {
-	o, err := hf.Decode(j.Options, DefaultOptions())
+func (t *Tool) Render(_ context.Context, folder external.Folder, job trainer.Job) (external.Command, error) {
+	o, err := hf.Decode(job.Options, DefaultOptions())
 	if err != nil {
 		return external.Command{}, err
 	}
-	if err := supported(f, j, o); err != nil {
+	if err := supported(folder, job, o); err != nil {
 		return external.Command{}, err
 	}
 
-	total := j.Steps
+	total := job.Steps
 	if total == 0 {
-		total = max(1, len(j.Pairs)/j.Params.BatchSize) * j.Params.Passes
+		total = max(1, len(job.Pairs)/job.Params.BatchSize) * job.Params.Passes
 	}
-	if err := write(f, j, o, total); err != nil {
+	if err := write(folder, job, o, total); err != nil {
 		return external.Command{}, err
 	}
 
@@ -72,14 +72,14 @@ func (t *Tool) Render(_ context.Context, f external.Folder, j trainer.Job) (exte
 	}
 
 	return external.Command{
-		Args:    []string{python, filepath.Join(f.Path, scriptFile), filepath.Join(f.Path, jobFile)},
+		Args:    []string{python, filepath.Join(folder.Path, scriptFile), filepath.Join(folder.Path, jobFile)},
 		Total:   total,
 		Kind:    domain.ArtifactLoRA,
 		Rank:    o.Rank,
-		Devices: o.Devices, PerDevice: f.PerDevice(o.PerDevice),
+		Devices: o.Devices, PerDevice: folder.PerDevice(o.PerDevice),
 		Stall:    stall,
 		Versions: func() map[string]string { return external.Versions(python, "trl", "transformers", "peft", "torch") },
-		Env:      hf.Env(f),
+		Env:      hf.Env(folder),
 	}, nil
 }
 
@@ -102,41 +102,41 @@ func (t *Tool) Ready() error {
 }
 
 // supported refuses jobs that the script cannot do.
-func supported(f external.Folder, j trainer.Job, o Options) error {
+func supported(folder external.Folder, job trainer.Job, options Options) error {
 	switch {
-	case slices.ContainsFunc(j.Pairs, func(p domain.Example) bool { return p.Image != "" }):
+	case slices.ContainsFunc(job.Pairs, func(p domain.Example) bool { return p.Image != "" }):
 		return fault.New(fault.Invalid,
 			"the trainer trl does not support screenshots: leave out synthesis.screenshots, or use llamafactory")
-	case j.Params.BatchSize%o.PerDevice != 0:
+	case job.Params.BatchSize%options.PerDevice != 0:
 		return fault.New(fault.Invalid,
-			"a batch of %d rows is not a multiple of per_device = %d", j.Params.BatchSize, o.PerDevice)
-	case j.Objective != trainer.DPO && j.Objective != trainer.GRPO:
+			"a batch of %d rows is not a multiple of per_device = %d", job.Params.BatchSize, options.PerDevice)
+	case job.Objective != trainer.DPO && job.Objective != trainer.GRPO:
 		return fault.New(fault.Invalid, "the trainer trl supports only dpo and grpo: set finetune.base to a base "+
 			"policy, and preference to one of them")
-	case f.Start.Kind == domain.ArtifactFull || f.Reference.Kind == domain.ArtifactFull:
+	case folder.Start.Kind == domain.ArtifactFull || folder.Reference.Kind == domain.ArtifactFull:
 		return fault.New(fault.Invalid, "the trainer trl supports only adapters and the base model")
-	case f.Start.Kind == domain.ArtifactLoRA && f.Start.Rank != o.Rank:
+	case folder.Start.Kind == domain.ArtifactLoRA && folder.Start.Rank != options.Rank:
 		return fault.New(fault.Invalid,
-			"the policy to start from has rank %d, trainer.options.rank is %d", f.Start.Rank, o.Rank)
+			"the policy to start from has rank %d, trainer.options.rank is %d", folder.Start.Rank, options.Rank)
 	}
 
 	return nil
 }
 
 // write writes the files of the job's folder.
-func write(f external.Folder, j trainer.Job, o Options, total int) error {
+func write(folder external.Folder, j trainer.Job, options Options, total int) error {
 	job, err := json.Marshal(map[string]any{
 		"objective":     j.Objective,
-		"model":         f.Base.Dir,
-		"adapter":       adapter(f.Start),
-		"reference":     adapter(f.Reference),
-		"data":          filepath.Join(f.Path, dataFile),
-		"out":           f.Out(),
+		"model":         folder.Base.Dir,
+		"adapter":       adapter(folder.Start),
+		"reference":     adapter(folder.Reference),
+		"data":          filepath.Join(folder.Path, dataFile),
+		"out":           folder.Out(),
 		"seed":          j.Seed % (1 << 31),
-		"dtype":         o.Precision,
+		"dtype":         options.Precision,
 		"steps":         total,
-		"per_device":    f.PerDevice(o.PerDevice),
-		"accumulate":    j.Params.BatchSize / f.PerDevice(o.PerDevice),
+		"per_device":    folder.PerDevice(options.PerDevice),
+		"accumulate":    j.Params.BatchSize / folder.PerDevice(options.PerDevice),
 		"learning_rate": j.Params.LearningRate,
 		"final_share":   j.Params.FinalShare,
 		"warmup_steps":  int(j.Params.Warmup * float64(total)),
@@ -146,10 +146,10 @@ func write(f external.Folder, j trainer.Job, o Options, total int) error {
 		"ftx":           j.Params.Ftx,
 		"clip":          j.Params.Clip,
 		"kl":            j.Params.KL,
-		"cutoff":        o.Cutoff,
+		"cutoff":        options.Cutoff,
 		"skip":          j.Skip,
-		"save_steps":    o.SaveSteps,
-		"rank":          o.Rank,
+		"save_steps":    options.SaveSteps,
+		"rank":          options.Rank,
 	})
 	if err != nil {
 		return fault.As(fault.Fatal, err)
@@ -162,7 +162,7 @@ func write(f external.Folder, j trainer.Job, o Options, total int) error {
 	}
 
 	for name, raw := range map[string][]byte{dataFile: data.Bytes(), scriptFile: script, jobFile: job} {
-		if err := os.WriteFile(filepath.Join(f.Path, name), raw, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder.Path, name), raw, 0o644); err != nil {
 			return fault.New(fault.Transient, "write the job: %w", err)
 		}
 	}
@@ -180,18 +180,18 @@ func adapter(p external.Local) string {
 }
 
 // Points reads the script's progress.
-func (t *Tool) Points(f external.Folder) []domain.TrainPoint {
-	return hf.Points(f, "progress.jsonl", "step")
+func (t *Tool) Points(folder external.Folder) []domain.TrainPoint {
+	return hf.Points(folder, "progress.jsonl", "step")
 }
 
 // Result returns the adapter once the script has written its last file.
-func (t *Tool) Result(f external.Folder) (map[string]string, map[string]float64, bool) {
-	raw, err := os.ReadFile(filepath.Join(f.Out(), "done.json"))
-	s, ok := hf.ReadState(f.Out())
+func (t *Tool) Result(folder external.Folder) (map[string]string, map[string]float64, bool) {
+	raw, err := os.ReadFile(filepath.Join(folder.Out(), "done.json"))
+	s, ok := hf.ReadState(folder.Out())
 	if err != nil || !ok {
 		return nil, nil, false
 	}
-	files, _, err := hf.Policy(f, filepath.Join(f.Out(), "adapter"))
+	files, _, err := hf.Policy(folder, filepath.Join(folder.Out(), "adapter"))
 
 	return files, hf.Metrics(s, raw), err == nil
 }

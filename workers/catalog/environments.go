@@ -31,15 +31,15 @@ type Environment struct {
 	Get      string   // how to get what it needs
 	Recorded bool     // its tasks are recorded, teacher-forced
 
-	// Check returns what is wrong with the values of options, whatever the host has; nil if any value can be used.
+	// Check returns what is wrong with the values of options, with any host; nil if any value can be used.
 	Check func(envadapters.Options) error
 	Open  func(envadapters.Options, Places) (envadapters.Suite, error)
 }
 
-// opens is Check of a suite that looks at the host only when something is asked of it.
+// opens is Check of a suite that looks at the host only when it plays or lists tasks.
 func opens[S envadapters.Suite](open func(envadapters.Options) (S, error)) func(envadapters.Options) error {
-	return func(o envadapters.Options) error {
-		s, err := open(o)
+	return func(options envadapters.Options) error {
+		s, err := open(options)
 		if err != nil {
 			return err
 		}
@@ -143,38 +143,39 @@ func FindEnvironment(name string) (Environment, bool) {
 	return environments[i], true
 }
 
-// CheckEnvironment returns what is wrong with a suite's options, whatever this host has.
-func CheckEnvironment(o envadapters.Options) error {
-	e, ok := FindEnvironment(o.Suite)
+// CheckEnvironment returns what is wrong with a suite's options on any host.
+func CheckEnvironment(options envadapters.Options) error {
+	environment, ok := FindEnvironment(options.Suite)
 	if !ok {
-		return fault.New(fault.Invalid, "suite: one of %s, not %q", strings.Join(EnvironmentNames(), ", "), o.Suite)
+		return fault.New(fault.Invalid, "suite: one of %s, not %q",
+			strings.Join(EnvironmentNames(), ", "), options.Suite)
 	}
 
-	v := reflect.ValueOf(o)
+	v := reflect.ValueOf(options)
 	for i := range v.NumField() {
 		name := option(v.Type().Field(i))
 		given := !v.Field(i).IsZero()
 		if name == "suite" || name == "inventory" {
 			continue
 		}
-		if given && !slices.Contains(e.Takes, name) {
-			takes := strings.Join(append(slices.Clone(e.Takes), "suite"), ", ")
-			return fault.New(fault.Invalid, "%s: %s takes no such option; it takes %s", name, e.Name, takes)
+		if given && !slices.Contains(environment.Takes, name) {
+			takes := strings.Join(append(slices.Clone(environment.Takes), "suite"), ", ")
+			return fault.New(fault.Invalid, "%s: %s takes no such option; it takes %s", name, environment.Name, takes)
 		}
-		if !given && slices.Contains(e.Must, name) {
-			return fault.New(fault.Invalid, "%s: %s needs it: %s", name, e.Name, e.Get)
-		}
-	}
-
-	if e.Check != nil {
-		if err := e.Check(o); err != nil {
-			text := strings.TrimPrefix(err.Error(), e.Name+": ")
-
-			return fault.New(fault.Invalid, "options that %s can use: %s", e.Name, text)
+		if !given && slices.Contains(environment.Must, name) {
+			return fault.New(fault.Invalid, "%s: %s needs it: %s", name, environment.Name, environment.Get)
 		}
 	}
 
-	return checkParts(o)
+	if environment.Check != nil {
+		if err := environment.Check(options); err != nil {
+			text := strings.TrimPrefix(err.Error(), environment.Name+": ")
+
+			return fault.New(fault.Invalid, "options that %s can use: %s", environment.Name, text)
+		}
+	}
+
+	return checkParts(options)
 }
 
 // option returns the name of an option in specifications.

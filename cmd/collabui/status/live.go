@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -36,25 +38,55 @@ func (l *live) read(ctx context.Context, temporal client.Client, st workflows.St
 	return ok
 }
 
-// progressOf queries the child of a run, and that workflow's own child, for their progress, and the epoch that began
-// beside them for its own. of names what the phase belongs to. It returns false if no workflow answers.
+// progressOf queries the child of a run, and that workflow's own child, for their progress, or the run if it has no
+// child, and the rollouts that began early for theirs. of names what the phase belongs to. It returns false if no
+// workflow answers.
 func progressOf(
 	ctx context.Context, temporal client.Client, st workflows.Status,
-) (p workflows.Progress, of string, ok bool) {
-	if st.Child == "" || !app.Query(ctx, temporal, st.Child, workflows.QueryProgress, &p) {
-		return p, "", false
+) (progress workflows.Progress, of string, ok bool) {
+	id := cmp.Or(st.Child, st.Name)
+	if id == "" {
+		return progress, "", false
 	}
-	var inner, next workflows.Progress
-	if st.Next != "" && app.Query(ctx, temporal, st.Next, workflows.QueryProgress, &next) {
-		p.Next = &next
+	progress, ok = readProgress(ctx, temporal, id)
+	if !ok || progress.Phase == "" {
+		return progress, "", false
 	}
-	if p.Child != "" && app.Query(ctx, temporal, p.Child, workflows.QueryProgress, &inner) {
-		inner.Next = p.Next
-		of = p.Phase
-		p = inner
+	if st.Next != "" {
+		if next, ok := readProgress(ctx, temporal, st.Next); ok {
+			progress.Next = &next
+		}
+	}
+	if progress.Child != "" {
+		if inner, ok := readProgress(ctx, temporal, progress.Child); ok {
+			inner.Next = progress.Next
+			of = progress.Phase
+			progress = inner
+		}
 	}
 
-	return p, of, true
+	return progress, of, true
+}
+
+// readProgress queries a workflow for its progress, and its shards for the episodes that only they have counted. It
+// returns false if one of them does not answer.
+func readProgress(ctx context.Context, temporal client.Client, id string) (progress workflows.Progress, ok bool) {
+	if !app.Query(ctx, temporal, id, workflows.QueryProgress, &progress) {
+		return progress, false
+	}
+	shards := make([]workflows.Progress, len(progress.Shards))
+	answers := make([]bool, len(progress.Shards))
+	var group sync.WaitGroup
+	for i, shard := range progress.Shards {
+		group.Go(func() { answers[i] = app.Query(ctx, temporal, shard, workflows.QueryProgress, &shards[i]) })
+	}
+	group.Wait()
+	for _, shard := range shards {
+		progress.Add(shard)
+	}
+	progress.Shards = nil
+
+	return progress, !slices.Contains(answers, false)
 }
 
 // counted returns how much of the phase is done, and the total.

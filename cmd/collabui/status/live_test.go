@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -39,8 +40,40 @@ func TestProgressBeyondItsEndHasNoTimeLeft(t *testing.T) {
 	}
 }
 
+// sharded is a Temporal with an epoch, of whose shards some answer.
+type sharded struct {
+	client.Client
+	answers map[string]workflows.Progress
+}
+
+func (c sharded) QueryWorkflow(_ context.Context, id, _, _ string, _ ...any) (converter.EncodedValue, error) {
+	p, ok := c.answers[id]
+	if !ok {
+		return nil, errors.New("no worker answers")
+	}
+	raw, err := converter.GetDefaultDataConverter().ToPayloads(p)
+
+	return client.NewValue(raw), err
+}
+
+func TestProgressCountsTheEpisodesOfOpenShards(t *testing.T) {
+	temporal := sharded{answers: map[string]workflows.Progress{
+		"epoch": {Phase: workflows.PhaseRollouts, Slots: 600, Done: 200, Successes: 90, Shards: []string{"b", "c"}},
+		"b":     {Slots: 200, Done: 30, Successes: 10, Failed: 1, Pairs: 5},
+		"c":     {Slots: 200, Done: 12, Successes: 2},
+	}}
+	p, _, ok := progressOf(t.Context(), temporal, workflows.Status{Child: "epoch"})
+	if !ok || p.Slots != 600 || p.Done != 242 || p.Successes != 102 || p.Failed != 1 || p.Pairs != 5 || p.Shards != nil {
+		t.Errorf("the progress is %+v (read: %v), want 242 of 600 episodes, 102 right, 1 failed, 5 pairs", p, ok)
+	}
+	delete(temporal.answers, "c")
+	if p, _, ok := progressOf(t.Context(), temporal, workflows.Status{Child: "epoch"}); ok {
+		t.Errorf("the progress is %+v although a shard does not answer, want none", p)
+	}
+}
+
 func TestProgressNamesTheRolloutsOfTheNextEpoch(t *testing.T) {
-	next := workflows.Progress{Phase: workflows.PhaseAhead, Slots: 64, Done: 40}
+	next := workflows.Progress{Phase: workflows.PhaseRollouts, Slots: 64, Done: 40}
 	updating := live{Progress: workflows.Progress{Phase: workflows.PhaseUpdates, Agents: 4, Updates: 1, Next: &next}}
 	for want, got := range map[string]string{
 		"updates [██████··················] 1 of 4 agents, 40 of 64 episodes of": updating.line(true),

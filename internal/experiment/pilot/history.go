@@ -24,17 +24,20 @@ type activity struct {
 
 // histories reads the activities of the pilot's workflows.
 func (m *measuring) histories(ctx context.Context) error {
-	workflows := []string{"finetune", "finetune/level-1", "finetune/level-2", "finetune/level-3"}
+	run := m.pilot.Name
+	workflows := []string{
+		run, run + "/finetune", run + "/finetune/level-1", run + "/finetune/level-2", run + "/finetune/level-3",
+	}
 	for epoch := range m.pilot.Epochs + 1 {
 		for _, name := range []string{"epoch/%04d", "eval/%04d-val", "eval/%04d-test", "eval/%04d-references"} {
-			workflows = append(workflows, fmt.Sprintf(name, epoch))
+			workflows = append(workflows, run+"/"+fmt.Sprintf(name, epoch))
 		}
 		for from := 1; from <= m.pilot.Slots; from += rules.ShardSize {
-			workflows = append(workflows, fmt.Sprintf("epoch/%04d/shard/%04d", epoch, from))
+			workflows = append(workflows, fmt.Sprintf("%s/epoch/%04d/shard/%04d", run, epoch, from))
 		}
 	}
 	for _, workflow := range workflows {
-		if err := m.history(ctx, m.pilot.Name+"/"+workflow); err != nil {
+		if err := m.history(ctx, workflow); err != nil {
 			return err
 		}
 	}
@@ -42,18 +45,33 @@ func (m *measuring) histories(ctx context.Context) error {
 	return nil
 }
 
-// history reads the activities of a workflow that have ended well. A workflow that does not exist did nothing.
+// history reads the activities of a workflow that have ended well, through every continue-as-new. A workflow that does
+// not exist did nothing.
 func (m *measuring) history(ctx context.Context, id string) error {
+	before, err := m.execution(ctx, id, "")
+	for err == nil && before != "" {
+		before, err = m.execution(ctx, id, before)
+	}
+
+	return err
+}
+
+// execution reads the activities of one execution of a workflow, the newest if it has no run id, and returns the run id
+// of the execution that continued as this one.
+func (m *measuring) execution(ctx context.Context, id, runID string) (before string, err error) {
 	open := map[int64]activity{}
-	events := m.temporal.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := m.temporal.GetWorkflowHistory(ctx, id, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		historyEvent, err := events.Next()
 		var missing *serviceerror.NotFound
 		if errors.As(err, &missing) {
-			return nil
+			return before, nil
 		}
 		if err != nil {
-			return fault.New(fault.Transient, "history of %s: %w", id, err)
+			return before, fault.New(fault.Transient, "history of %s: %w", id, err)
+		}
+		if x := historyEvent.GetWorkflowExecutionStartedEventAttributes(); x != nil {
+			before = x.ContinuedExecutionRunId
 		}
 		if attributes := historyEvent.GetActivityTaskScheduledEventAttributes(); attributes != nil {
 			open[historyEvent.EventId] = activity{name: attributes.ActivityType.Name, input: attributes.Input}
@@ -71,7 +89,7 @@ func (m *measuring) history(ctx context.Context, id string) error {
 		}
 	}
 
-	return nil
+	return before, nil
 }
 
 // read returns the first argument or the result of an activity. It is an invalid fault if a key is missing with which

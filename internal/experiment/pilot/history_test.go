@@ -217,3 +217,41 @@ func TestTheTimeToBeginIsNotScaled(t *testing.T) {
 		}
 	}
 }
+
+// chained is a Temporal with a run that has continued as new, by the run ids of its executions; the newest has none.
+type chained struct {
+	client.Client
+	executions map[string][]*history.HistoryEvent
+}
+
+func (c *chained) GetWorkflowHistory(
+	_ context.Context, _, runID string, _ bool, _ enums.HistoryEventFilterType,
+) client.HistoryEventIterator {
+	return &recorded{events: c.executions[runID]}
+}
+
+func TestEveryExecutionOfARunIsRead(t *testing.T) {
+	did := func(name, before string) []*history.HistoryEvent {
+		return []*history.HistoryEvent{
+			{EventId: 1, Attributes: &history.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+				WorkflowExecutionStartedEventAttributes: &history.WorkflowExecutionStartedEventAttributes{
+					ContinuedExecutionRunId: before,
+				},
+			}},
+			{EventId: 2, Attributes: &history.HistoryEvent_ActivityTaskScheduledEventAttributes{
+				ActivityTaskScheduledEventAttributes: &history.ActivityTaskScheduledEventAttributes{
+					ActivityType: &common.ActivityType{Name: name},
+				},
+			}},
+			{EventId: 3, Attributes: &history.HistoryEvent_ActivityTaskCompletedEventAttributes{
+				ActivityTaskCompletedEventAttributes: &history.ActivityTaskCompletedEventAttributes{ScheduledEventId: 2},
+			}},
+		}
+	}
+	m := &measuring{did: map[string][]activity{}, temporal: &chained{executions: map[string][]*history.HistoryEvent{
+		"": did("Commit", "b"), "b": did("Update", "a"), "a": did("Update", ""),
+	}}}
+	if err := m.history(t.Context(), "x"); err != nil || len(m.did["Update"]) != 2 || len(m.did["Commit"]) != 1 {
+		t.Errorf("history = %v, and was read as %v, want two updates and a commit", err, m.did)
+	}
+}
