@@ -11,14 +11,15 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// errCertain ends a decision whose winner is certain.
+// errCertain ends a decision as soon as its winner is certain.
 var errCertain = errors.New("the remaining cells cannot change the vote")
 
-// Decide asks all agents in all rounds and counts the votes. The seed is that of the step; the seed of every call is
-// derived from it, the agent and the round. A cell waits only for what it reads, which is the agent's own previous
-// round and its predecessors' same round, so independent agents speak concurrently. With Early, cells that follow the
-// point at which the winner is certain, in the order of rounds and speakers, stay empty: the result does not depend
-// on timing.
+// Decide queries every agent in every round and counts the votes. The seed is the step's seed; each call's seed is
+// derived from it, the agent and the round. A cell waits only for the cells that its prompt contains, which are the
+// agent's own cell of the previous round and its predecessors' cells of the same round, so independent agents are
+// queried concurrently. With Early, the cells after the point at which the winner is certain, in the order of rounds
+// and speakers, stay empty, so the result does not depend on timing. If the prompts of all cells are refused, the error
+// is a refused fault. Decide may be repeated.
 func Decide(ctx context.Context, model chat.Model, config Config, view View, seed uint64) (domain.Decision, error) {
 	order, err := config.Topology.Order()
 	if err != nil {
@@ -56,13 +57,13 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 	return d, nil
 }
 
-// matrix is the action matrix of one step while it is filled. Cells are ordered by agent, then round.
+// matrix is the action matrix of one step while it is being filled. Cells are ordered by agent, then by round.
 type matrix struct {
 	model  chat.Model
 	conf   Config
 	seed   uint64
 	cells  []domain.Cell
-	spoken []chan struct{} // closed when the cell is filled
+	spoken []chan struct{} // closed when the cell has been filled
 	vote   *earlyVote
 }
 
@@ -78,7 +79,7 @@ func newMatrix(model chat.Model, config Config, order []int, seed uint64) *matri
 	return m
 }
 
-// agent fills the cells of one agent, round by round. It returns errCertain when the winner is certain.
+// agent fills the cells of one agent, round by round. It returns errCertain as soon as the winner is certain.
 func (m *matrix) agent(ctx context.Context, a int, view View) error {
 	for j := range m.conf.Rounds {
 		if err := m.speak(ctx, view, a, j); err != nil {
@@ -93,7 +94,7 @@ func (m *matrix) agent(ctx context.Context, a int, view View) error {
 	return nil
 }
 
-// speak asks agent a in round j and fills its cell.
+// speak queries an agent in round j and fills its cell.
 func (m *matrix) speak(ctx context.Context, view View, agent, j int) error {
 	peers, err := m.peers(ctx, agent, j)
 	if err != nil {
@@ -146,10 +147,11 @@ func (m *matrix) speak(ctx context.Context, view View, agent, j int) error {
 	return nil
 }
 
-// Refusal returns what is kept of the reason for which a model refused a prompt: one line of at most 300 characters.
+// Refusal returns the part of a model's reason for refusing a prompt that is recorded: one line of at most 300
+// characters.
 func Refusal(err error) string { return Line(err.Error(), 300) }
 
-// unheard returns a refused fault if the prompts of all cells were refused: there is nothing to decide on.
+// unheard returns a refused fault if the prompts of all cells were refused, because then there is nothing to vote on.
 func (m *matrix) unheard() error {
 	for _, cell := range m.cells {
 		if cell.Refused == "" {
@@ -160,7 +162,7 @@ func (m *matrix) unheard() error {
 	return fault.New(fault.Refused, "the prompts of all %d cells were refused: %s", len(m.cells), m.cells[0].Refused)
 }
 
-// peers waits for the predecessors' messages of a round.
+// peers waits for the messages of an agent's predecessors in a round. Refused predecessors send no message.
 func (m *matrix) peers(ctx context.Context, agent, j int) ([]Message, error) {
 	var out []Message
 	for _, p := range m.conf.Topology.Preds(agent) {
@@ -179,12 +181,12 @@ func (m *matrix) peers(ctx context.Context, agent, j int) ([]Message, error) {
 
 func (m *matrix) at(agent, round int) int { return agent*m.conf.Rounds + round }
 
-// NewCell parses what an agent said into a cell, as Usual reads it.
+// NewCell makes a cell from an agent's text, which is parsed as Usual does.
 func NewCell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
 	return Usual.Cell(agent, round, text, prompt, observation)
 }
 
-// Cell parses what an agent said into a cell.
+// Cell makes a cell from an agent's text.
 func (p Parsing) Cell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
 	cell := domain.Cell{Agent: agent, Round: round, Text: text, Prompt: prompt}
 	said := p.read(text)

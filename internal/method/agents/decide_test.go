@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// recorder answers with the number of the call and keeps the requests by their seed.
+// recorder answers with the number of the call and records the requests by their seed.
 type recorder struct {
 	mu   sync.Mutex
 	seen map[uint64]chat.Request
@@ -44,7 +44,7 @@ func decide(t *testing.T, model chat.Model, c Config, v View, seed uint64) domai
 	return d
 }
 
-// three is a system in which agent 1 reads agents 0 and 2.
+// three returns a system of three agents in which agent 1 reads agents 0 and 2.
 func three() Config {
 	return Config{
 		Policies:    []string{"p0", "p1", "p2"},
@@ -96,7 +96,7 @@ func TestAFailingModelFailsTheDecision(t *testing.T) {
 	}
 }
 
-// thinker thinks before it answers.
+// thinker answers as recorder does, with thoughts.
 type thinker struct{ *recorder }
 
 func (r thinker) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
@@ -163,8 +163,8 @@ func TestSeenIsBoundedAsThePromptIs(t *testing.T) {
 	}
 }
 
-// TestCellsSayWhatOnlyPeersNamed checks that exactly the elements that a peer's action names and the prompt does not
-// show are recorded as told.
+// TestCellsSayWhatOnlyPeersNamed checks that exactly those elements are recorded as told that a peer's action names but
+// the prompt does not show.
 func TestCellsSayWhatOnlyPeersNamed(t *testing.T) {
 	var o domain.Observation
 	for i := range 7 {

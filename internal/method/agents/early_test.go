@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// hasty answers by the seed alone, after a time that differs from call to call.
+// hasty answers by the seed alone, after a delay that differs from call to call.
 type hasty struct {
 	seed  uint64
 	kinds int

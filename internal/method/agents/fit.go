@@ -10,10 +10,11 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Fit renders the user message, as User does, and returns what it leaves out. Only a Bounded template leaves anything
-// out, and no more than it must, in this order: the lines of the history, the oldest first, except the newest one; the
-// distant elements, the last of the screen first; the other elements, the last first. The goal, the agent's own words
-// and its peers' words always stay. The call may be repeated.
+// Fit renders the user message as User does, and also returns what the message leaves out. Only a Bounded template
+// leaves anything out. It leaves out as little as possible, in this order: lines of the history, the oldest first,
+// except the newest one; distant elements, from the end of the screen; all other elements, from the end. The goal, the
+// agent's own previous answer and its peers' messages always stay. Errors are errors of the template. Fit may be
+// repeated.
 func (t *Template) Fit(view View, own string, peers []Message) (string, domain.LeftOut, error) {
 	none := domain.LeftOut{}
 	text, err := t.render(view, own, peers, none)
@@ -49,8 +50,8 @@ func (t *Template) Fit(view View, own string, peers []Message) (string, domain.L
 }
 
 // expendable returns the indices of the shown elements in the order in which they are left out. An element is near if
-// an action of the agent's own or a peer's words names it, or if its text shares a word with the goal or the history;
-// all others are distant and come first.
+// the action in the agent's previous answer or in a peer's message names it, or if its text shares a word with the goal
+// or the history. All others are distant and come first.
 func (v View) expendable(own string, peers []Message) []int {
 	known := words(v.Goal + " " + strings.Join(v.recent(), " "))
 	named := map[int]bool{}
@@ -77,7 +78,8 @@ func (v View) expendable(own string, peers []Message) []int {
 	return append(distant, near...)
 }
 
-// told returns the indices of the screen's elements that a prompt does not show but a peer's action names.
+// told returns the indices of the elements on the screen that a peer's action names although the agent's prompt does
+// not show them.
 func (v View) told(left domain.LeftOut, peers []Message) []int {
 	var out []int
 	for _, message := range peers {
@@ -95,7 +97,7 @@ func (v View) told(left domain.LeftOut, peers []Message) []int {
 	return out
 }
 
-// words returns the lower-cased words of a text.
+// words returns the set of lower-cased words of a text.
 func words(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
@@ -107,7 +109,7 @@ func words(text string) map[string]bool {
 	return out
 }
 
-// leftOut says in a prompt what it lacks, such as "3 history lines, 1 element". It is empty if it lacks nothing.
+// leftOut describes what a prompt lacks, such as "3 history lines, 1 element". It returns "" if nothing was left out.
 func leftOut(l domain.LeftOut) string {
 	var out []string
 	for _, x := range []struct {

@@ -11,13 +11,13 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// wordsBeyond returns how many words of a prompt are beyond limit.
+// wordsBeyond returns a function that returns how many words of a prompt exceed the limit.
 func wordsBeyond(limit int) func(string) int {
 	return func(user string) int { return max(0, len(strings.Fields(user))-limit) }
 }
 
-// crowded is a view with four lines of history and six elements of three words each, and the message that it is read
-// with. Elements 1 and 4 are near by their text, element 2 because the message names it.
+// crowded returns a view with four lines of history and six elements of three words each, and a message of a peer.
+// Elements 1 and 4 are near because of their text, element 2 because the message names it.
 func crowded() (View, []Message) {
 	var o domain.Observation
 	for i, text := range []string{"Mail", "Budget", "Draft", "Spam", "Archive", "Trash"} {
@@ -88,7 +88,7 @@ func TestAPromptIsCutByRule(t *testing.T) {
 	}
 }
 
-// TestNoMoreIsLeftOutThanMustBe tries every limit: the prompt fits whenever anything can still be left out, and a
+// TestNoMoreIsLeftOutThanMustBe tries every limit. The prompt fits whenever anything can still be left out, and a
 // prompt that fits without a bound is the same with it.
 func TestNoMoreIsLeftOutThanMustBe(t *testing.T) {
 	v, peers := crowded()

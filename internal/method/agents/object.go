@@ -8,19 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of what a model writes.
+// maxDepth bounds the nesting of JSON that a model wrote.
 const maxDepth = 64
 
-// found is a JSON object in a text that a model wrote.
+// found is a JSON object found in a model's text.
 type found struct {
-	json    string   // well-formed, unless it cannot be read
-	from    int      // where it begins in the text
-	to      int      // where it ends
-	repairs []Repair // what had to be read in another way than JSON is
+	json    string   // well-formed, unless it could not be repaired
+	from    int      // byte offset at which it begins in the text
+	to      int      // byte offset just past its end
+	repairs []Repair // the deviations from JSON that were repaired
 }
 
-// readObject returns the first object of a text. It is false if the text has none, or one that never ends. An object
-// that ends but cannot be read is returned as it is.
+// readObject returns the first object of a text. It returns false if the text has no object, or one that never ends. An
+// object that ends but cannot be repaired is returned unchanged.
 func readObject(text string) (found, bool) {
 	raw, balanced := firstObject(text)
 	strict := found{json: raw, from: strings.Index(text, raw)}
@@ -41,7 +41,8 @@ func readObject(text string) (found, bool) {
 	return strict, balanced
 }
 
-// reader reads JSON as models write it, and writes it as JSON is. Its methods are false if the text cannot be read.
+// reader reads JSON as models write it, and writes well-formed JSON. Its methods return false if the text cannot be
+// read.
 type reader struct {
 	text    string
 	at      int
@@ -49,10 +50,10 @@ type reader struct {
 	repairs []Repair
 }
 
-// punctuation holds what JSON uses, by its full-width form.
+// punctuation maps full-width punctuation to the punctuation of JSON.
 var punctuation = map[rune]rune{'｛': '{', '｝': '}', '［': '[', '］': ']', '：': ':', '，': ','}
 
-// closers holds the quotes that end a text, by those that begin it.
+// closers maps each opening quote to its closing quote.
 var closers = map[rune]rune{'"': '"', '\'': '\'', '“': '”', '‘': '’', '＂': '＂', '＇': '＇'}
 
 func (r *reader) repaired(what Repair) {
@@ -61,7 +62,7 @@ func (r *reader) repaired(what Repair) {
 	}
 }
 
-// peek returns the next rune, or utf8.RuneError at the end, and its length.
+// peek returns the next rune and its length in bytes. At the end of the text, the rune is utf8.RuneError.
 func (r *reader) peek() (rune, int) { return utf8.DecodeRuneInString(r.text[r.at:]) }
 
 func (r *reader) skipSpace() {
@@ -77,7 +78,7 @@ func (r *reader) skipSpace() {
 	}
 }
 
-// next returns the next mark of punctuation as JSON has it, and writes nothing. It is 0 if something else follows.
+// next returns the next punctuation mark in its JSON form without consuming it, or 0 if something else follows.
 func (r *reader) next() rune {
 	r.skipSpace()
 	c, _ := r.peek()
@@ -91,7 +92,7 @@ func (r *reader) next() rune {
 	return 0
 }
 
-// take moves behind the next mark of punctuation.
+// take consumes the next punctuation mark.
 func (r *reader) take() {
 	c, n := r.peek()
 	if _, ok := punctuation[c]; ok {
@@ -120,7 +121,7 @@ func (r *reader) value(depth int) bool {
 	return false
 }
 
-// list reads what is between two brackets, with commas between the parts.
+// list reads a bracketed list of comma-separated parts, including its brackets.
 func (r *reader) list(depth int, closing rune, part func(depth int) bool) bool {
 	c, _ := r.peek()
 	if usual, ok := punctuation[c]; ok {
@@ -176,7 +177,7 @@ func (r *reader) member(depth int) bool {
 	return r.value(depth)
 }
 
-// word returns the letters, digits and signs that follow.
+// word consumes and returns the letters, digits and signs that follow.
 func (r *reader) word() string {
 	rest := r.text[r.at:]
 	end := strings.IndexFunc(rest, func(c rune) bool {
@@ -201,7 +202,7 @@ func (r *reader) bareKey() bool {
 	return true
 }
 
-// literals holds the constants of Python.
+// literals maps Python's constants to those of JSON.
 var literals = map[string]string{"True": "true", "False": "false", "None": "null"}
 
 func (r *reader) literal() bool {
@@ -215,7 +216,7 @@ func (r *reader) literal() bool {
 	return json.Valid([]byte(word))
 }
 
-// quoted reads a text in quotes.
+// quoted reads a quoted text.
 func (r *reader) quoted() bool {
 	opening, n := r.peek()
 	switch opening {
@@ -244,7 +245,7 @@ func (r *reader) quoted() bool {
 			r.out.WriteString(`\"`)
 		case c < ' ':
 			r.repaired(RepairBreak)
-			control, _ := json.Marshal(string(c)) // a rune always encodes
+			control, _ := json.Marshal(string(c)) // encoding a rune never fails
 			r.out.WriteString(strings.Trim(string(control), `"`))
 		default:
 			r.out.WriteString(r.text[r.at : r.at+n])
@@ -255,8 +256,8 @@ func (r *reader) quoted() bool {
 	return false
 }
 
-// escape reads a backslash and what follows it. A backslash that escapes nothing in JSON stands for itself, except
-// before a single quote.
+// escape reads a backslash and the character after it. A backslash that escapes nothing in JSON stands for itself,
+// except before a single quote.
 func (r *reader) escape() {
 	r.at++
 	c, n := r.peek()

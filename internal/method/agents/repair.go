@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Repair is a way in which an answer may differ from the form in the prompt, and is read nevertheless. The table in
-// docs/method.md (What is read) has an example of each.
+// Repair names a deviation of an answer from the form that the prompt specifies, which is accepted nevertheless. The
+// table in docs/method.md (What is read) has an example of each.
 type Repair string
 
 // The repairs of the form of an answer.
@@ -22,7 +22,7 @@ const (
 	RepairBare    Repair = "bare"       // no "Action:", but the answer, or the code fence at its end, is an object
 	RepairQuotes  Repair = "quotes"     // single quotes
 	RepairWidth   Repair = "full-width" // full-width or curly punctuation
-	RepairComma   Repair = "comma"      // a comma behind the last member
+	RepairComma   Repair = "comma"      // a comma after the last member
 	RepairKey     Repair = "key"        // a key without quotes
 	RepairLiteral Repair = "literal"    // True, False and None
 	RepairBreak   Repair = "break"      // a line break or a tab within a text
@@ -32,23 +32,23 @@ const (
 // The repairs of an action.
 const (
 	RepairNumber  Repair = "number"  // a whole number as text or with a decimal point
-	RepairText    Repair = "text"    // a number or a flag where text belongs
+	RepairText    Repair = "text"    // a number or a flag where text is expected
 	RepairFlag    Repair = "flag"    // a flag as text or as a number
-	RepairCase    Repair = "case"    // another case, or blanks and hyphens, in a name
+	RepairCase    Repair = "case"    // different case, or blanks and hyphens, in a name
 	RepairSynonym Repair = "synonym" // another name of an action type or of a value
-	RepairField   Repair = "field"   // a field for which the action type has no use
+	RepairField   Repair = "field"   // a field that the action type does not use
 	RepairFamily  Repair = "family"  // the type under the key of the other family
 )
 
-// typeKeys holds the key of an action's type.
+// typeKeys maps a family to the JSON key of its action types.
 var typeKeys = map[domain.Family]string{domain.FamilyMobile: "action_type", domain.FamilyWeb: "action"}
 
-// otherFamily holds the family that an action is tried in if its own does not have it.
+// otherFamily maps a family to the one that is tried if an action is invalid in it.
 var otherFamily = map[domain.Family]domain.Family{
 	domain.FamilyMobile: domain.FamilyWeb, domain.FamilyWeb: domain.FamilyMobile,
 }
 
-// taken holds the fields that action types take, in their JSON form.
+// taken holds the JSON names of the fields that each action type takes, by family and type.
 var taken = takenFields()
 
 func takenFields() map[domain.Family]map[string]map[string]bool {
@@ -58,7 +58,7 @@ func takenFields() map[domain.Family]map[string]map[string]bool {
 		for _, sample := range domain.Samples(family) {
 			var fields map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(sample.JSON()), &fields); err != nil {
-				panic(err) // an action always has the form of an object
+				panic(err) // the JSON of an action is always an object
 			}
 			out[family][sample.Type] = map[string]bool{}
 			for name := range fields {
@@ -70,8 +70,8 @@ func takenFields() map[domain.Family]map[string]map[string]bool {
 	return out
 }
 
-// ReadAction reads the JSON object of an action as Usual does, and returns the repairs. The error is
-// domain.ParseAction's if the object is no action even then.
+// ReadAction reads the JSON object of an action as Usual does, and returns the action and its repairs. If the object is
+// not an action even after repairs, it returns the error of domain.ParseAction.
 func ReadAction(raw []byte) (domain.Action, []Repair, error) {
 	action, err := domain.ParseAction(raw)
 	if err == nil {
@@ -81,7 +81,7 @@ func ReadAction(raw []byte) (domain.Action, []Repair, error) {
 	if json.Unmarshal(raw, &fields) != nil {
 		return action, nil, err
 	}
-	lower := map[string]json.RawMessage{} // as encoding/json does, which reads keys in any case
+	lower := map[string]json.RawMessage{} // encoding/json also reads keys in any case
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		lower[strings.ToLower(key)] = fields[key]
 	}
@@ -109,7 +109,7 @@ func ReadAction(raw []byte) (domain.Action, []Repair, error) {
 	return action, nil, err
 }
 
-// mender reads the fields of an action in one family.
+// mender repairs the fields of an action in one family.
 type mender struct {
 	family  domain.Family
 	fields  map[string]json.RawMessage
@@ -149,7 +149,7 @@ func (m *mender) mend(kind json.RawMessage) (domain.Action, bool) {
 	return action, err == nil
 }
 
-// name returns a name in lower case, in full with underscores instead of blanks and hyphens.
+// name returns a name in lower case. Unless it is a field's value, underscores replace its blanks and hyphens.
 func (m *mender) name(name string, value bool) string {
 	usual := strings.ToLower(strings.TrimSpace(name))
 	if !value {
@@ -164,7 +164,7 @@ func (m *mender) name(name string, value bool) string {
 	return usual
 }
 
-// field brings a field into the form that the action type takes.
+// field repairs a field to the form that the action type takes.
 func (m *mender) field(kind, field string) {
 	raw := m.fields[field]
 	known := false
@@ -195,10 +195,10 @@ func (m *mender) field(kind, field string) {
 	}
 }
 
-// wholeNumber matches a whole number, also with a decimal point.
+// wholeNumber matches a whole number of up to nine digits, also with a decimal point.
 var wholeNumber = regexp.MustCompile(`^(-?[0-9]{1,9})(?:\.0*)?$`)
 
-// Whole reads a whole number that a model wrote, such as 3, 3.0 or "3".
+// Whole parses a whole number that a model wrote, such as 3, 3.0 or "3".
 func Whole(raw json.RawMessage) (int, error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -260,7 +260,7 @@ func (m *mender) text(field string) {
 func quote(text string) json.RawMessage {
 	raw, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // text can always be encoded
+		panic(err) // encoding a string never fails
 	}
 
 	return raw

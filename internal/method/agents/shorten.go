@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// ShortenAnswer returns an agent's answer, or the JSON of an action alone, on one line of at most limit characters and
+// ShortenAnswer shortens an agent's answer, or the bare JSON of an action, to one line of at most limit characters plus
 // an ellipsis. It keeps the action and cuts the reason. An action that is too long by itself keeps its type and its
-// element: its longest text is cut and ends with an ellipsis, and it is valid JSON still. Text without an action is cut
+// element: its longest text is cut and ends with an ellipsis, and the JSON stays valid. Text without an action is cut
 // as Line does.
 func ShortenAnswer(text string, limit int) string {
 	text = Line(text, len(text))
@@ -31,8 +31,8 @@ func ShortenAnswer(text string, limit int) string {
 	return action
 }
 
-// shortenAction returns the JSON of an action with its longest texts cut so that it has at most limit characters. If
-// that cannot be, the JSON itself is cut.
+// shortenAction cuts the longest texts of an action until its JSON has at most limit characters. If that is impossible,
+// it cuts the JSON itself.
 func shortenAction(raw string, limit int) string {
 	action, _, err := ReadAction([]byte(raw))
 	for err == nil && utf8.RuneCountInString(raw) > limit {

@@ -12,17 +12,17 @@ import (
 )
 
 // Summarise returns the history's line for an executed action by fixed rules. The observation is the one on which the
-// action was chosen; invalid says why nothing was executed, if so.
+// action was chosen. invalid is the reason why the action was not executed, or empty.
 func Summarise(step int, action domain.Action, observation domain.Observation, invalid string) string {
 	return historyLine(step, Phrase(action, observation), invalid)
 }
 
-// Phrase says what an action does on a screen, such as "click button Submit".
+// Phrase describes an action on a screen, such as "click button Submit".
 func Phrase(action domain.Action, o domain.Observation) string {
 	return phrase(action, o, func(e domain.Element) string { return e.Role + " " + Line(e.Text, maxElementText) })
 }
 
-// Reason says what an action does on a screen with the name of its element, such as "click Submit 6 button".
+// Reason describes an action on a screen by the name of its element, such as "click Submit 6 button".
 func Reason(action domain.Action, observation domain.Observation) string {
 	return phrase(action, observation, func(element domain.Element) string { return see(element).Name() })
 }
@@ -39,8 +39,8 @@ func phrase(action domain.Action, observation domain.Observation, name func(doma
 	return text
 }
 
-// historyLine returns the history's line of a step. It says why nothing was executed, if so, even where the rest is too
-// long for prompts.
+// historyLine returns the history's line of a step. If invalid is not empty, it appears in the line even where the rest
+// is too long for prompts.
 func historyLine(step int, what, invalid string) string {
 	number := fmt.Sprintf("%d ", step)
 	failed := ""
@@ -55,18 +55,18 @@ func historyLine(step int, what, invalid string) string {
 	return number + what + failed
 }
 
-// Happened is one executed step, for a summariser that is a model.
+// Happened is an executed step, as a summarising model needs it.
 type Happened struct {
 	Step          int
 	Goal          string
 	Line          string // the line that Summarise returns
 	Before, After domain.Observation
-	Invalid       string // why nothing was executed
+	Invalid       string // the reason why the action was not executed, or empty
 }
 
-// ModelSummary asks a chat model for the history's line of a step. The line says why nothing was executed, if so,
-// whatever the model says. If the answer is empty or refused, it returns the line of Summarise. The call may be
-// repeated.
+// ModelSummary has a chat model write the history's line of a step. If the action was not executed, the line contains
+// the reason regardless of the model's answer. If the model's answer is empty or the prompt is refused, it returns the
+// line of Summarise. The call may be repeated.
 func ModelSummary(
 	ctx context.Context, model chat.Model, prompt *prompts.Prompt, happened Happened, seed uint64,
 ) (string, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// storyteller says the same of every step.
+// storyteller gives the same summary for every step.
 type storyteller string
 
 func (s storyteller) Complete(context.Context, chat.Request) (chat.Response, error) {
