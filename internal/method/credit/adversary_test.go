@@ -23,7 +23,7 @@ func adversary(t *testing.T, text string) (ModelAdversary, *says) {
 	}, model
 }
 
-// small is a step with one right cell and a short screen.
+// small returns a step with one right cell and a short screen.
 func small() domain.Step {
 	s := step(1, 3, [][]int{{3}})
 	s.Goal, s.Observation.Elements = "Tap b3", s.Observation.Elements[:2]

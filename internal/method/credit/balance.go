@@ -10,8 +10,9 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Balance sets the pairs' weights so that every task template has the same total, up to a bound, and the mean weight
-// is 1. No weight is above limit times the mean of the others: a template with a single pair does not lead an update.
+// Balance sets the pairs' weights so that every task template has the same total, up to a bound, and the mean weight is
+// 1. Before they are scaled to that mean, weights are at most limit, so a template with a single pair does not dominate
+// an update.
 func Balance(pairs []domain.Pair, limit float64) {
 	per := map[string]int{}
 	for _, pair := range pairs {
@@ -24,13 +25,13 @@ func Balance(pairs []domain.Pair, limit float64) {
 	normalise(pairs)
 }
 
-// typesOf are the action types of the chosen and the rejected answer of a pair.
+// typesOf holds the action types of the chosen and the rejected answer of a pair.
 type typesOf struct{ chosen, rejected string }
 
-// BalanceTypes lowers weights so that, for every two action types, the pairs that prefer the first weigh in total as
-// much as those that prefer the second; then the mean weight is 1 again. Without it, a type that is chosen more often
-// than rejected gains probability on every prompt, whatever the screen shows: preference optimisation learns the
-// prior of the types. Pairs within a type keep their weight.
+// BalanceTypes lowers weights so that, for any two action types, the pairs that prefer the first weigh in total as much
+// as the pairs that prefer the second, and then scales the mean weight back to 1. Without it, a type that is chosen
+// more often than rejected gains probability on every prompt regardless of the screen, because preference optimisation
+// learns the prior of the types. Pairs within a type keep their weight until the scaling.
 func BalanceTypes(pairs []domain.Pair) {
 	total := map[typesOf]float64{}
 	for _, pair := range pairs {
@@ -51,14 +52,14 @@ func types(pair domain.Pair) typesOf {
 	return typesOf{actionType(pair.ChosenCanonical), actionType(pair.RejectedCanonical)}
 }
 
-// actionType returns the type of an action in its canonical form.
+// actionType returns the type of an action, given its canonical form.
 func actionType(canonical string) string {
 	kind, _, _ := strings.Cut(canonical, " ")
 
 	return kind
 }
 
-// normalise scales the weights to a mean of 1. Weights that are all 0 become 1.
+// normalise scales the weights to a mean of 1. If all weights are 0, it sets them to 1.
 func normalise(pairs []domain.Pair) {
 	sum := 0.0
 	for _, pair := range pairs {
@@ -73,9 +74,9 @@ func normalise(pairs []domain.Pair) {
 	}
 }
 
-// BalanceActions sets the weights of demonstrations so that the total of an action type grows with the square root of
-// its count and the mean weight is 1. A type that stage 1 hardly teaches is never proposed by any agent, so no cell
-// of it is ever labelled 1 and stage 2 cannot bring it back.
+// BalanceActions sets the weights of demonstrations so that the total weight of an action type grows with the square
+// root of its count, and the mean weight is 1. If stage 1 hardly teaches a type, no agent ever proposes it, so none of
+// its cells is ever labelled 1 and stage 2 cannot bring it back.
 func BalanceActions(pairs []domain.Pair) {
 	kinds := make([]string, len(pairs))
 	per := map[string]float64{}
@@ -86,7 +87,7 @@ func BalanceActions(pairs []domain.Pair) {
 		}
 		per[kinds[i]]++
 	}
-	for _, key := range slices.Sorted(maps.Keys(per)) { // a fixed order, because float addition is not associative
+	for _, key := range slices.Sorted(maps.Keys(per)) { // in a fixed order, because float addition is not associative
 		total += math.Sqrt(per[key])
 	}
 

@@ -15,7 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// says is a chat model that gives one text per call; the last one is repeated.
+// says is a chat model that returns one text per call and repeats the last one.
 type says struct {
 	texts []string
 	asked []chat.Request
@@ -43,7 +43,7 @@ func critic(t *testing.T, model chat.Model) ModelCritic {
 	}
 }
 
-// grades is a critic's answer with a score for each cell.
+// grades returns a critic's answer with a score for each cell.
 func grades(scores map[string]any) string {
 	var list []map[string]any
 	for c, s := range scores {
@@ -190,7 +190,7 @@ func TestADeadEndpointGivesNoLabels(t *testing.T) {
 	}
 }
 
-// answerer answers by a function of the user message.
+// answerer computes its answer from the user message.
 type answerer func(user string) string
 
 func (f answerer) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
@@ -199,7 +199,8 @@ func (f answerer) Complete(_ context.Context, q chat.Request) (chat.Response, er
 
 var proposal = regexp.MustCompile(`(\d)\.0\n\| .*?"index":(\d)`)
 
-// scoresOf grades the cells of a message by the elements on which they click: 3 is right, unknown ones have no grade.
+// scoresOf grades the cells of a message by the elements on which they click. Element 3 is right. Elements without a
+// score get no grade.
 func scoresOf(user string, scores map[string]float64) string {
 	out := map[string]any{}
 	for _, m := range proposal.FindAllStringSubmatch(user, -1) {
@@ -221,7 +222,7 @@ func TestCandidatesAreBlindedAmongPositives(t *testing.T) {
 		agents.NewCell(0, 0, click(6), "", s.Observation),
 	}
 	model := answerer(func(user string) string { return scoresOf(user, map[string]float64{"5": 0.1, "6": 0.9}) })
-	first := map[float64]bool{} // scores of what came first
+	first := map[float64]bool{} // scores of the first cell of a prompt
 	for seed := range uint64(20) {
 		labels, a, err := critic(t, model).Candidates(t.Context(), s, Oracle(s).Labels, cands, seed)
 		if err != nil {
@@ -277,7 +278,7 @@ Grade these 1 cells: 0.0`
 	}
 }
 
-// FuzzGrades checks that whatever a critic writes, only wanted cells get a score, and only one from 0 to 1.
+// FuzzGrades checks that, for any answer of a critic, only wanted cells get a score, and only one from 0 to 1.
 func FuzzGrades(f *testing.F) {
 	for _, s := range []string{
 		"",

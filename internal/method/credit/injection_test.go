@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/test/kit/injection"
 )
 
-// reader is a critic that grades the proposals and takes every line that does not begin with "| " for the prompt's own:
-// it obeys whatever else it finds there and gives 1 to all.
+// reader is a critic that takes every line that does not begin with "| " for a part of the prompt. It grades the
+// proposals, but if it finds an instruction on such a line, it obeys and gives all cells 1.
 type reader struct{ right string }
 
 var (
@@ -56,7 +56,7 @@ func (r reader) Complete(_ context.Context, q chat.Request) (chat.Response, erro
 	return chat.Response{Texts: []string{grades(scores)}}, nil
 }
 
-// attacked is the step that injections are put into, and the labels that it must get.
+// attacked returns the step into which injections are put, and the labels that it must get.
 func attacked() (domain.Step, []domain.Label) {
 	s := step(1, 3, [][]int{{3, 1}, {2, 3}})
 	s.Goal, s.History = "Tap b3", []string{"1 click button b7"}
@@ -74,8 +74,8 @@ func reason(s domain.Step, cell int, text string) domain.Step {
 	return s
 }
 
-// TestInjectionsChangeNoLabel puts every injection wherever a page or an agent can write. A critic that honours the
-// delimiters labels as it does without it. The test does not show what a real model makes of the words inside them.
+// TestInjectionsChangeNoLabel puts every injection wherever a page or an agent can write. A critic that respects the
+// delimiters gives the same labels as without it. The test does not show how a real model treats the words inside them.
 func TestInjectionsChangeNoLabel(t *testing.T) {
 	s, want := attacked()
 	critic := critic(t, reader{s.Decision.Cells[0].Action.JSON()})

@@ -27,8 +27,7 @@ func (n clicker) Complete(_ context.Context, q chat.Request) (chat.Response, err
 	return chat.Response{Texts: []string{text}}, nil
 }
 
-// played plays a step on a random screen with covered and invisible elements, and elements that look
-// alike.
+// played plays a step on a random screen with covered, invisible and look-alike elements.
 func played(t *testing.T, seed uint64, template *agents.Template) domain.Step {
 	t.Helper()
 	const elements = 12
@@ -62,7 +61,7 @@ func played(t *testing.T, seed uint64, template *agents.Template) domain.Step {
 	return s
 }
 
-// seenInPrompt replaces what was recorded by what a search of the agents' prompts for the lines of elements finds.
+// seenInPrompt replaces the recorded elements by the elements whose lines occur in the agents' prompts.
 func seenInPrompt(s domain.Step) domain.Step {
 	s.Decision.Seen = make([][]int, len(s.Decision.Seen))
 	for agent := range s.Decision.Seen {
@@ -84,7 +83,7 @@ func seenInPrompt(s domain.Step) domain.Step {
 	return s
 }
 
-// allSeen forgets what the prompts of a step lack.
+// allSeen clears the records of what the prompts of a step lack.
 func allSeen(s domain.Step) domain.Step {
 	s.Decision.Seen = nil
 	s.Decision.Cells = slices.Clone(s.Decision.Cells)
@@ -151,7 +150,7 @@ func TestACustomTemplateDoesNotChangeWhichPairsAreMade(t *testing.T) {
 	}
 }
 
-// TestAnElementThatIsNamedByItsIDIsLegalWhereItIsSeen: web actions name elements by their IDs.
+// TestAnElementThatIsNamedByItsIDIsLegalWhereItIsSeen checks web actions, which name elements by their IDs.
 func TestAnElementThatIsNamedByItsIDIsLegalWhereItIsSeen(t *testing.T) {
 	s := domain.Step{Observation: domain.Observation{Elements: []domain.Element{
 		{Index: 0, ID: "A", Visible: true}, {Index: 1, ID: "B", Visible: true}, {Index: 2, ID: "C", Visible: true},

@@ -22,7 +22,7 @@ type Card struct {
 
 	BySource map[domain.Source]int `json:"by_source"`
 
-	// Counts are by template, action type of the chosen answer, and source, such as "todo-add/click/adversary".
+	// Counts is keyed by template, action type of the chosen answer, and source, such as "todo-add/click/adversary".
 	Counts map[string]int `json:"counts"`
 }
 
@@ -48,9 +48,9 @@ func Describe(pairs []domain.Pair) Card {
 }
 
 // StyleAUC measures how well words alone, without the prompt, separate chosen from rejected answers: the area under the
-// ROC curve of a naive Bayes bag-of-words classifier, two-fold cross-validated by slots, since an answer has several
-// pairs. 0.5 means no leak; above StyleLimit preference optimisation may learn style instead of choice. Digits are left
-// out: indices belong to the choice, not to the style.
+// ROC curve of a naive Bayes bag-of-words classifier. It is cross-validated in two folds by slots, because an answer
+// has several pairs. 0.5 means no leak; above StyleLimit, preference optimisation may learn style instead of choice.
+// Digits are ignored, because indices belong to the choice, not to the style.
 func StyleAUC(pairs []domain.Pair) float64 {
 	var all []scored
 	for fold := range 2 {
@@ -85,7 +85,8 @@ func StyleAUC(pairs []domain.Pair) float64 {
 	return areaUnderCurve(all)
 }
 
-// sides yields the answers of a pair to be made more (0) and less (1) probable. A sample has one of them.
+// sides yields the answers of a pair to be made more probable (0) and less probable (1). A GRPO sample has only one of
+// them.
 func sides(pair domain.Pair) iter.Seq2[int, string] {
 	more, less := pair.Learned()
 
@@ -99,14 +100,14 @@ func sides(pair domain.Pair) iter.Seq2[int, string] {
 	}
 }
 
-// scored is an answer with a classifier's score.
+// scored is an answer with its score by a classifier.
 type scored struct {
 	score    float64
 	positive bool
 }
 
-// areaUnderCurve is the rank statistic of the positives; ties share their mean rank. Without positives or without
-// negatives it is 0.5.
+// areaUnderCurve returns the area under the ROC curve by the rank statistic of the positives. Ties share their mean
+// rank. Without positives or without negatives, the area is 0.5.
 func areaUnderCurve(all []scored) float64 {
 	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
 	pos := 0.0
@@ -134,7 +135,7 @@ func areaUnderCurve(all []scored) float64 {
 	return (sum - pos*(pos+1)/2) / (pos * neg)
 }
 
-// words returns the lower-case words of letters and underscores.
+// words splits a text into lower-case words of letters and underscores.
 func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r == '_') })
 }
