@@ -9,7 +9,7 @@ import (
 )
 
 // Where returns the options of an environment by its name in the specification. A suite that is not listed under
-// environments has no options but its name.
+// environments has no options besides its name.
 func (s Spec) Where(name string) envadapters.Options {
 	options := s.Environments[name]
 	if options.Suite == "" {
@@ -24,7 +24,7 @@ func (s Spec) Recorded(catalog Catalog, name string) bool {
 	return catalog.Recorded(s.Where(name).Suite)
 }
 
-// checkListed checks the environments that are listed.
+// checkListed checks the environments that the specification lists.
 func (s Spec) checkListed(catalog Catalog, must Must) {
 	for _, name := range slices.Sorted(maps.Keys(s.Environments)) {
 		field := "environments." + name
@@ -35,7 +35,7 @@ func (s Spec) checkListed(catalog Catalog, must Must) {
 	}
 }
 
-// checkEnvironments checks the environments and every reference to one.
+// checkEnvironments checks the environments and all references to environments.
 func (s Spec) checkEnvironments(catalog Catalog, must Must) {
 	s.checkListed(catalog, must)
 	s.checkReference(catalog, s.Environment, "environment", must)
@@ -46,7 +46,7 @@ func (s Spec) checkEnvironments(catalog Catalog, must Must) {
 	}
 }
 
-// checkReference checks the name of an environment: a suite, or a name under environments.
+// checkReference checks the name of an environment, which is a suite or a name under environments.
 func (s Spec) checkReference(catalog Catalog, name, field string, must Must) {
 	if _, listed := s.Environments[name]; listed {
 		return

@@ -13,57 +13,58 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// Model is one chat endpoint. A specification never holds its key: Key names the environment variable that holds it,
-// or, with _FILE appended, the file that does. A header's value that begins with $ is read from the environment too.
+// Model is a chat endpoint. A specification never contains its key: Key names the environment variable that holds the
+// key or, with _FILE appended, the variable that names a file with it. A header's value that begins with $ is also read
+// from the environment.
 type Model struct {
-	BaseURL string            `json:"base_url"`          // up to and including /v1; a query is sent with every request
-	Model   string            `json:"model"`             // the server's name of the model
-	Key     string            `json:"key"`               // environment variable; empty: no key is sent
+	BaseURL string            `json:"base_url"`          // up to and including /v1; its query is always sent
+	Model   string            `json:"model"`             // the server's name for the model
+	Key     string            `json:"key"`               // name of an environment variable; if empty, no key is sent
 	Headers map[string]string `json:"headers,omitempty"` // sent with every request
-	CA      string            `json:"ca,omitempty"`      // file with further root certificates, on the worker's host
-	Proxy   string            `json:"proxy,omitempty"`   // URL; empty: that of the environment
+	CA      string            `json:"ca,omitempty"`      // file with additional root certificates, on the worker's host
+	Proxy   string            `json:"proxy,omitempty"`   // URL; if empty, the proxy of the environment is used
 
 	Timeout     float64 `json:"timeout"`              // seconds per call
-	MaxTokens   int     `json:"max_tokens"`           // maximum per answer, thinking included
-	TokensKey   string  `json:"tokens_key,omitempty"` // under which MaxTokens is sent; empty means max_tokens
-	Temperature float64 `json:"temperature"`          // default for roles that set none
+	MaxTokens   int     `json:"max_tokens"`           // maximum per answer, including thinking
+	TokensKey   string  `json:"tokens_key,omitempty"` // the parameter that carries MaxTokens; empty means max_tokens
+	Temperature float64 `json:"temperature"`          // for roles that do not set one
 
-	// RequestsPerMinute and TokensPerMinute limit all workers together. Tokens are those of prompts and answers. 0
-	// means no limit.
+	// RequestsPerMinute and TokensPerMinute limit all workers together. Tokens of prompts and of answers count. 0 means
+	// no limit.
 	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
 	TokensPerMinute   int `json:"tokens_per_minute,omitempty"`
 
 	Schema   Schema `json:"schema"`
-	Images   bool   `json:"images"`   // the model reads screenshots
-	Logprobs bool   `json:"logprobs"` // the server returns them
+	Images   bool   `json:"images"`   // the model accepts screenshots
+	Logprobs bool   `json:"logprobs"` // the server returns log-probabilities
 	Seeds    bool   `json:"seeds"`    // the server accepts seeds
 	Price    Price  `json:"price"`
 }
 
-// Schema says how an endpoint is asked for JSON.
+// Schema specifies how an endpoint is made to answer in JSON.
 type Schema string
 
-// Ways to ask for JSON.
+// Values of Schema, from the strictest.
 const (
 	SchemaJSON   Schema = "json_schema"
 	SchemaObject Schema = "json_object"
-	SchemaNone   Schema = "none" // only the prompt asks
+	SchemaNone   Schema = "none" // only the prompt requests JSON
 )
 
-// Price is per million tokens, in one currency for all endpoints of a run.
+// Price holds prices per million tokens, in the same currency for all endpoints of a run.
 type Price struct {
 	Prompt float64 `json:"prompt"`
-	Cached float64 `json:"cached"` // price of prompt tokens from the server's cache; 0: as Prompt
-	Answer float64 `json:"answer"` // thinking included
+	Cached float64 `json:"cached"` // prompt tokens from the server's cache; 0 means the price of Prompt
+	Answer float64 `json:"answer"` // including thinking
 }
 
 // Budget limits a run's recorded calls to chat endpoints. A run that reaches it pauses. 0 means no limit.
 type Budget struct {
-	Money  float64 `json:"money"` // amount in the currency of the prices
+	Money  float64 `json:"money"` // in the currency of the prices
 	Tokens int     `json:"tokens"`
 }
 
-// Of returns what a call costs.
+// Of returns the cost of a call, in the currency of the prices.
 func (p Price) Of(u domain.Usage) float64 {
 	cached := p.Cached
 	if cached == 0 {
@@ -73,7 +74,7 @@ func (p Price) Of(u domain.Usage) float64 {
 	return (float64(u.Prompt-u.Cached)*p.Prompt + float64(u.Cached)*cached + float64(u.Answer)*p.Answer) / 1e6
 }
 
-// DefaultModel returns what an entry under models begins with.
+// DefaultModel returns the defaults of an entry under models.
 func DefaultModel() Model {
 	return Model{Timeout: 120, MaxTokens: 4000, Schema: SchemaJSON, Seeds: true}
 }
@@ -92,7 +93,7 @@ func (s Spec) checkModels(must Must) {
 	must(s.Budget.Tokens >= 0, "budget.tokens", "a whole number from 0")
 }
 
-// own reports whether a variable is one of collabui itself.
+// own reports whether an environment variable belongs to collabui itself.
 func own(name string) bool { return strings.HasPrefix(name, "COLLABUI_") }
 
 func (m Model) check(field string, must Must) {
@@ -132,23 +133,23 @@ func (m Model) check(field string, must Must) {
 	must.amount(m.Price.Answer, field+".price.answer")
 }
 
-// headerName is what names of headers look like (RFC 9110, section 5.6.2).
+// headerName matches names of headers (RFC 9110, section 5.6.2).
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// transport holds the headers that an HTTP client sets itself, in lower case: a request would ignore them.
+// transport holds the headers that an HTTP client sets itself, in lower case. A request would ignore them.
 var transport = map[string]bool{
 	"host": true, "content-length": true, "transfer-encoding": true, "connection": true, "trailer": true, "te": true,
 	"upgrade": true, "accept-encoding": true, "content-encoding": true, "content-type": true, "expect": true,
 	"keep-alive": true, "proxy-authorization": true, "proxy-connection": true,
 }
 
-// secretHeader matches the names of headers that hold secrets, and scheme the values that do whatever their name.
+// secretHeader matches names of headers that hold secrets. scheme matches values that contain a secret under any name.
 var (
 	secretHeader = regexp.MustCompile(`(?i)key|token|secret|passw|credential|cookie|signature|auth(orization)?$`)
 	scheme       = regexp.MustCompile(`(?i)^\s*(basic|bearer|token|digest)\s`)
 )
 
-// holdsSecret reports whether a header would hold a secret.
+// holdsSecret reports whether a header would contain a secret.
 func holdsSecret(name, value string) bool {
 	return secretHeader.MatchString(name) || scheme.MatchString(value)
 }
@@ -162,13 +163,14 @@ func isProxy(text string) bool {
 	return err == nil && envadapters.IsServer(address, "http", "https", "socks5", "socks5h")
 }
 
-// Paths of single calls, with which people copy a base URL, and words in the names of secrets.
+// callPath matches the paths of single calls, which people copy together with a base URL. secretName matches names of
+// query parameters that hold secrets.
 var (
 	callPath   = regexp.MustCompile(`/(chat/completions|chat|completions|responses|messages|embeddings|models)/*$`)
 	secretName = regexp.MustCompile(`(?i)key$|token|secret|passw|\b(sig|code|auth)$`)
 )
 
-// checkBaseURL checks the address to which the paths of calls are added.
+// checkBaseURL checks the URL to which the paths of calls are appended.
 func checkBaseURL(base, field string, must Must) {
 	address, err := url.Parse(base)
 	if err != nil || address.User != nil || !envadapters.IsServer(address, "http", "https") {
@@ -189,7 +191,7 @@ func checkBaseURL(base, field string, must Must) {
 			must(false, field, "no %s in the query: a specification never holds secrets; name the variable that holds "+
 				"the key under key or headers", name)
 
-			return // what else is wrong would show it
+			return // further messages would show the secret
 		}
 	}
 	hidden := func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }
