@@ -130,10 +130,11 @@ func TestEveryFourEpisodesPlayAllFourGraphs(t *testing.T) {
 	}
 }
 
-// TestGraphsAreNotTiedToTemplates has as many templates as would tie them, if graphs took turns as templates do.
+// TestGraphsAreNotTiedToTemplates has a number of templates that would tie graphs to them if graphs took turns as
+// templates do.
 func TestGraphsAreNotTiedToTemplates(t *testing.T) {
 	for _, templates := range []int{4, 12, 34} {
-		graphs := map[int]map[int]int{} // by template: episodes by graph
+		graphs := map[int]map[int]int{} // episodes by template and graph
 		for i, number := range drawn(t, spec.Default(), domain.SplitTestTemplates, 40*templates) {
 			if graphs[i%templates] == nil {
 				graphs[i%templates] = map[int]int{}

@@ -11,36 +11,38 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// Ways in which the same policies may decide, as experiments compare them. Each changes one thing of the one before:
-// alone has one agent, silent has as many votes as the graph has calls, oneround adds the first messages, and the
-// graph, without a way, adds the other rounds. Shuffled reads messages of other tasks, less misses one agent.
+// Ways in which the same policies may decide, as experiments compare them. Each way differs from the previous one in
+// one respect: alone has one agent, silent has as many votes as the graph has calls, oneround adds the first messages,
+// and the graph, which is the empty way, adds the other rounds. Shuffled replaces the messages by another task's
+// messages, and less lacks one agent.
 const (
-	WayAlone    = "alone"    // one agent, another one from episode to episode, in one round
-	WaySilent   = "silent"   // every agent votes in every round and reads nothing
+	WayAlone    = "alone"    // one agent in one round, drawn for each episode
+	WaySilent   = "silent"   // every agent votes in every round and reads no messages
 	WayOneRound = "oneround" // one round of the graph
-	WayShuffled = "shuffled" // the graph; the messages are those of another task
-	WayLess     = "less"     // the graph without one agent, another one from episode to episode
-	wayAgent    = "agent"    // with a number from 0: that agent alone, in one round
+	WayShuffled = "shuffled" // the graph with messages of another task
+	WayLess     = "less"     // the graph without one agent, drawn for each episode
+	wayAgent    = "agent"    // followed by a number from 0: that agent alone, in one round
 
-	// WayPlain is one agent that is asked once per step, greedily. Those of prompts.Styles are asked in their own way.
+	// WayPlain is one agent that is called once per step and decodes greedily. The ways of prompts.Styles have their
+	// own prompts.
 	WayPlain = "plain"
 )
 
-// Policies that a system of an experiment may have. Any other name is that of a model of the specification.
+// Sources of the policies of an experiment's systems. Any other name refers to a model of the specification.
 const (
 	OfBase      = "base"
 	OfTrained   = "trained"
 	OfImitation = "imitation"
-	OfExpert    = "expert" // none: the environment's expert, which is privileged
+	OfExpert    = "expert" // no policies: the environment's expert, which is privileged
 )
 
-// Kind is a kind of system: whose policies it has, and in which way they decide. The empty way is the graph.
+// Kind is a kind of system: whose policies it has, and the way in which they decide. The empty way is the graph.
 type Kind struct {
 	Of  string
 	Way string
 }
 
-// ParseKind reads a kind such as trained, base-silent or NAME-t3a, where NAME is a model.
+// ParseKind parses a kind such as trained, base-silent or NAME-t3a, where NAME is a model.
 func ParseKind(text string) (Kind, error) {
 	kind := Kind{Of: text}
 	if at := strings.LastIndexByte(text, '-'); at >= 0 {
@@ -62,19 +64,19 @@ func ParseKind(text string) (Kind, error) {
 	return kind, nil
 }
 
-// Policies reports whether the system has policies of the run. Others are the same in all runs.
+// Policies reports whether the system has policies of the run. All other systems are the same in all runs.
 func (k Kind) Policies() bool { return slices.Contains([]string{OfBase, OfTrained, OfImitation}, k.Of) }
 
-// solo reports whether the way is that of one agent of the literature.
+// solo reports whether the way is a single agent from the literature.
 func (k Kind) solo() bool { return k.Way == WayPlain || slices.Contains(prompts.Styles, k.Way) }
 
-// Learnt reports whether the system has policies that a run makes after stage 1.
+// Learnt reports whether the system has policies that a run trains after stage 1.
 func (k Kind) Learnt() bool { return k.Of == OfTrained || k.Of == OfImitation }
 
-// String returns what ParseKind reads.
+// String returns the kind in the form that ParseKind parses.
 func (k Kind) String() string { return strings.TrimSuffix(k.Of+"-"+k.Way, "-") }
 
-// agent returns the agent that is alone, and whether the way says one.
+// agent returns the number of the agent that decides alone. It returns false if the way names none.
 func (k Kind) agent() (int, bool) {
 	number, ok := strings.CutPrefix(k.Way, wayAgent)
 	n, err := strconv.Atoi(number)
@@ -82,11 +84,11 @@ func (k Kind) agent() (int, bool) {
 	return n, ok && err == nil && n >= 0
 }
 
-// Donor returns the kind whose messages a shuffled system reads. It is false for other systems.
+// Donor returns the kind whose messages a shuffled system reads. It returns false if the system is not shuffled.
 func (k Kind) Donor() (Kind, bool) { return Kind{Of: k.Of}, k.Way == WayShuffled }
 
-// System returns the system of this kind that some policies make. It is an error if there is no such agent, or if a
-// single agent could only talk to itself.
+// System returns the system of this kind with the given policies. It returns an error if the agent does not exist, or
+// if a single agent would only read its own messages.
 func (k Kind) System(specification spec.Spec, policies []string) (EvalSystem, error) {
 	switch {
 	case k.Of == OfExpert:
@@ -128,7 +130,8 @@ func (k Kind) System(specification spec.Spec, policies []string) (EvalSystem, er
 	return evalSystem, nil
 }
 
-// only returns a system of one agent of the literature. It decides greedily, or at the temperature of its model.
+// only returns a system with a single agent from the literature. It decodes greedily, or at the temperature of its
+// model.
 func (k Kind) only(specification spec.Spec, policies []string) (EvalSystem, error) {
 	system := EvalSystem{Name: k.String(), Rounds: 1, Temperature: []float64{0}, TopP: 1}
 	if k.Way != WayPlain {

@@ -15,7 +15,7 @@ func TestKindsOfSystemsChangeOneThingEach(t *testing.T) {
 	s.Agents, s.Rounds, s.Decoding.Temperatures = 3, 2, []float64{0.1, 0.2, 0.3}
 	policies := []string{"a", "b", "c"}
 	for text, want := range map[string]struct {
-		agents, calls int // that play in an episode, and calls of one decision
+		agents, calls int // agents that play an episode, and calls of one decision
 		silent        bool
 	}{
 		"trained":          {3, 6, false},

@@ -13,10 +13,10 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// say returns an answer that does an action of a type.
+// say returns an answer with an action of a type.
 func say(kind string) string { return `Reason: r Action: {"action_type":"` + kind + `","index":1}` }
 
-// dataset returns pairs with as many chosen answers of every type as are asked for.
+// dataset returns pairs with the given number of chosen answers of every type.
 func dataset(counts map[string]int) []domain.Pair {
 	var out []domain.Pair
 	for _, kind := range []string{"click", "long_press", "double_tap"} {
@@ -99,7 +99,7 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 		"log π of chosen":      {got.Chosen.Policy, (half + quarter - 2) / 3},
 		"its change":           {got.LogprobDelta, -1.0 / 3},
 		"log π of rejected":    {got.Rejected.Policy, quarter},
-		"displaced":            {got.Displaced, 0.25}, // 0 of the first pair, ½ of the second
+		"displaced":            {got.Displaced, 0.25}, // 0 for the first pair, ½ for the second
 		"change of correction": {got.BySource[domain.SourceCorrection].Chosen.Change(), half - quarter},
 		"share of long_press":  {got.ByType["long_press"].Share, 2.0 / 3},
 		"change of long_press": {got.ByType["long_press"].Chosen.Change(), (quarter - half - 1) / 2},
@@ -127,7 +127,7 @@ func TestUnknownFiguresAreNotInvented(t *testing.T) {
 	}
 }
 
-// TestAProbeOfSamplesTellsRaisedFromLoweredAnswers shows that the gates see an answer that GRPO lowers on purpose as a
+// TestAProbeOfSamplesTellsRaisedFromLoweredAnswers checks that the gates see an answer that GRPO lowers on purpose as a
 // rejected one.
 func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
 	sample := func(kind string, advantage float64) domain.Pair {
