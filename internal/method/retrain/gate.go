@@ -8,28 +8,28 @@ import (
 	"github.com/collabui/collabui/internal/method/stats"
 )
 
-// Group is how the accepted and the re-trained system did on the same episodes of some tasks.
+// Group compares the accepted and the re-trained system on the same episodes of some tasks.
 type Group struct {
 	Name     string  `json:"name"` // GroupNew or GroupOld
 	Episodes int     `json:"episodes"`
-	OnlyOld  int     `json:"only_old"` // episodes that only the accepted system did right
-	OnlyNew  int     `json:"only_new"`
-	Old      float64 `json:"old"` // success rates
-	New      float64 `json:"new"`
-	Mean     float64 `json:"mean"` // of the difference, new − old
-	Low      float64 `json:"low"`  // of its interval at 95 %
+	OnlyOld  int     `json:"only_old"` // episodes that only the accepted system solved
+	OnlyNew  int     `json:"only_new"` // episodes that only the re-trained system solved
+	Old      float64 `json:"old"`      // success rate of the accepted system
+	New      float64 `json:"new"`      // success rate of the re-trained system
+	Mean     float64 `json:"mean"`     // mean of the differences new − old
+	Low      float64 `json:"low"`      // bounds of its interval at 95 %
 	High     float64 `json:"high"`
 
-	Tasks []Task `json:"tasks"` // by template
+	Tasks []Task `json:"tasks"` // one per template
 }
 
-// The groups of tasks.
+// Names of groups of tasks.
 const (
 	GroupNew = "new"
 	GroupOld = "old"
 )
 
-// Task is what a group has of one template.
+// Task counts a group's episodes of one template.
 type Task struct {
 	Template string `json:"template"`
 	Episodes int    `json:"episodes"`
@@ -37,13 +37,13 @@ type Task struct {
 	OnlyNew  int    `json:"only_new"`
 }
 
-// Pair is one episode that both systems played.
+// Pair holds the outcomes of one episode that both systems played.
 type Pair struct {
 	Template string
-	Old, New bool // success
+	Old, New bool // success of the accepted and of the re-trained system
 }
 
-// NewGroup compares both systems on paired episodes. Tasks are in the order in which they first occur.
+// NewGroup compares both systems on paired episodes. Tasks are listed in the order in which they first occur.
 func NewGroup(name string, pairs []Pair) Group {
 	group := Group{Name: name, Episodes: len(pairs), Tasks: []Task{}}
 	at := map[string]int{}
@@ -85,15 +85,15 @@ func NewGroup(name string, pairs []Pair) Group {
 	return group
 }
 
-// Evidence is what the gate decides upon.
+// Evidence is the input of the gate's decision.
 type Evidence struct {
 	Groups []Group `json:"groups"`
 
-	TokensOld float64 `json:"tokens_old"` // per episode
+	TokensOld float64 `json:"tokens_old"` // tokens per episode
 	TokensNew float64 `json:"tokens_new"`
 }
 
-// Check is one condition of the gate.
+// Check is the result of one condition of the gate.
 type Check struct {
 	Name   string `json:"name"`
 	Passed bool   `json:"passed"`
@@ -106,7 +106,7 @@ type Verdict struct {
 	Checks   []Check `json:"checks"`
 }
 
-// Why returns the verdict in a sentence: the conditions that failed, or those that passed.
+// Why returns the reason for the verdict: the conditions that passed if it accepts, and otherwise those that failed.
 func (v Verdict) Why() string {
 	var said []string
 	for _, check := range v.Checks {
@@ -118,11 +118,12 @@ func (v Verdict) Why() string {
 	return strings.Join(said, "; ")
 }
 
-// harm is the level at which one old task counts as worse, divided by the number of old tasks (Bonferroni).
+// harm is the significance level, over all old tasks, at which one of them counts as worse. It is divided by their
+// number (Bonferroni).
 const harm = 0.05
 
-// enough is the share of the episodes of a group that both systems must have played: what is missing is seldom drawn by
-// chance.
+// enough is the share of a group's episodes that both systems must have played, because missing episodes are rarely
+// missing at random.
 const enough = 0.9
 
 // Decide applies the gate to the evidence.
