@@ -7,16 +7,16 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Batch is what was made from one trajectory, with the counts of what was proposed.
+// Batch holds the training examples made from one trajectory, and counts of the proposed items.
 type Batch struct {
 	Rows   []domain.Pair `json:"rows"`
 	Counts ItemCounts    `json:"counts"`
 }
 
-// Drop counts an item that is not kept.
+// Drop counts an item that is dropped, with the reason.
 func (b *Batch) Drop(why string) { b.Counts.Dropped[why]++ }
 
-// Keep adds a training example; messages says whether its prompt has some.
+// Keep adds a training example. messages specifies whether its prompt contains messages.
 func (b *Batch) Keep(pair domain.Pair, kind string, messages bool) {
 	b.Rows = append(b.Rows, pair)
 	b.Counts.Kept++
@@ -26,8 +26,9 @@ func (b *Batch) Keep(pair domain.Pair, kind string, messages bool) {
 	}
 }
 
-// Write asks an author for up to n items about a screen and keeps the valid ones. The level is 1 or 2. The pair has
-// what all training examples of the trajectory share.
+// Write has an author propose up to n items about a screen and keeps the valid ones. The level must be 1 or 2. pair
+// holds the fields that all training examples of the trajectory share. Errors come from the author, except for
+// refusals, which are counted, and from the agents' template.
 func (b *Batch) Write(
 	ctx context.Context, author Author, target Target, level, n int, pair domain.Pair, screen Screen, seed uint64,
 ) error {
@@ -75,10 +76,10 @@ func (b *Batch) Write(
 	return nil
 }
 
-// endings counts the instructions of a screen that end an episode.
+// endings counts the instructions for a screen that end an episode.
 type endings struct{ complete, answers int }
 
-// exceeded counts an action and returns why it is dropped, if so.
+// exceeded counts an action and returns the reason for dropping it, or "".
 func (e *endings) exceeded(action domain.Action) string {
 	switch {
 	case action.Type == domain.ActionAnswer, action.Type == domain.ActionFinish && action.Answer != "":

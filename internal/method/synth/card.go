@@ -10,13 +10,13 @@ import (
 	"github.com/collabui/collabui/internal/method/credit"
 )
 
-// Card describes a data set of stage 1: what it has, who made it, and what was dropped and why.
+// Card describes a data set of stage 1: its contents, who made it, and what was dropped and why.
 type Card struct {
 	Level     int               `json:"level"`
 	Rows      int               `json:"rows"`
-	Imported  string            `json:"imported,omitempty"` // digest of the file, if it was not synthesised
-	Agent     string            `json:"agent"`              // who played
-	Author    string            `json:"author,omitempty"`   // who wrote levels 1 and 2
+	Imported  string            `json:"imported,omitempty"` // digest of the imported file; empty if synthesised
+	Agent     string            `json:"agent"`              // player of the trajectories
+	Author    string            `json:"author,omitempty"`   // author of levels 1 and 2
 	Adversary string            `json:"adversary,omitempty"`
 	Critic    string            `json:"critic,omitempty"`
 	Prompts   map[string]string `json:"prompts,omitempty"` // version and digest, by role
@@ -26,7 +26,7 @@ type Card struct {
 	StyleAUC  float64           `json:"style_auc,omitempty"`       // level 3 only
 }
 
-// Describe fills in what the card says of its training examples.
+// Describe fills in the card's figures about its training examples.
 func (c *Card) Describe(rows []domain.Pair) {
 	c.Rows = len(rows)
 	var pairs []domain.Pair
@@ -44,7 +44,7 @@ func (c *Card) Describe(rows []domain.Pair) {
 	}
 }
 
-// Text returns the card for people.
+// Text returns the card as text for people.
 func (c Card) Text() string {
 	var builder strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&builder, format+"\n", args...) }
@@ -65,7 +65,7 @@ func (c Card) Text() string {
 	return builder.String()
 }
 
-// sayMakers prints who made the data and with which prompts.
+// sayMakers prints who made the data, and with which prompts.
 func (c Card) sayMakers(say func(format string, args ...any)) {
 	for _, x := range []struct{ part, name string }{
 		{"played by", c.Agent},

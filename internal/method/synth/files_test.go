@@ -15,7 +15,7 @@ import (
 
 const back = `"Action: {\"action_type\":\"navigate_back\"}"`
 
-// pair is a row with two answers.
+// pair returns a row with two answers.
 func pair(prompt, chosen, rejected string) string {
 	return fmt.Sprintf(`{"prompt":%q,"chosen":%s,"rejected":%s}`, prompt, chosen, rejected)
 }
@@ -24,7 +24,7 @@ func TestFilesOfOtherProgramsAreRead(t *testing.T) {
 	one, two := pair("a", wait, back), pair("b", back, wait)
 	for name, c := range map[string]struct {
 		text string
-		at   []int // the slots of the rows
+		at   []int // slots of the rows
 	}{
 		"byte order mark":           {"\ufeff" + one + "\n" + two, []int{1, 2}},
 		"CRLF":                      {one + "\r\n\r\n" + two + "\r\n", []int{1, 3}},
@@ -150,7 +150,8 @@ func TestPairsOfOneActionAreDroppedAndCounted(t *testing.T) {
 	}
 }
 
-// FuzzReadRows: rows hold what the file holds, or the file is refused with its name. Nothing is replaced.
+// FuzzReadRows checks that rows hold exactly what the file holds, or that the file is refused with an error that names
+// it.
 func FuzzReadRows(f *testing.F) {
 	for _, s := range []string{
 		"", `{"prompt":"p","chosen":"c"}`, "\ufeff[" + pair("a", wait, back) + ",\r\n" + pair("b", wait, wait) + "]",

@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// says is a chat model with one answer.
+// says is a chat model that always returns the same answer.
 type says struct {
 	text  string
 	asked []chat.Request
@@ -23,7 +23,7 @@ func (s *says) Complete(_ context.Context, q chat.Request) (chat.Response, error
 	return chat.Response{Texts: []string{s.text}}, nil
 }
 
-// author is an author that is a chat model with one answer.
+// author returns an author that is a chat model with one answer.
 func author(t *testing.T, role, text string) (Model, *says) {
 	t.Helper()
 	raw, err := prompts.Default(role)

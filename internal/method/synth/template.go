@@ -10,11 +10,11 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Template is the author that follows fixed rules, without a model. It serves the small policy, which can only point
-// and copy. Everything that it says is true of the screen by construction.
+// Template is an author that follows fixed rules, without a model. It serves the small policy, which can only point and
+// copy. Its items are true of the screen by construction.
 type Template struct{}
 
-// writer collects items and words each in one of several forms.
+// writer collects items. It chooses the wording of each item from several forms.
 type writer struct {
 	rng   *rand.Rand
 	items []Item
@@ -25,7 +25,7 @@ func (w *writer) add(it Item, forms ...string) {
 	w.items = append(w.items, it)
 }
 
-// Questions asks what an element or words on the screen answer.
+// Questions proposes questions that an element or words on the screen answer.
 func (Template) Questions(_ context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
 	w := &writer{rng: domain.Rand(seed, "questions")}
 	for _, element := range named(s.Observation) {
@@ -68,8 +68,8 @@ func (w *writer) askAbout(e domain.Element) {
 	}
 }
 
-// Instructions proposes one-step goals that the screen allows: pointing, typing, going back, holding, and up to two
-// that the screen shows as done.
+// Instructions proposes one-step goals that the screen allows: pointing, typing, going back, and up to two goals that
+// the screen shows as reached.
 func (Template) Instructions(_ context.Context, screen Screen, n int, seed uint64) ([]Item, bool, error) {
 	rng := domain.Rand(seed, "instructions")
 	open := &writer{rng: rng}
@@ -88,7 +88,7 @@ func (Template) Instructions(_ context.Context, screen Screen, n int, seed uint6
 	return append(out, pick(rng, done.items, min(2, n-len(out)))...), true, nil
 }
 
-// instruct adds the goals that an element allows to open, and those that it shows as reached to done.
+// instruct adds the goals that an element allows to open, and the goals that it shows as reached to done.
 func instruct(e domain.Element, els []domain.Element, open, done *writer) {
 	say := func(action domain.Action, reason string, forms ...string) {
 		open.add(Item{Reason: reason, Action: &action}, forms...)
@@ -125,7 +125,8 @@ func instruct(e domain.Element, els []domain.Element, open, done *writer) {
 	}
 }
 
-// named returns the shown elements with a text that no other shown element has: only they can be asked for by name.
+// named returns the shown elements with a text that no other shown element has. Only they can be identified by their
+// text.
 func named(observation domain.Observation) []domain.Element {
 	times := map[string]int{}
 	for _, element := range observation.Elements {
@@ -145,13 +146,13 @@ func named(observation domain.Observation) []domain.Element {
 	return out
 }
 
-// has reports whether an element's first state is one of the given ones.
+// has reports whether an element's first state is one of the given states.
 func has(element domain.Element, states ...string) bool {
 	return len(element.State) > 0 && slices.Contains(states, element.State[0])
 }
 
-// fresh returns the text of a named element that only the later screen has: of the first heading, or else of the first
-// one.
+// fresh returns the text of a named element that only the later screen has: the first heading, or else the first
+// element.
 func fresh(before, after domain.Observation) string {
 	old := map[string]bool{}
 	for _, element := range before.Elements {
@@ -174,7 +175,7 @@ func fresh(before, after domain.Observation) string {
 	return ""
 }
 
-// words returns one to three words to type. Some are words of the screen, so goals also name words that occur
+// words returns one to three words to type. Some are words of the screen, so that goals also contain words that occur
 // elsewhere; the others are made up.
 func words(rng *rand.Rand, els []domain.Element) string {
 	const syllables = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu"

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// screen is the second step of a trajectory: a form, whose button Login was clicked.
+// screen returns the second step of a trajectory: a form whose button Login was clicked.
 func screen() Screen {
 	two := 2
 	elements := []domain.Element{
@@ -37,15 +37,15 @@ func screen() Screen {
 	return Screen{Step: 2, Observation: domain.Observation{Elements: elements}, Action: &a, After: &after}
 }
 
-// small is the embedded policy as a target.
+// small returns the embedded policy as a target.
 func small(share float64) Target {
 	return Target{Template: agents.Default, Render: tinylm.Render, Fits: tinylm.Fits, Share: share, Agents: 4}
 }
 
-// large is a language model as a target, without messages.
+// large returns a language model as a target, without messages.
 func large() Target { return Target{Template: agents.Default} }
 
-// write returns what an author makes of a screen for a target.
+// write returns the training examples that an author writes about a screen for a target.
 func write(t *testing.T, a Author, target Target, level, n int, s Screen, seed uint64) Batch {
 	t.Helper()
 	b := Batch{Counts: NewItemCounts()}
@@ -63,7 +63,7 @@ func goal(p domain.Pair) string {
 	return g
 }
 
-// eachTemplateBatch calls f with what the template writes, for both levels and many seeds.
+// eachTemplateBatch calls f with the template's examples, for both levels and many seeds.
 func eachTemplateBatch(t *testing.T, f func(level int, b Batch)) {
 	t.Helper()
 	for seed := range uint64(200) {
@@ -136,7 +136,8 @@ func identified(s Screen) Screen {
 	return s
 }
 
-// TestAgentsOfTheWebLearnFromActionsOfTheWeb: the author of rules, and the messages that are made up, know mobile ones.
+// TestAgentsOfTheWebLearnFromActionsOfTheWeb checks that the template's actions and the made-up messages, which are
+// mobile, are translated.
 func TestAgentsOfTheWebLearnFromActionsOfTheWeb(t *testing.T) {
 	target := Target{Template: agents.Default, Family: domain.FamilyWeb, Share: 1, Agents: 4}
 	rows := 0
