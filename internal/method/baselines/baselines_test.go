@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// says is a model that gives its answers in order, and keeps what it is asked.
+// says is a model that returns its answers in order and records the requests.
 type says struct {
 	answers []string
 	asked   []chat.Request
@@ -34,7 +34,7 @@ func (m *says) Complete(_ context.Context, r chat.Request) (chat.Response, error
 	return chat.Response{Texts: []string{answer}, Usage: domain.Usage{Prompt: 10, Answer: 1}}, nil
 }
 
-// users returns the user messages that the model was asked.
+// users returns the user messages of all requests.
 func (m *says) users() []string {
 	var out []string
 	for _, r := range m.asked {
@@ -56,7 +56,7 @@ var page = domain.Observation{Width: 100, Height: 200, Elements: []domain.Elemen
 
 const sendIt = "Reason: r\nAction: {\"action_type\":\"click\",\"index\":1}"
 
-// newAgent returns an agent of a style that asks a model.
+// newAgent returns an agent of a style that calls a model.
 func newAgent(t *testing.T, style string, m chat.Model) *baselines.Agent {
 	t.Helper()
 	p, err := prompts.BuiltIn(style)
@@ -67,7 +67,7 @@ func newAgent(t *testing.T, style string, m chat.Model) *baselines.Agent {
 	return &baselines.Agent{Style: style, Prompt: p, Family: domain.FamilyMobile, Model: m, Policy: "guide", TopP: 1}
 }
 
-// decide decides a turn whose history has one line for every step before it.
+// decide decides a turn whose history has one line for every previous step.
 func decide(t *testing.T, a *baselines.Agent, n int, history ...string) domain.Decision {
 	t.Helper()
 	d, err := a.Decide(t.Context(), n, agents.View{Goal: "Send the mail", History: history, Observation: page}, 7)
@@ -207,7 +207,7 @@ func TestM3AMarksTheElementsThatItNames(t *testing.T) {
 		image.Pt(20, 240):  true, // the frame of the button, at twice its bounds
 		image.Pt(119, 279): true,
 		image.Pt(70, 250):  false, // inside it
-		image.Pt(150, 390): false, // of what is not visible there is no mark
+		image.Pt(150, 390): false, // elements that are not visible have no mark
 	} {
 		if got := color.RGBAModel.Convert(marked.At(at.X, at.Y)) == green; got != want {
 			t.Errorf("the pixel %v is marked: %v, want %v", at, got, want)

@@ -18,8 +18,9 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Mark returns a screenshot, as PNG, with a box around every shown element and its name in the top left corner: its
-// index, or its ID where it has one. It is a void fault if the screenshot cannot be read or is too large.
+// Mark returns a screenshot, as PNG, with a box around every shown element and the element's name in the box's top left
+// corner. The name is the element's ID or, without one, its index. A screenshot that cannot be read or is too large is
+// a void fault.
 func Mark(shot []byte, observation domain.Observation) ([]byte, error) {
 	src, err := envadapters.DecodePNG(shot)
 	if err != nil {
@@ -59,7 +60,7 @@ func scaled(rect domain.Rect, observation domain.Observation, shot image.Rectang
 
 var green = color.RGBA{G: 0xa0, A: 0xff}
 
-// box draws a frame with a name.
+// box draws a frame with a name in its corner.
 func box(to draw.Image, r image.Rectangle, name string) {
 	const wide = 2
 	fill := func(r image.Rectangle, c color.Color) { draw.Draw(to, r, image.NewUniform(c), image.Point{}, draw.Src) }

@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// choose asks twice, in the manner of SeeAct (Zheng et al. 2024): for an analysis in words, and then for one of the
-// elements by its letter, with a verb and a value.
+// choose makes two requests, in the manner of SeeAct (Zheng et al. 2024): the first for an analysis in words, the
+// second for the letter of an element, with a verb and a value.
 func (c *call) choose(ctx context.Context, d data, o domain.Observation, images [][]byte) (domain.Cell, error) {
 	response, _, err := c.ask(ctx, "system", "user", "analysis", d, images)
 	if err != nil {
@@ -62,14 +62,14 @@ func lettered(observation domain.Observation) []domain.Element {
 	return out
 }
 
-// described returns an element without the name by which actions name it.
+// described returns the line of an element without the name that actions use.
 func described(element domain.Element) string {
 	_, rest, _ := strings.Cut(agents.ElementLine(element), " ")
 
 	return rest
 }
 
-// letter returns the letters of choice i: A to Z, then AA to ZZ.
+// letter returns the letters of choice i, which are A to Z, then AA to ZZ.
 func letter(i int) string {
 	const n = 26
 	if i < n {
@@ -79,12 +79,12 @@ func letter(i int) string {
 	return string(rune('A'+i/n-1)) + string(rune('A'+i%n))
 }
 
-// verb is what SeeAct's answers call an action.
+// verb is the name of an action in SeeAct's answers.
 type verb struct {
 	name string
 	help string
-	act  domain.Action // without what the answer adds
-	on   bool          // needs an element
+	act  domain.Action // the action without the answer's element and value
+	on   bool          // whether it needs an element
 	fill func(a *domain.Action, value string)
 }
 
@@ -107,7 +107,7 @@ func status(goal string) domain.Action {
 	return domain.Action{Type: domain.ActionStatus, GoalStatus: goal}
 }
 
-// verbs are those of both action families. Longer names come first where one begins with another.
+// verbs lists the verbs of both action families. If one name begins with another, the longer one comes first.
 var verbs = map[domain.Family][]verb{
 	domain.FamilyMobile: {
 		{"CLICK", "CLICK: tap the chosen element", mobile(domain.ActionClick), true, nil},
@@ -139,7 +139,7 @@ var verbs = map[domain.Family][]verb{
 	},
 }
 
-// grounded returns the action of an answer of three lines, ELEMENT, ACTION and VALUE.
+// grounded parses an answer of three lines, ELEMENT, ACTION and VALUE, and returns its action.
 func grounded(said string, choices []domain.Element, family domain.Family) (domain.Action, error) {
 	name := strings.ToUpper(line(said, "action"))
 	value := line(said, "value")
@@ -171,7 +171,8 @@ func grounded(said string, choices []domain.Element, family domain.Family) (doma
 	return action, action.Validate()
 }
 
-// line returns what follows a name and a colon in the last line that begins so, or nothing. Names may be emphasised.
+// line returns the text after the name and a colon in the last line that begins with them, or "". The name may be
+// emphasised.
 func line(said, name string) string {
 	found := ""
 	for l := range strings.Lines(said) {
