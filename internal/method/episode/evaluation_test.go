@@ -27,7 +27,7 @@ func (dice) Complete(_ context.Context, r chat.Request) (chat.Response, error) {
 	return chat.Response{Texts: []string{text}}, nil
 }
 
-// evaluation returns how two base policies are evaluated on val.
+// evaluation returns the evaluation of two base policies on val.
 func evaluation() episode.Evaluation {
 	s := spec.Default()
 	s.Agents, s.Rounds, s.Decoding.Temperatures = 2, 2, []float64{0.5}
@@ -111,7 +111,7 @@ func TestAReferencePlaysWithoutPolicies(t *testing.T) {
 	for name, c := range map[string]struct {
 		system rules.EvalSystem
 		env    func(envadapters.Environment) envadapters.Environment
-		want   domain.Action // of the first step; empty: what the expert advises
+		want   domain.Action // action of the first step; empty means the expert's advice
 		steps  int
 	}{
 		"one that always does the same":  {rules.EvalSystem{Always: &finish}, keep, finish, 6},
@@ -208,15 +208,15 @@ func taught(e envadapters.Environment) envadapters.Environment {
 	}{e, e.(envadapters.Expert)}
 }
 
-// mumbler never says an action.
+// mumbler is a model whose answers contain no action.
 type mumbler struct{}
 
 func (mumbler) Complete(context.Context, chat.Request) (chat.Response, error) {
 	return chat.Response{Texts: []string{"hm"}}, nil
 }
 
-// TestAnUnparsedStepLeavesTheSameHistoryEverywhere plays it as rollouts, evaluation and stage 1 do, with both
-// summarisers. Live inference plays what evaluation does.
+// TestAnUnparsedStepLeavesTheSameHistoryEverywhere plays such a step as rollouts, evaluation and stage 1 do, with both
+// summarisers. Live inference uses the player of evaluation.
 func TestAnUnparsedStepLeavesTheSameHistoryEverywhere(t *testing.T) {
 	v := evaluation()
 	v.Model = mumbler{}
