@@ -10,7 +10,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// walker visits every node of a tree once and follows no alias: what an anchor holds is measured where it stands.
+// walker visits every node of a tree once and does not follow aliases: the value of an anchor is measured where it is
+// defined.
 type walker struct {
 	name    string
 	path    []string // the fields and indices that lead to the node
@@ -19,15 +20,15 @@ type walker struct {
 	aliases int
 }
 
-// extent is the size of a node with all that it holds, aliases followed.
+// extent is the size of a node with all its contents, with aliases followed.
 type extent struct{ values, text, depth int }
 
-// plus adds what a node holds.
+// plus adds the extent of a node that e contains.
 func (e extent) plus(inner extent) extent {
 	return extent{e.values + inner.values, e.text + inner.text, max(e.depth, inner.depth+1)}
 }
 
-// fail returns an error with the place and the field of a node.
+// fail returns an invalid fault with the place and the field of a node.
 func (w *walker) fail(node *yaml.Node, format string, args ...any) error {
 	at := ""
 	if w.name != "" {
@@ -41,7 +42,7 @@ func (w *walker) fail(node *yaml.Node, format string, args ...any) error {
 	return fault.New(fault.Invalid, "%s%s%s", at, field, fmt.Sprintf(format, args...))
 }
 
-// visit checks a node below level others and all that it holds.
+// visit checks a node at depth level and all its contents.
 func (w *walker) visit(node *yaml.Node, level int) (extent, error) {
 	e := extent{values: 1, text: len(node.Value)}
 	err := w.fits(node, e, level)
@@ -124,10 +125,10 @@ func (w *walker) fits(node *yaml.Node, e extent, level int) error {
 	return nil
 }
 
-// tags are those of values in files of this program. Without a tag of its own a value has one of them, too.
+// tags lists the tags of values in this program's files. A value without an explicit tag also has one of them.
 var tags = []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
 
-// allowed checks a node alone.
+// allowed checks a node without its contents.
 func (w *walker) allowed(node *yaml.Node) error {
 	if node.Style&yaml.TaggedStyle != 0 && !slices.Contains(tags, node.ShortTag()) {
 		return w.fail(node, "the tag %s means nothing here; write the value itself", shown(node.Tag))
@@ -145,7 +146,7 @@ func (w *walker) allowed(node *yaml.Node) error {
 	return nil
 }
 
-// key checks a key of a mapping, in which others stand on some lines.
+// key checks a key of a mapping. lines holds the lines of the mapping's previous keys.
 func (w *walker) key(node *yaml.Node, lines map[string]int) error {
 	switch {
 	case node.Kind == yaml.ScalarNode && node.Tag == "!!merge":
