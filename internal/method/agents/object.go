@@ -202,7 +202,7 @@ func (r *reader) bareKey() bool {
 	return true
 }
 
-// literals maps Python's constants to those of JSON.
+// literals maps Python's constants to JSON's.
 var literals = map[string]string{"True": "true", "False": "false", "None": "null"}
 
 func (r *reader) literal() bool {
