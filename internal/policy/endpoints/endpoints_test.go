@@ -19,7 +19,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// server is a chat endpoint that returns its errors one after the other, and then answers.
+// server is a chat endpoint that first returns its errors in order, and then answers.
 type server struct {
 	errs     []error
 	leftOut  map[string]string
@@ -42,7 +42,8 @@ func connect(b store.Bucket, s *server) *endpoints.Endpoints {
 	return &endpoints.Endpoints{Bucket: b, Connect: func(spec.Model) (chat.Model, error) { return s, nil }}
 }
 
-// run returns the specification of a run with one endpoint. A call of the server costs 200 of the currency.
+// run returns the specification of a run with one endpoint. A call of the server costs 200 in the currency of the
+// prices.
 func run() spec.Spec {
 	s := spec.Default()
 	s.Name = "r"
@@ -86,11 +87,11 @@ func TestARecordedCallIsNotMadeAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := model(t, connect(b, srv), s).Complete(t.Context(), request) // of another worker
+	again, err := model(t, connect(b, srv), s).Complete(t.Context(), request) // by another worker
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.OnRead = nil // it was read by the role that asked
+	first.OnRead = nil // only the first answer was read by its role
 	if !reflect.DeepEqual(again, first) || first.Texts[0] != "yes" {
 		t.Errorf("the recorded answer = %+v, want the first one, %+v", again, first)
 	}

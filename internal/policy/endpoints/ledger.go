@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// ledger knows what runs have spent, from the recorded calls of all workers.
+// ledger computes what runs have spent from the recorded calls of all workers.
 type ledger struct {
 	mu    sync.Mutex
 	runs  map[string]*spending
@@ -23,26 +23,26 @@ type ledger struct {
 
 // spending is what one run has spent.
 type spending struct {
-	of     string          // identity of the run: a name may be used again after a deletion
+	of     string          // identity of the run; a name may be reused after a deletion
 	seen   map[string]bool // keys of counted calls
 	spent  runs.Spent
 	budget spec.Budget
-	warned spec.Budget // the budget of which people were told that most of it is spent
-	next   time.Time   // when it is read again
+	warned spec.Budget // the budget for which people have been warned
+	next   time.Time   // time of the next reading
 }
 
-// A ledger is read again after ledgerEvery, or after ledgerShare times as long as the last reading took: a run of a
-// million calls spends no more on its ledger than a small one. Meanwhile all workers together may exceed a budget by
-// what they ask; what this worker asks is counted immediately.
+// A ledger is read again after ledgerEvery, or after ledgerShare times the duration of the last reading if that is
+// longer, so a run of a million calls spends no larger share of time on its ledger than a small one. Between readings,
+// all workers together may exceed a budget by the calls they make. Calls of this worker count immediately.
 const (
 	ledgerEvery = 5 * time.Second
 	ledgerShare = 20
 )
 
-// nearly is the share of a budget at which people are told.
+// nearly is the share of a budget at which people are warned.
 const nearly = 0.8
 
-// warning returns what people are told when most of a budget is spent, once for each budget; otherwise it is empty.
+// warning returns a warning if most of a budget is spent, once for each budget. Otherwise it returns "".
 func (l *ledger) warning(run string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +64,7 @@ func (l *ledger) check(ctx context.Context, bucket store.Bucket, specification s
 	stale := time.Now().After(l.of(specification.Name).next)
 	l.mu.Unlock()
 	if stale {
-		// One call reads for all, whatever becomes of it.
+		// One call reads for all callers and must not be cancelled with one of them.
 		read := l.reads.DoChan(specification.Name, func() (any, error) {
 			return nil, l.refresh(context.WithoutCancel(ctx), bucket, specification)
 		})
@@ -89,7 +89,7 @@ func (l *ledger) check(ctx context.Context, bucket store.Bucket, specification s
 	return err
 }
 
-// identity returns the identity of a run that was checked.
+// identity returns the identity of a run that has been checked.
 func (l *ledger) identity(run string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *ledger) identity(run string) string {
 	return l.of(run).of
 }
 
-// of returns what a run has spent. Callers hold mu.
+// of returns the spending of a run. Callers hold mu.
 func (l *ledger) of(run string) *spending {
 	if l.runs == nil {
 		l.runs = map[string]*spending{}
@@ -111,7 +111,7 @@ func (l *ledger) of(run string) *spending {
 	return x
 }
 
-// refresh reads the budget and, if there is one, the calls that were recorded since.
+// refresh reads the budget and, if it is limited, the calls that were recorded since the last reading.
 func (l *ledger) refresh(ctx context.Context, bucket store.Bucket, s spec.Spec) error {
 	run := runs.Run(s.Name)
 	began := time.Now()
@@ -149,7 +149,7 @@ func (l *ledger) refresh(ctx context.Context, bucket store.Bucket, s spec.Spec) 
 	return nil
 }
 
-// exceeded returns an exhausted fault if the budget is spent, with the commands that continue the run.
+// exceeded returns an exhausted fault if the budget is spent. It names the commands that continue the run.
 func (x *spending) exceeded(run string) error {
 	switch {
 	case x.budget.Money > 0 && x.spent.Money >= x.budget.Money:
@@ -174,7 +174,7 @@ func (x *spending) add(key string, answer runs.Answer) {
 	}
 }
 
-// add counts a call of this worker immediately; those of others are read from time to time.
+// add counts a call of this worker immediately. Calls of other workers are read from time to time.
 func (l *ledger) add(run, key string, answer runs.Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
