@@ -18,10 +18,10 @@ type Answer struct {
 	Collabui Extension `json:"collabui"`
 }
 
-// Extension is what an answer has in addition to OpenAI's.
+// Extension holds the members of an answer that OpenAI's answers do not have.
 type Extension struct {
 	Agents   []usageOf `json:"usage"`
-	*Decided           // only if the request asks for the matrix
+	*Decided           // only if the request specifies matrix
 }
 
 type choice struct {
@@ -59,7 +59,7 @@ func newUsage(u domain.Usage) usage {
 	}
 }
 
-// NewAnswer returns a decision in the form of the OpenAI chat API. Its one choice holds the winner's words.
+// NewAnswer returns a decision in the form of the OpenAI chat API. Its only choice is the text of a cell that won.
 func (s System) NewAnswer(decided Decided, matrix bool) Answer {
 	answer := Answer{
 		ID:      "chatcmpl-" + runs.Digest(decided.Decision)[:24],

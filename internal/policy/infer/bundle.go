@@ -16,13 +16,13 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// SystemDir is the folder of an export that holds the trained system.
+// SystemDir is the folder of an export that contains the trained system.
 const SystemDir = "system"
 
-// Exported is system.json: how the system decides. Its topologies are in topology.json.
+// Exported is the content of system.json, which specifies how the system decides. Its topologies are in topology.json.
 type Exported struct {
 	Run       string           `json:"run"`
-	Epoch     int              `json:"epoch"` // the epoch that made it; 0 is the base policy n times
+	Epoch     int              `json:"epoch"` // the epoch that made it; 0 is the system of the base policy
 	Family    domain.Family    `json:"actions"`
 	Rounds    int              `json:"rounds"`
 	TopP      float64          `json:"top_p"`
@@ -33,22 +33,22 @@ type Exported struct {
 	Agents    []Agent          `json:"agents"`
 }
 
-// Of is a prompt template's identity.
+// Of identifies a prompt template.
 type Of struct {
 	Version string `json:"version"`
 	Digest  string `json:"digest"`
 }
 
-// Topologies is topology.json.
+// Topologies is the content of topology.json.
 type Topologies struct {
-	// Evaluation has the topologies that episodes draw. Infer draws one by its seed.
+	// Evaluation lists the topologies from which episodes draw. Infer draws one by its seed.
 	Evaluation []domain.Topology `json:"evaluation"`
-	// Epoch is the topology that the epoch trained on; nil for the base policy.
+	// Epoch is the topology on which the epoch was trained. It is nil for the base policy.
 	Epoch *domain.Topology `json:"epoch,omitempty"`
 }
 
-// Write writes the system into a folder that must not hold one: the specification, how the system decides, its
-// topologies, its prompts and the policy of every agent. It streams large files. What it wrote before an error stays.
+// Write writes the system into a folder that must not contain one: the specification, how the system decides, its
+// topologies, its prompts and the policy of every agent. It streams large files. Files written before an error stay.
 func (s System) Write(ctx context.Context, bucket store.Bucket, dir string) (Exported, error) {
 	config, err := s.Config(0)
 	if err != nil {

@@ -63,7 +63,8 @@ func find(t *testing.T, r *testrun.Run, which string) infer.System {
 	return s
 }
 
-// crowded shows the small policy more than it reads: it is asked for less, and every cell says what it lacked.
+// crowded shows the small policy more than it can read, and checks that prompts are cut and every cell records what its
+// prompt lacked.
 func crowded(t *testing.T, r *testrun.Run, sys infer.System) {
 	v := agents.View{Goal: "press w3"}
 	for i := range 300 {

@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// OfLine returns the system that a line accepts now. The error wraps store.ErrNotFound if it accepts none.
+// OfLine returns the system that a line currently accepts. The error wraps store.ErrNotFound if it accepts none.
 func OfLine(ctx context.Context, bucket store.Bucket, line string) (System, error) {
 	entry, err := lines.Line(line).Current(ctx, bucket)
 	if err != nil {
@@ -28,9 +28,9 @@ func accepted(ctx context.Context, bucket store.Bucket, line string, entry lines
 	return system, err
 }
 
-// Follow keeps a server on the system that a line accepts, until ctx ends. It looks every so often, and switches when
-// the new policies are loaded. Until then, and while the store does not answer, the old system answers. told is called
-// with every switch, and with every error once.
+// Follow keeps a server on the system that a line accepts, until ctx ends. It checks the line at the interval every,
+// and switches when the new policies are loaded. Until then, and while the store does not answer, the old system
+// answers. told is called after every switch, and once for every new error.
 func (s *Server) Follow(
 	ctx context.Context, bucket store.Bucket, line string, every time.Duration,
 	load func(ctx context.Context, policy string, quorum int) error, told func(System, error),

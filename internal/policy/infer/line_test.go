@@ -38,7 +38,7 @@ func TestAServerFollowsItsLineWithoutAFailedRequest(t *testing.T) {
 	server := infer.NewServer(sys, r.Deps.Chat, nil)
 	srv := httptest.NewServer(server)
 	t.Cleanup(srv.Close)
-	var down atomic.Bool // the policy servers cannot load the new system yet
+	var down atomic.Bool // whether the policy servers cannot load the new system yet
 	down.Store(true)
 	load := func(ctx context.Context, policy string, quorum int) error {
 		if down.Load() {

@@ -30,7 +30,7 @@ func raw(t *testing.T, url string, q object) (*http.Response, string) {
 	return res, string(drain(t, res))
 }
 
-// streamed is what tests read of a chunk.
+// streamed holds the members of a chunk that tests read.
 type streamed struct {
 	ID, Object string
 	Choices    []struct {
@@ -43,7 +43,7 @@ type streamed struct {
 	Collabui *infer.Extension
 }
 
-// streams checks that a streamed answer is the whole one in chunks.
+// streams checks that the chunks of a streamed answer add up to the whole answer.
 func streams(t *testing.T, r *testrun.Run, sys infer.System) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	_, whole := ask(t, url, good, nil)
@@ -91,7 +91,7 @@ func streams(t *testing.T, r *testrun.Run, sys infer.System) {
 	}
 }
 
-// stops checks that an answer ends before the first of the texts.
+// stops checks that an answer ends before the first stop text.
 func stops(t *testing.T, r *testrun.Run, sys infer.System) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	_, whole := ask(t, url, good, nil)
@@ -112,7 +112,7 @@ func stops(t *testing.T, r *testrun.Run, sys infer.System) {
 	}
 }
 
-// ignores checks that members without an effect are named and have none.
+// ignores checks that members without an effect are named and have no effect.
 func ignores(t *testing.T, r *testrun.Run, sys infer.System) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	_, whole := ask(t, url, good, nil)
@@ -163,7 +163,7 @@ func modelsOf(t *testing.T, r *testrun.Run, sys infer.System) {
 	}
 }
 
-// shares checks that the usage of agents adds up.
+// shares checks that the usage of all agents adds up.
 func shares(t *testing.T, r *testrun.Run, sys infer.System) {
 	_, a := ask(t, serve(t, sys, r.Deps.Chat, ""), good, nil)
 	prompt, total := 0, 0

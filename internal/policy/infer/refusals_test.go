@@ -16,10 +16,11 @@ import (
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 
-// good is a prompt that is answered.
+// good is a valid prompt.
 const good = "Goal: g\nHistory: none\nScreen:\n0 button Send"
 
-// refusals checks that a wrong request is refused by name, and that a wrong screen is answered with the right forms.
+// refusals checks that the refusal of a wrong request names the member, and that the refusal of a wrong screen shows
+// the right forms.
 func refusals(t *testing.T, r *testrun.Run, sys infer.System) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	image := object{"type": "image_url", "image_url": object{"url": "data:"}}
@@ -28,7 +29,7 @@ func refusals(t *testing.T, r *testrun.Run, sys infer.System) {
 		name    string
 		content any
 		more    object
-		status  int // 0: 400
+		status  int // 0 means 400
 		want    string
 	}{
 		{name: "another model", content: good, more: object{"model": "gpt"}, status: http.StatusNotFound,
@@ -122,7 +123,7 @@ func refusals(t *testing.T, r *testrun.Run, sys infer.System) {
 	}
 }
 
-// failing is a model that cannot answer.
+// failing is a model that always returns an error.
 type failing struct{ err error }
 
 func (f failing) Complete(context.Context, chat.Request) (chat.Response, error) {
@@ -147,14 +148,14 @@ func failures(t *testing.T, sys infer.System) {
 	}
 }
 
-// mute is a model whose answers hold no action.
+// mute is a model whose answers contain no action.
 type mute struct{}
 
 func (mute) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
 	return chat.Response{Texts: slices.Repeat([]string{"hm"}, max(1, q.N))}, nil
 }
 
-// undecided checks that clients are told not to send what cannot be decided again.
+// undecided checks that clients are told not to repeat a request that cannot be decided.
 func undecided(t *testing.T, sys infer.System) {
 	res, body := raw(t, serve(t, sys, mute{}, ""), nil)
 	if res.StatusCode != http.StatusBadGateway || !strings.Contains(body, `"code":"no_action"`) {
@@ -165,7 +166,7 @@ func undecided(t *testing.T, sys infer.System) {
 	}
 }
 
-// keys checks that a server with a key answers those who send it.
+// keys checks that a server with a key answers only clients that send it.
 func keys(t *testing.T, r *testrun.Run, sys infer.System) {
 	url := serve(t, sys, r.Deps.Chat, "secret")
 	body, err := json.Marshal(object{"messages": []any{

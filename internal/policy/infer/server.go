@@ -12,24 +12,24 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// EnvKey is the environment variable of the key that clients must send. With _FILE appended it names a file that holds
-// it.
+// EnvKey is the environment variable that holds the key that clients must send. With _FILE appended, it names a file
+// that contains the key.
 const EnvKey = "COLLABUI_INFER_KEY"
 
-// maxBody bounds a request, in bytes.
+// maxBody is the maximum size of a request in bytes.
 const maxBody = 1 << 20
 
-// Server answers POST /v1/chat/completions, GET /v1/models, GET /v1/models/ID and GET /health for one system at a time.
-// Safe for concurrent use.
+// Server serves POST /v1/chat/completions, GET /v1/models, GET /v1/models/ID and GET /health for one system at a time.
+// It is safe for concurrent use.
 type Server struct {
 	current atomic.Pointer[System]
 	model   chat.Model
-	keys    func() string // of clients; nil or empty means that they need none
+	keys    func() string // keys of clients; if nil or empty, clients need no key
 	mux     *http.ServeMux
 }
 
-// NewServer returns a server of a system whose policies model reaches. If there are keys, one of them must come with
-// every request below /v1 (httpd.Allowed).
+// NewServer returns a server of a system, which calls its policies through model. If there are keys, every request
+// below /v1 must carry one of them (httpd.Allowed).
 func NewServer(sys System, model chat.Model, keys func() string) *Server {
 	server := &Server{model: model, keys: keys, mux: http.NewServeMux()}
 	server.Switch(sys)
@@ -42,8 +42,8 @@ func NewServer(sys System, model chat.Model, keys func() string) *Server {
 	return server
 }
 
-// Switch lets another system answer from the next request on. Requests that have begun are answered by the system that
-// began them. Its policies must be loaded already.
+// Switch replaces the system for all requests that begin afterwards. Requests that have begun are answered by the
+// previous system. The policies of sys must already be loaded.
 func (s *Server) Switch(sys System) { s.current.Store(&sys) }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer lets the system decide for a request, which it reads into request.
+// answer has the system decide for a request, which it reads into request.
 func (s *Server) answer(r *http.Request, request *chatRequest) (Answer, error) {
 	if err := request.read(r.Body); err != nil {
 		return Answer{}, err
@@ -114,7 +114,7 @@ func (s *Server) answer(r *http.Request, request *chatRequest) (Answer, error) {
 	return sys.NewAnswer(decided, request.Collabui.Matrix), nil
 }
 
-// noModel refuses the name of a model that is not this system.
+// noModel returns the refusal of a model name other than this system's.
 func (s System) noModel(name string) error {
 	return &httpd.Refusal{
 		Status: http.StatusNotFound,
@@ -124,7 +124,7 @@ func (s System) noModel(name string) error {
 	}
 }
 
-// undecided is the refusal of a request without an answer that holds an action.
+// undecided returns the refusal of a request for which no answer contains an action.
 func (s System) undecided(decided Decided, options Options) error {
 	n := len(decided.Decision.Cells)
 	if options.MaxTokens > 0 && options.MaxTokens < s.Spec.Decoding.MaxTokens {
@@ -140,7 +140,7 @@ func (s System) undecided(decided Decided, options Options) error {
 	}
 }
 
-// codeNoAction is the code of a request about which nothing is decided.
+// codeNoAction is the error code of a request that led to no decision.
 const codeNoAction = "no_action"
 
 // listed returns the system's entry in the list of models.
@@ -178,8 +178,8 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// fail answers with an error in OpenAI's form: what the client did wrong or, by the error's kind, what the policies'
-// servers did.
+// fail writes an error in OpenAI's form: the client's mistake or, depending on the error's kind, the failure of the
+// policies' servers.
 func fail(w http.ResponseWriter, err error) {
 	var refused *httpd.Refusal
 	if !errors.As(err, &refused) {
@@ -198,7 +198,7 @@ func fail(w http.ResponseWriter, err error) {
 		}
 	}
 	if refused.Code == codeNoAction {
-		// OpenAI's clients send what failed with 502 again. The answer would be the same.
+		// OpenAI's clients repeat requests that failed with 502, but the answer would be the same.
 		w.Header().Set("X-Should-Retry", "false")
 	}
 

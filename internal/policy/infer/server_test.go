@@ -21,7 +21,7 @@ import (
 
 type object = map[string]any
 
-// answer is what a server responds.
+// answer is the response of a server.
 type answer struct {
 	infer.Answer
 	Error *struct{ Message, Type, Code string }
@@ -36,7 +36,7 @@ func serve(t *testing.T, sys infer.System, model chat.Model, key string) (url st
 	return srv.URL
 }
 
-// ask posts a request with further fields. content is the last message's.
+// ask posts a request with further fields. content is the content of the last message.
 func ask(t *testing.T, url string, content any, more object) (int, answer) {
 	t.Helper()
 	q := object{"model": "small", "messages": []any{
@@ -98,7 +98,7 @@ func drain(t *testing.T, res *http.Response) []byte {
 	return raw
 }
 
-// screen is what all forms of a request say.
+// screen returns the view that all forms of a request describe.
 func screen() agents.View {
 	var o domain.Observation
 	for i, n := range []string{"alpha", "beta two", "gamma"} {
@@ -129,7 +129,7 @@ func prompted(t *testing.T) string {
 	return text
 }
 
-// stored returns the screen as JSON, with its observation or only the elements of it.
+// stored returns the screen as JSON, with its observation or only the observation's elements.
 func stored(t *testing.T, observation bool) string {
 	t.Helper()
 	v := screen()
@@ -145,7 +145,7 @@ func stored(t *testing.T, observation bool) string {
 	return string(raw)
 }
 
-// uncached returns a decision without what depends on the server's cache.
+// uncached returns a decision without the figures that depend on the server's cache.
 func uncached(d domain.Decision) domain.Decision {
 	for i := range d.Cells {
 		d.Cells[i].Usage.Cached = 0
@@ -154,7 +154,7 @@ func uncached(d domain.Decision) domain.Decision {
 	return d
 }
 
-// decide returns what the agents decide about the screen, cut short as in evaluations and in full.
+// decide returns the agents' decision about the screen, cut short as in evaluations and in full.
 func decide(t *testing.T, r *testrun.Run, sys infer.System, seed uint64) (early, full domain.Decision) {
 	t.Helper()
 	conf, err := sys.Config(seed)
@@ -263,7 +263,7 @@ func wantCompletion(t *testing.T, got answer, d domain.Decision) {
 	}
 }
 
-// wantAllForms checks that the screen in any other form has the same answer.
+// wantAllForms checks that the screen in every other form gets the same answer.
 func wantAllForms(t *testing.T, url string, seed uint64, want answer) {
 	t.Helper()
 	text := prompted(t)
@@ -289,7 +289,7 @@ func wantAllForms(t *testing.T, url string, seed uint64, want answer) {
 	}
 }
 
-// greedy checks that agents at temperature 0 answer alike for two seeds with the same topology.
+// greedy checks that agents at temperature 0 give the same answer for two seeds with the same topology.
 func greedy(t *testing.T, r *testrun.Run, sys infer.System) {
 	url, text := serve(t, sys, r.Deps.Chat, ""), prompted(t)
 	cold := object{"temperature": 0, "collabui": object{"matrix": true}}
