@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/config"
 )
 
-// alone returns the limiter of one of so many workers, without Redis, and its clock.
+// alone returns the limiter of one of several workers, without Redis, and its clock.
 func alone(t *testing.T, peers int) (*Limiter, *time.Time) {
 	t.Helper()
 	l := Over(nil, "w")
@@ -24,7 +24,7 @@ func TestAWorkerAloneKeepsToItsShare(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit         Limit
 		peers, tokens int
-		perMinute     int // requests that get a turn
+		perMinute     int // number of requests that get a turn
 	}{
 		"requests, one worker":    {Limit{Name: "a", Requests: 60}, 1, 0, 60},
 		"requests, three workers": {Limit{Name: "a", Requests: 60}, 3, 0, 20},
@@ -78,7 +78,7 @@ func TestTurnsAreReservedInOrderAndNoneIsRefused(t *testing.T) {
 
 func TestTurnsThatAreTooFarAwayAreNotReservedAndSettlingMovesThem(t *testing.T) {
 	l, _ := alone(t, 1)
-	m := Limit{Name: "a", Tokens: 600} // ten a second
+	m := Limit{Name: "a", Tokens: 600} // ten per second
 	if err := l.Wait(t.Context(), m, 9000); err != nil {
 		t.Fatal(err)
 	}
