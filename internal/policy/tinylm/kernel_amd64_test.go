@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/method/preference"
 )
 
-// trained returns the digest of a model after steps of SFT and of preference optimisation and a sampled answer.
+// trained returns a digest of a model after steps of SFT and of preference optimisation, and of sampled answers.
 func trained(t *testing.T) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(21, 22))
@@ -60,8 +60,8 @@ func trained(t *testing.T) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// TestTheBitsOfAKernelNeverChange trains and samples with every kernel that this processor has. Whoever changes a
-// digest makes every digest that was published, and every run that goes on, another one: it takes a new name.
+// TestTheBitsOfAKernelNeverChange trains and samples with every kernel that this processor supports. A change of a
+// digest would change every published digest and every run in progress, so a kernel with other bits needs a new name.
 func TestTheBitsOfAKernelNeverChange(t *testing.T) {
 	old := vectors
 	defer func() { vectors = old }()

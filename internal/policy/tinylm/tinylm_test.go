@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/method/preference"
 )
 
-// toy makes a one-step task: press the named button, or type the named word into the named field.
+// toy returns a one-step task: press the named button, or type the named word into the named field.
 func toy(r *rand.Rand) (*Prompt, Choice) {
 	word := func() string { return fmt.Sprintf("w%c%c%c", 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26)) }
 	names, n := []string{}, 4+r.IntN(5)
@@ -176,7 +176,8 @@ func agrees(t *testing.T, m *Model, grad []float32, loss func() float64, toleran
 			return cmp.Compare(math.Abs(float64(grad[b])), math.Abs(float64(grad[a])))
 		})
 
-		// The largest gradients of every tensor only: float32 differences drown the small ones.
+		// Compare only the largest gradients of every tensor, because the error of float32 differences exceeds the
+		// small ones.
 		for _, i := range idx[:min(4, n)] {
 			const eps = 2e-3
 			old := m.Flat[i]
@@ -193,7 +194,7 @@ func agrees(t *testing.T, m *Model, grad []float32, loss func() float64, toleran
 	}
 }
 
-// TestTheGradientOfAStepIsThatOfItsLoss takes a batch of several shards, whose pairs differ in weight.
+// TestTheGradientOfAStepIsThatOfItsLoss uses a batch of several shards, whose pairs differ in weight.
 func TestTheGradientOfAStepIsThatOfItsLoss(t *testing.T) {
 	m, batch := unlike(2*shardSize + 1)
 	ref := m.LogProbs(batch, 1)
@@ -214,7 +215,7 @@ func TestTheGradientOfAStepIsThatOfItsLoss(t *testing.T) {
 	}
 
 	tr := &Trainer{M: m, Workers: 2}
-	got, n := tr.DPOStep(batch, ref, weight, 0, rule), float64(len(batch)) // at the rate 0, nothing changes
+	got, n := tr.DPOStep(batch, ref, weight, 0, rule), float64(len(batch)) // at a rate of 0, nothing changes
 	if want := sum() / n; math.Abs(got.Loss-want) > 1e-6 {
 		t.Errorf("the loss is %v, want %v", got.Loss, want)
 	}
