@@ -15,17 +15,17 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// particular is a server that refuses requests by their members, and keeps the others.
+// particular is a server that refuses requests because of their members, and records the other requests.
 type particular struct {
-	refuses func(q map[string]any) (status int, body string) // a status of 0 answers
-	choices int                                              // of an answer, whatever n is; 0 means n
+	refuses func(q map[string]any) (status int, body string) // a status of 0 means an answer
+	choices int                                              // number of choices in an answer; 0 means n
 
 	mu   sync.Mutex
 	all  int
 	good []map[string]any
 }
 
-// serve returns the base URL of the server.
+// serve starts the server and returns its base URL.
 func (p *particular) serve(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ func demanding(t *testing.T, base string) *Client {
 	return must(t, Config{BaseURL: base, Model: "gpt-5-mini", Schema: SchemaJSON, LogProbs: true, Seeds: true})
 }
 
-// refusing refuses requests that have one of some members, the first of them first.
+// refusing returns a function that refuses requests with one of the given members. The refusal names the first of them.
 func refusing(status int, body string, names ...string) func(map[string]any) (int, string) {
 	return func(q map[string]any) (int, string) {
 		for _, name := range names {
@@ -81,15 +81,15 @@ func refusing(status int, body string, names ...string) func(map[string]any) (in
 	}
 }
 
-// openAI is how OpenAI refuses what models that think do not take.
+// openAI is OpenAI's refusal of a parameter that reasoning models do not support.
 const openAI = `{"error":{"message":"Unsupported parameter: 'NAME' is not supported with this model.",` +
 	`"type":"invalid_request_error","param":"NAME","code":"unsupported_parameter"}}`
 
 func TestWhatAServerRefusesIsLeftOutFromThenOn(t *testing.T) {
 	for name, x := range map[string]struct {
 		refuses func(map[string]any) (int, string)
-		left    []string // out of the request
-		sent    []string // all the same
+		left    []string // members left out of the request
+		sent    []string // members that are sent nevertheless
 	}{
 		"a model that thinks": {
 			refusing(400, openAI, "max_tokens", "temperature", "top_p", "logprobs"),
@@ -181,7 +181,7 @@ func TestWhatAServerRefusesIsLeftOutFromThenOn(t *testing.T) {
 	}
 }
 
-// formats refuses forms of JSON answers, by their types.
+// formats returns a function that refuses response formats by their types.
 func formats(status int, body string, types ...string) func(map[string]any) (int, string) {
 	return func(q map[string]any) (int, string) {
 		format, _ := q["response_format"].(map[string]any)
@@ -201,7 +201,7 @@ func TestARefusalOfAnotherKindTeachesNothing(t *testing.T) {
 		{`{"error":{"message":"max_tokens is too large: 70. This model supports at most 40","param":"max_tokens"}}`, 1},
 		{`{"error":{"message":"The context length is 10 tokens: reduce max_tokens"}}`, 1},
 		{`{"error":{"message":"Your prompt was flagged","code":"content_filter"}}`, 1},
-		{`{"error":{"message":"the temperature of your prompt is too hot"}}`, 2}, // is tried, and refused again
+		{`{"error":{"message":"the temperature of your prompt is too hot"}}`, 2}, // repeated without it, refused again
 	} {
 		refuse := true
 		p := &particular{refuses: func(map[string]any) (int, string) {

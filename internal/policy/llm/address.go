@@ -19,15 +19,15 @@ func (c *Client) url(path string) string {
 	return address
 }
 
-// versioned reports whether a base URL names a version of the API in its query, as deployments on Azure want.
+// versioned reports whether a base URL has a version of the API in its query, as deployments on Azure require.
 func versioned(base string) bool {
 	address, err := url.Parse(base)
 
 	return err == nil && address.Query().Has("api-version")
 }
 
-// redirected returns the invalid fault of a request that a server redirects, with the base URL to which it leads. The
-// headers hold keys of this endpoint, so no redirect is followed.
+// redirected returns an invalid fault for a request that a server redirects, with the base URL to which it leads. No
+// redirect is followed, because the headers contain keys of this endpoint.
 func (c *Client) redirected(to *http.Request, before []*http.Request) error {
 	base := redacted(c.conf.BaseURL)
 	asked := ""

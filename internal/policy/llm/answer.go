@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// ask sends a request and reads what the server answers. It does not use the client of go-openai, which refuses
-// requests by the model's name and reads answers and errors of one form only. The error of a server is a refusal.
+// ask sends a request and parses the server's answer. It does not use the client of go-openai, which refuses requests
+// by the model's name and parses only one form of answers and errors. An error that the server returns is a refusal.
 func (c *Client) ask(ctx context.Context, q question) (completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
@@ -54,17 +54,17 @@ func (c *Client) ask(ctx context.Context, q question) (completion, error) {
 	return completion{}, refused
 }
 
-// broken are the reasons for which a server ends an answer that is not whole, with a status of success: vLLM and SGLang
-// abort what is in flight when they end or fall asleep.
+// broken holds the finish reasons of answers that a server gave up, although the status is a success: vLLM and SGLang
+// abort what is in flight when they stop or fall asleep.
 var broken = map[string]bool{"abort": true, "error": true, "insufficient_system_resource": true}
 
-// cut are the reasons for which an answer ends because it may have no more tokens.
+// cut holds the finish reasons of answers that reached the maximum number of tokens.
 var cut = map[string]bool{
 	"length": true, "max_length": true, "model_length": true, "max_tokens": true, "max_output_tokens": true,
 	"max_completion_tokens": true,
 }
 
-// check returns a fault if a server gave up one of the answers, or returned none.
+// check returns a transient fault if a server gave up one of the answers, or returned none.
 func check(out completion, model string) error {
 	if len(out.choices) == 0 {
 		return fault.New(fault.Transient, "model %s returned no answer", model)
@@ -78,7 +78,7 @@ func check(out completion, model string) error {
 	return nil
 }
 
-// silent returns a fault if the model refuses to give any of the answers, or calls a tool instead.
+// silent returns a refused fault if the model refuses all answers, or calls a tool instead.
 func (c *Client) silent(out completion, model string) error {
 	refused := ""
 	called := ""
@@ -129,11 +129,11 @@ func (c *Client) response(out completion) chat.Response {
 	return res
 }
 
-// imageTokens is what an image usually takes.
+// imageTokens is the approximate number of tokens per image.
 const imageTokens = 1000
 
-// estimated returns the tokens used. Where the server reports none, they are estimated from the texts, so that they
-// count for budgets.
+// estimated returns the tokens used. If the server reports none, they are estimated from the texts, so that they count
+// towards budgets.
 func (c *Client) estimated(used domain.Usage, request chat.Request, res chat.Response) domain.Usage {
 	if used.Prompt == 0 {
 		size := len(request.System) + len(request.User)
@@ -160,5 +160,5 @@ func (c *Client) estimated(used domain.Usage, request chat.Request, res chat.Res
 	return used
 }
 
-// tokens returns the number of tokens that a text of that many bytes usually has.
+// tokens returns the approximate number of tokens in a text of size bytes.
 func tokens(size int) int { return (size + chat.CharsPerToken - 1) / chat.CharsPerToken }

@@ -116,7 +116,7 @@ func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
 			body: `{"error":{"code":403,"message":"flagged","metadata":{"flagged_input":"x","reasons":["violence"]}}}`,
 		},
 		{status: 400, body: `{"error":{"code":"content_filter","message":"w"}}`, kind: fault.Refused, words: "w"},
-		{ // of llama.cpp
+		{ // llama.cpp
 			status: 500, kind: fault.Refused, words: "500 Internal Server Error: image input is not supported",
 			body: `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you ` +
 				`may need to provide the mmproj","type":"server_error"}}`,
@@ -146,7 +146,7 @@ func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
 		{status: 400, body: `{"__type":"ThrottlingException"}`, kind: fault.Throttled},
 		{status: 403, body: `{"error":{"errors":[{"reason":"userRateLimitExceeded"}]}}`, kind: fault.Throttled},
 		{status: 400, body: `{"error":{"type":"overloaded_error","message":"w"}}`, kind: fault.Transient, words: "w"},
-		{ // of Groq, to a request that is larger than the limit
+		{ // Groq, to a request that is larger than the limit
 			status: 413, kind: fault.Refused, words: "too large",
 			body: `{"error":{"message":"Request too large","type":"tokens","code":"rate_limit_exceeded"}}`,
 		},
@@ -166,7 +166,7 @@ func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
 	}
 }
 
-// TestPagesInPlaceOfAnswersAskAPersonIfTheyLast: a proxy shows one while the server behind it is away.
+// TestPagesInPlaceOfAnswersAskAPersonIfTheyLast covers pages that a proxy shows while the server behind it is down.
 func TestPagesInPlaceOfAnswersAskAPersonIfTheyLast(t *testing.T) {
 	body := "<!DOCTYPE html><html><title>We are back soon</title></html>"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// said is the text of a message, by its kind.
+// said holds the texts of a message by kind.
 type said struct{ answer, thought, refused string }
 
-// maxNested bounds how deep the parts of a message are nested: a thought is a list of parts in a part in a list.
+// maxNested bounds the nesting of a message's parts. A thought is a list of parts in a part in a list.
 const maxNested = 6
 
-// textOf returns the text of a message's content: a text, a part, or a list of them. Parts that are neither texts nor
-// thoughts nor refusals are left out. Any other value is an answer in JSON.
+// textOf returns the texts of a message's content, which is a text, a part, or a list of them. Parts other than texts,
+// thoughts and refusals are ignored. Any other value is an answer in JSON.
 func textOf(raw json.RawMessage, nested int) said {
 	var text string
 	switch {
@@ -41,7 +41,7 @@ func textOf(raw json.RawMessage, nested int) said {
 	return sum
 }
 
-// partOf returns the text of one part.
+// partOf returns the texts of one part.
 func partOf(raw json.RawMessage, nested int) said {
 	var part struct {
 		Type, Text, Value, Thinking, Reasoning, Content, Summary, Refusal json.RawMessage
@@ -75,10 +75,10 @@ func partOf(raw json.RawMessage, nested int) said {
 	return said{}
 }
 
-// unnamed stands for a tool that is called without a name.
+// unnamed replaces the name of a tool that is called without one.
 const unnamed = "(without a name)"
 
-// toolIn returns the name of the tool that the first of the calls of a message is for. It is empty if there is none.
+// toolIn returns the name of the tool that a message's first call is for, or "" without a call.
 func toolIn(raw json.RawMessage) string {
 	type named struct {
 		Name     string

@@ -22,8 +22,8 @@ func TestLoadWantsAQuorum(t *testing.T) {
 	for _, x := range []struct {
 		says   [3]http.HandlerFunc
 		quorum int
-		kind   fault.Kind // "": success
-		words  []string   // "1" is the second server's address
+		kind   fault.Kind // "" means success
+		words  []string   // "1" stands for the second server's address
 	}{
 		{[3]http.HandlerFunc{ok, there, ok}, 0, "", nil},
 		{[3]http.HandlerFunc{ok, down, ok}, 2, "", nil},

@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// fake is a policy server whose answers can be changed; it counts the calls for chat and load, not for health.
+// fake is a policy server whose answers can be changed. It counts calls for chat and load, but not for health.
 type fake struct {
 	*httptest.Server
 	calls atomic.Int32
@@ -38,7 +38,7 @@ func says(status int, body string, header ...string) http.HandlerFunc {
 	}
 }
 
-// hangs answers when the client goes.
+// hangs waits until the client disconnects.
 func hangs(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -50,7 +50,7 @@ type clock struct{ ns atomic.Int64 }
 func (c *clock) now() time.Time          { return time.Unix(0, c.ns.Load()) }
 func (c *clock) advance(d time.Duration) { c.ns.Add(int64(d)) }
 
-// fakes gives n servers that answer and a pool of them whose time stands still.
+// fakes returns n servers that answer, and a pool of them whose clock stands still.
 func fakes(t *testing.T, n int, timeout time.Duration) ([]*fake, *Pool, *clock) {
 	t.Helper()
 	var out []*fake
@@ -80,7 +80,7 @@ func fakes(t *testing.T, n int, timeout time.Duration) ([]*fake, *Pool, *clock) 
 	return out, p, c
 }
 
-// preferred gives the servers in the order in which an idle pool asks them.
+// preferred returns the servers in the order in which an idle pool calls them.
 func preferred(p *Pool, fs []*fake, r chat.Request) []*fake {
 	var out []*fake
 	for _, m := range p.order(r.Model, r.User) {

@@ -12,13 +12,13 @@ import (
 
 // refusal is the error of a request that a server refuses or fails to answer.
 type refusal struct {
-	status int           // the HTTP status, or the one that a body with a status of success names; 0 if it names none
-	words  string        // the server's own words, short and without keys
-	about  []string      // the members of the request that it names apart from its words
-	after  time.Duration // the time to wait before the next try; 0 if the server names none
+	status int           // the HTTP status or, if that is a success, the status that the body means; 0 if it means none
+	words  string        // the server's message, short and without keys
+	about  []string      // the members of the request that it refers to, apart from its message
+	after  time.Duration // the time to wait before a retry; 0 if the server names none
 
-	page    bool // the body is a web page
-	lasting bool // the page does not pass by itself
+	page    bool // whether the body is a web page
+	lasting bool // whether the page does not pass by itself
 }
 
 func (r *refusal) Error() string {
@@ -37,8 +37,7 @@ func (r *refusal) Error() string {
 	}
 }
 
-// refusalOf reads a refusal. Its status is the HTTP status or, if that is one of success, the status that the body
-// names.
+// refusalOf parses a refusal. Its status is the HTTP status or, if that is a success, the status that the body means.
 func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal {
 	if len(body) > maxRefusal {
 		body = body[:maxRefusal]
@@ -60,14 +59,14 @@ func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal
 // complaint is the content of a server's error.
 type complaint struct {
 	code    int      // an HTTP status
-	names   []string // the letters of codes and types
+	names   []string // codes and types, reduced to letters
 	words   []string
 	about   []string // members of the request
-	flagged bool     // the input was flagged by a filter
+	flagged bool     // whether a filter flagged the input
 }
 
-// complaintOf reads an error in any of its usual forms: an object whose error is a text or an object, details, lists of
-// them, and texts that contain JSON.
+// complaintOf parses an error in any of its common forms: an object whose error is a text or an object, details, lists
+// of them, and texts that contain JSON.
 func complaintOf(body []byte) complaint {
 	var out complaint
 	for _, raw := range valuesOf(body).all {
@@ -80,13 +79,13 @@ func complaintOf(body []byte) complaint {
 	return out
 }
 
-// Bounds of what is read of a complaint: how deep, and how many texts and names.
+// Bounds on what is read of a complaint: the nesting, and the number of texts and names.
 const (
 	maxWithin = 8
 	maxTexts  = 16
 )
 
-// Members of complaints, in the order in which they are read. Other members are not shown.
+// Members of complaints, in the order in which they are read. Other members are ignored.
 var (
 	inner = []string{
 		"error", "errors", "fault", "detail", "details", "innererror", "metadata", "choices",
@@ -155,7 +154,7 @@ func (x *complaint) readObject(members map[string]any, within int) {
 	}
 }
 
-// say adds a text. It may be JSON: gateways quote the servers behind them.
+// say adds a text. The text may be JSON, because gateways quote the servers behind them.
 func (x *complaint) say(text string, within int) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
@@ -177,7 +176,7 @@ func (x *complaint) say(text string, within int) {
 	}
 }
 
-// textsIn returns a text, or the texts of a list.
+// textsIn returns the text, or the texts of a list.
 func textsIn(value any) []string {
 	list, ok := value.([]any)
 	if !ok {
@@ -194,7 +193,7 @@ func textsIn(value any) []string {
 	return out
 }
 
-// placeOf returns the place of the member of a request that a complaint is about.
+// placeOf returns the place of the request's member that a complaint refers to.
 func placeOf(loc any) string {
 	list, _ := loc.([]any)
 	if len(list) == 0 {
@@ -209,7 +208,7 @@ func placeOf(loc any) string {
 	return " (" + strings.Join(place, ".") + ")"
 }
 
-// text returns the words of a complaint, the text of a page, or the whole body.
+// text returns the message of a complaint, the text of a page, or else the whole body.
 func (x *complaint) text(body []byte) string {
 	words := strings.Join(x.words, "; ")
 	switch all := strings.TrimSpace(string(body)); {
@@ -225,7 +224,7 @@ func (x *complaint) text(body []byte) string {
 // markup matches what a browser does not show as text.
 var markup = regexp.MustCompile(`(?is)<script.*?</script>|<style.*?</style>|<!--.*?-->|<[^>]*>?`)
 
-// statusIn returns an HTTP status of a failure that is a number or a text, and 0 for anything else.
+// statusIn returns the HTTP status of a failure that a number or a text holds, and 0 for any other value.
 func statusIn(value any) int {
 	code := 0
 	switch v := value.(type) {

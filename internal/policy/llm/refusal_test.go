@@ -11,17 +11,17 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// refused is a server's answer, and what is made of it.
+// refused is a server's response and the fault that it must lead to.
 type refused struct {
 	status int
 	header map[string]string
 	body   string
 	kind   fault.Kind
 	after  time.Duration
-	words  string // of the server, in the error
+	words  string // part of the server's message, in the error
 }
 
-// check asks a server that answers so.
+// check calls a server that responds in this way.
 func (x refused) check(t *testing.T) {
 	t.Helper()
 	base, _, _ := server(t, x.status, x.header, x.body)
@@ -76,7 +76,7 @@ func TestTheMemberThatARefusalIsAboutIsNamed(t *testing.T) {
 	}.check(t)
 }
 
-// TestScoresAreRefusedAsAnswersAre: the same place reads and classifies both.
+// TestScoresAreRefusedAsAnswersAre checks that refusals of both kinds of requests are parsed and classified alike.
 func TestScoresAreRefusedAsAnswersAre(t *testing.T) {
 	for body, kind := range map[string]fault.Kind{
 		`{"error":{"code":402,"message":"the words"}}`: fault.Invalid,
@@ -194,7 +194,8 @@ func TestNoErrorShowsAKey(t *testing.T) {
 	}
 }
 
-// FuzzRefusal: whatever a server says has a kind, a short text of one line without the key, and a delay within bounds.
+// FuzzRefusal checks that any response of a server leads to a fault with a kind, a short text of one line without the
+// key, and a delay within bounds.
 func FuzzRefusal(f *testing.F) {
 	for _, seed := range []string{
 		`{"error":{"code":402,"message":"m"}}`, `{"error":"e"}`, `{"detail":[{"loc":["a",1],"msg":"m"}]}`,

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// completion is what counts of a server's answer: the choices and the tokens used.
+// completion holds the parts of a server's answer that are used: the choices and the tokens.
 type completion struct {
 	choices []*choice
 	usage   usage
@@ -21,14 +21,14 @@ type completion struct {
 type choice struct {
 	content string  // may begin with a thought
 	thought string  // the thought, if the server has separated it from the answer
-	refused string  // the reason why the model does not answer
-	called  string  // the name of the tool that it wants to call instead; no tool is offered
+	refused string  // the reason why the model refuses to answer
+	called  string  // the name of the tool that the model calls instead, although no tool is offered
 	finish  string  // finish_reason, in lower case
 	logProb float64 // of the answer, summed over its tokens
-	scored  bool    // every token has a log-probability
+	scored  bool    // whether every token has a log-probability
 }
 
-// usage is the number of tokens that a server reports; 0 where it reports none.
+// usage holds the numbers of tokens that a server reports. A number is 0 if it is not reported.
 type usage struct{ prompt, cached, answer, thought int }
 
 // unreadable is the error of a body that has a status of success and contains no answer.
@@ -42,8 +42,8 @@ func (u *unreadable) Error() string { return u.why }
 // maxChoices bounds the choices of a completion.
 const maxChoices = 4096
 
-// decode reads a chat completion in any form in which servers send it: plain or as a stream of events, with unknown
-// members, and with null for what is missing. Only error, choices and usage count. The error is nil or an unreadable.
+// decode parses a chat completion in any form in which servers send it: plain or as a stream of events, with unknown
+// members, and with null for missing values. It uses only error, choices and usage. An error is an unreadable.
 func decode(body []byte) (completion, error) {
 	found := valuesOf(body)
 	if found.broken || len(found.all) == 0 {
@@ -83,7 +83,7 @@ func decode(body []byte) (completion, error) {
 	return out, out.whole(found)
 }
 
-// event is a completion, or a piece of one in a stream. Members whose form differs between servers are read later.
+// event is a completion, or a piece of one in a stream. Members whose form differs between servers are decoded later.
 type event struct {
 	Error   json.RawMessage
 	Usage   json.RawMessage
@@ -94,7 +94,7 @@ type eventChoice struct {
 	Error   json.RawMessage
 	Index   json.RawMessage
 	Message json.RawMessage // the answer
-	Delta   json.RawMessage // a piece of it
+	Delta   json.RawMessage // a piece of the answer
 	Finish  string          `json:"finish_reason"`
 
 	LogProbs *struct {
@@ -106,8 +106,8 @@ type token struct {
 	LogProb *float64 `json:"logprob"`
 }
 
-// fits reads a JSON object into a struct and reports whether it is an object. Members of other types than the struct's
-// stay as they are.
+// fits decodes a JSON object into a struct and reports whether it is an object. Members whose type differs from the
+// struct's are left unchanged.
 func fits(raw json.RawMessage, to any) bool {
 	var mismatch *json.UnmarshalTypeError
 	err := json.Unmarshal(raw, to)
@@ -115,7 +115,7 @@ func fits(raw json.RawMessage, to any) bool {
 	return err == nil || errors.As(err, &mismatch) && mismatch.Field != ""
 }
 
-// whole returns an error if a stream was cut: no mark ends it, and an answer has no end of its own.
+// whole returns an error if a stream was cut: it has no end mark, and an answer has no finish reason.
 func (c *completion) whole(found values) error {
 	if !found.streamed || found.ended {
 		return nil
@@ -134,7 +134,7 @@ func (c *completion) whole(found values) error {
 	return nil
 }
 
-// add adds an answer, or a piece of one of the streams by their indexes.
+// add adds an answer, or a piece of a stream's answer by its index.
 func (c *completion) add(one *eventChoice, streams map[int]*choice) error {
 	if one == nil {
 		return nil
@@ -181,7 +181,7 @@ func (ch *choice) read(raw json.RawMessage) {
 	said := textOf(message.Content, 0)
 	refusal := textOf(message.Refusal, 0)
 	thought := said.thought
-	// Servers that give several of these give the same thought in each.
+	// Servers that send several of these send the same thought in each.
 	for _, other := range []json.RawMessage{
 		message.ReasoningContent, message.Reasoning, message.Thinking, message.ReasoningDetails,
 	} {
@@ -197,7 +197,7 @@ func (ch *choice) read(raw json.RawMessage) {
 	ch.called = cmp.Or(ch.called, toolIn(message.ToolCalls), toolIn(message.FunctionCall))
 }
 
-// score adds the log-probabilities of tokens. Tokens without one leave the whole answer without; an answer without
+// score adds the log-probabilities of tokens. Without that of one token, the whole answer lacks one. An answer without
 // tokens needs none.
 func (ch *choice) score(tokens []token) {
 	if tokens == nil && ch.content+ch.thought != "" {
@@ -215,8 +215,8 @@ func (ch *choice) score(tokens []token) {
 	ch.scored = !math.IsNaN(ch.logProb)
 }
 
-// usageOf returns the numbers of tokens that a server reports, under any of their usual names. It reports false without
-// any.
+// usageOf returns the numbers of tokens that a server reports, under any of their common names. It returns false if
+// none is reported.
 func usageOf(raw json.RawMessage) (usage, bool) {
 	type details struct {
 		Cached  json.RawMessage `json:"cached_tokens"`
@@ -248,7 +248,7 @@ func usageOf(raw json.RawMessage) (usage, bool) {
 	return out, out.prompt+out.answer > 0
 }
 
-// firstCount returns the first of the numbers that counts something, or 0.
+// firstCount returns the first of the numbers that is above 0, or 0.
 func firstCount(all ...json.RawMessage) int {
 	for _, raw := range all {
 		if n, ok := countOf(raw); ok && n > 0 {
@@ -259,8 +259,8 @@ func firstCount(all ...json.RawMessage) int {
 	return 0
 }
 
-// countOf returns a number of tokens, or the index of a choice. Servers send it as an integer, a float or a text. It
-// reports false for anything else.
+// countOf parses a number of tokens or the index of a choice, which servers send as an integer, a float or a text. It
+// returns false for any other value.
 func countOf(raw json.RawMessage) (int, bool) {
 	const most = 1 << 40
 	count, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)

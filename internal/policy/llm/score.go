@@ -14,8 +14,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// Score asks a policy server for the log-probabilities of answers. Its faults are those of Complete; a server that
-// cannot score answers is an invalid fault that wraps chat.ErrNoScores.
+// Score requests the log-probabilities of answers from a policy server. Its faults are the same as Complete's. If the
+// server cannot score answers, the error is an invalid fault that wraps chat.ErrNoScores.
 func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]chat.Score, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)

@@ -9,11 +9,11 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// unsendable is the error of a key or a header's value that no request can carry. It does not show it.
+// unsendable is the error of a key or a header's value that no request can carry. It does not show the value.
 type unsendable struct {
 	base   string
 	header string // empty for the key
-	what   string // must not be in it
+	what   string // what the value must not contain
 }
 
 func (u *unsendable) Error() string {
@@ -28,7 +28,7 @@ func (u *unsendable) Error() string {
 		"with _FILE names)", u.base, u.what)
 }
 
-// Header returns the name of the header with the value, or an empty text for the key.
+// Header returns the name of the header with the value, or "" for the key.
 func (u *unsendable) Header() string { return u.header }
 
 // sendable returns an invalid fault if no request can carry the key or a header of an endpoint.
@@ -47,8 +47,8 @@ func sendable(base, key string, headers map[string]string) error {
 	return fault.As(fault.Invalid, wrong)
 }
 
-// control names the first character of a value that no header can carry, or that no secret begins with. It is empty if
-// there is none.
+// control names the first character of a value that no header can carry or with which no secret begins. It returns ""
+// if the value has no such character.
 func control(value string) string {
 	if strings.HasPrefix(value, "\ufeff") {
 		return "a byte order mark"

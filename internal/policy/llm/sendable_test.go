@@ -89,7 +89,7 @@ func TestASecretThatNoRequestCanCarryIsNamed(t *testing.T) {
 	}
 }
 
-// TestAKeyMayBecomeUnsendable: it is read again for every request.
+// TestAKeyMayBecomeUnsendable checks that the key is read again for every request.
 func TestAKeyMayBecomeUnsendable(t *testing.T) {
 	base, _, _ := server(t, http.StatusOK, nil, answer)
 	key := "zz9"

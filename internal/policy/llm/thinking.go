@@ -9,7 +9,7 @@ import (
 // tag matches the marks around a thought that models write into their answers.
 type tag struct{ begin, end *regexp.Regexp }
 
-// tags are the marks of thoughts. Models differ in their case.
+// tags lists the marks of thoughts. Models differ in their case.
 var tags = tagsOf("think", "thinking", "thoughts?", "reasoning", "seed:think")
 
 func tagsOf(names ...string) []tag {
@@ -25,11 +25,11 @@ func tagsOf(names ...string) []tag {
 	return out
 }
 
-// endOfThink matches the mark that ends a thought whose beginning the server has taken away.
+// endOfThink matches the mark that ends a thought whose beginning the server has removed.
 var endOfThink = regexp.MustCompile(`(?i)</think>`)
 
-// Channels are the form of gpt-oss: every message names its channel, and only the one named final is the answer. Some
-// servers take the marks away and leave their words.
+// Channels are the format of gpt-oss: every message names its channel, and only the channel named final is the answer.
+// Some servers remove the marks and leave their words.
 var (
 	channel = regexp.MustCompile(`^(?:<\|start\|>)?(?:assistant)?<\|channel\|>` +
 		`|<\|start\|>assistant<\|channel\|>final\b`)
@@ -39,9 +39,9 @@ var (
 	marked = regexp.MustCompile(`<\|(?:start|end)\|>(?:assistant)?|<\|channel\|>\w*|<\|message\|>`)
 )
 
-// SplitThinking separates what a reasoning model wrote before its answer, all up to the first mark that ends a thought,
-// from the answer. A thought that does not end has no answer. Some servers take away the mark that begins a thought;
-// without it, a </think> that an answer quotes ends none.
+// SplitThinking separates what a reasoning model wrote before its answer, up to the first mark that ends a thought,
+// from the answer. If a thought does not end, the answer is empty. Some servers remove the mark that begins a thought.
+// Without that mark, a </think> that an answer quotes does not end a thought.
 func SplitThinking(text string) (thought, answer string) {
 	if thought, answer, ok := opened(text); ok {
 		return thought, answer
@@ -55,7 +55,7 @@ func SplitThinking(text string) (thought, answer string) {
 	return strings.TrimSpace(text[:place[0]]), strings.TrimSpace(text[place[1]:])
 }
 
-// opened separates the thoughts with which a text begins, if it begins with the mark of one.
+// opened separates the thoughts with which a text begins. It returns false if the text does not begin with their mark.
 func opened(text string) (thought, answer string, ok bool) {
 	answer = strings.TrimSpace(text)
 	if thought, answer, ok = channels(answer); ok {
@@ -83,8 +83,8 @@ func opened(text string) (thought, answer string, ok bool) {
 	return strings.TrimSpace(strings.Join(thoughts, "\n")), answer, len(thoughts) > 0
 }
 
-// channels separates the channels of a text. Without a channel named final, all of it is the thought. The answer is the
-// text itself if it has no channels.
+// channels separates the channels of a text. Without a channel named final, the whole text is the thought. If the text
+// has no channels, it returns the text as the answer, and false.
 func channels(text string) (thought, answer string, ok bool) {
 	if words := naked.FindStringSubmatch(text); words != nil {
 		return strings.TrimSpace(words[1]), strings.TrimSpace(words[2]), true
@@ -106,7 +106,7 @@ func channels(text string) (thought, answer string, ok bool) {
 	return strings.TrimSpace(marked.ReplaceAllString(thought, "")), strings.TrimSpace(answer), true
 }
 
-// quoted reports whether a mark between two texts is part of an answer: the text before begins as answers do, or the
+// quoted reports whether a mark between two texts is part of an answer: the text before it begins as answers do, or the
 // mark stands within a line as a word or in quotation marks.
 func quoted(before, after string) bool {
 	begin := strings.ToLower(strings.TrimSpace(before))
@@ -131,8 +131,8 @@ func quoted(before, after string) bool {
 	return strings.ContainsRune(marks, last) || last == ' ' && strings.HasPrefix(end, " ")
 }
 
-// parted returns the thought and the answer of a choice. What the server has parted stays so, except that some servers
-// leave the thought in the answer, too.
+// parted returns the thought and the answer of a choice. If the server has separated them, its thought is kept, but
+// some servers also leave the thought in the answer.
 func (ch *choice) parted() (thought, answer string) {
 	if ch.thought == "" {
 		return SplitThinking(ch.content)

@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// Both match keys, by their own form or by the words before them: servers quote the key of a request, whole or in part.
+// bare and labelled match keys, by their form or by the words before them, because servers quote the key of a request,
+// in whole or in part.
 var (
 	bare = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|hf|nvapi|r8|pplx|tgp|csk|fw)[-_][\w*.-]{4,}` +
 		`|\bAIza[\w*-]{8,}|\bAKIA\w{8,}|\beyJ[\w-]{8,}(?:\.[\w-]+)*`)
@@ -15,7 +16,7 @@ var (
 		`(?:(?:bearer|basic)\s+)?)[^\s"'&,;<>{}]+`)
 )
 
-// words returns the beginning of a server's words, on one line and without keys.
+// words returns the beginning of a server's message, on one line and without keys.
 func (c *Client) words(says string) string {
 	says = c.hide(oneLine(says[:min(len(says), maxRefusal)]))
 	says = labelled.ReplaceAllString(says, "${1}"+removed)
@@ -26,7 +27,7 @@ func (c *Client) words(says string) string {
 // brief returns the beginning of a text, on one line.
 func brief(text string) string { return beginning(oneLine(text), maxReason) }
 
-// oneLine returns a text on one line, without what cannot be printed.
+// oneLine returns a text on one line, without characters that cannot be printed.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
