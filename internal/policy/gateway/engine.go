@@ -16,14 +16,14 @@ import (
 
 // Timeouts of requests to the engine.
 const (
-	askTime    = 10 * time.Second // questions about the engine itself
+	askTime    = 10 * time.Second // requests about the engine itself
 	changeTime = 2 * time.Minute  // a load, a probe, falling asleep and waking
 )
 
-// maxQuote bounds what a refusal quotes of an engine's answer, in bytes.
+// maxQuote bounds the part of an engine's answer that a refusal quotes, in bytes.
 const maxQuote = 400
 
-// request sends a request to the engine. If the engine does not answer the error is a 503.
+// request sends a request to the engine. If the engine does not answer, the error is a 503.
 func (g *Gateway) request(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, g.Server+path, bytes.NewReader(body))
 	if err != nil {
@@ -45,12 +45,13 @@ func (g *Gateway) request(ctx context.Context, method, path string, body []byte)
 	return res, nil
 }
 
-// call sends a request with value as its JSON body, or none if value is nil, and reads the answer up to maxControl.
+// call sends a request with value as its JSON body, or without a body if value is nil, and reads the answer up to
+// maxControl.
 func (g *Gateway) call(ctx context.Context, limit time.Duration, method, path string, value any) (reply, error) {
 	return g.callUpTo(ctx, maxControl, limit, method, path, value)
 }
 
-// callUpTo is call for an answer of up to a number of bytes.
+// callUpTo is like call for an answer of up to size bytes.
 func (g *Gateway) callUpTo(
 	ctx context.Context, size int64, limit time.Duration, method, path string, value any,
 ) (reply, error) {
@@ -83,7 +84,8 @@ func brokeOff(err error) error {
 	return httpd.Refuse(http.StatusServiceUnavailable, "the engine's answer broke off: %w", err)
 }
 
-// unhappy returns the error of an engine's answer that is not a success. What does not pass by itself is a conflict.
+// unhappy returns the error for an engine's answer that is not a success. A failure that does not pass by itself is a
+// 409.
 func unhappy(what string, r reply) error {
 	status := http.StatusServiceUnavailable
 	if r.refused() && r.status != http.StatusTooManyRequests && !r.unloading() || r.rankTooLarge() {
@@ -100,7 +102,7 @@ func unhappy(what string, r reply) error {
 	return httpd.Refuse(status, "%s: the engine answered %d: %s", what, r.status, short(r.text))
 }
 
-// short bounds what is quoted of a server.
+// short bounds the part of a server's text that is quoted.
 func short(text string) string {
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
 	if len(text) > maxQuote {
@@ -110,7 +112,7 @@ func short(text string) string {
 	return text
 }
 
-// healthy returns nil if the engine says that it is healthy.
+// healthy returns nil if the engine reports that it is healthy.
 func (g *Gateway) healthy(ctx context.Context) error {
 	r, err := g.call(ctx, askTime, http.MethodGet, "/health", nil)
 	if err == nil && !r.ok() {
@@ -121,11 +123,11 @@ func (g *Gateway) healthy(ctx context.Context) error {
 	return err
 }
 
-// listing is what an engine says that it serves.
+// listing is what an engine reports that it serves.
 type listing struct {
-	models   []string // its own, in its order
+	models   []string // its own models, in its order
 	adapters []string
-	window   int // most tokens of a prompt with its answer; 0 if the engine does not say
+	window   int // maximum number of tokens in a prompt and its answer; 0 if the engine does not report it
 }
 
 // listed returns what the engine serves.
@@ -161,7 +163,7 @@ func (g *Gateway) listed(ctx context.Context) (out listing, err error) {
 	return out, nil
 }
 
-// base returns the engine's name of the base model.
+// base returns the engine's name for the base model.
 func (g *Gateway) base(ctx context.Context) (string, error) {
 	if g.Base != "" {
 		return g.Base, nil
@@ -178,8 +180,8 @@ func (g *Gateway) base(ctx context.Context) (string, error) {
 	return has.models[0], nil
 }
 
-// engineLoad loads a folder under a name. It returns there if the engine has the name already, whatever it loaded
-// under it.
+// engineLoad loads a folder under a name. If the engine already has the name, it returns there, although the name may
+// stand for another folder.
 func (g *Gateway) engineLoad(ctx context.Context, name, dir string) (there bool, err error) {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.load,
 		map[string]string{"lora_name": name, "lora_path": dir})
@@ -201,7 +203,7 @@ func (g *Gateway) engineLoad(ctx context.Context, name, dir string) (there bool,
 	return false, nil
 }
 
-// engineUnload unloads a name and reports whether the engine had it. A name that it did not have is not an error.
+// engineUnload unloads a name and reports whether it was loaded. A name that was not loaded is not an error.
 func (g *Gateway) engineUnload(ctx context.Context, name string) (had bool, err error) {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.unload, map[string]string{"lora_name": name})
 	switch {
@@ -216,10 +218,11 @@ func (g *Gateway) engineUnload(ctx context.Context, name string) (had bool, err 
 	return false, unhappy("unload "+name, r)
 }
 
-// errMissing is the answer of an engine that does not have a model. It has just restarted.
+// errMissing means that the engine does not have a model, because it has just restarted.
 var errMissing = errors.New("the engine does not have it")
 
-// probe asks a model for one token and returns nil if it answers, and errMissing if the engine does not have it.
+// probe requests one token from a model. It returns nil if the model answers, and errMissing if the engine does not
+// have it.
 func (g *Gateway) probe(ctx context.Context, model string) error {
 	r, err := g.call(ctx, changeTime, http.MethodPost, "/v1/chat/completions", map[string]any{
 		"model":       model,

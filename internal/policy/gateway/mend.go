@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/httpd"
 )
 
-// Run maintains the engine until ctx ends. Every few seconds it reloads what the engine lost, unloads adapters of an
-// earlier process, and wakes an engine whose lease has run out.
+// Run maintains the engine until ctx ends. Every few seconds, it reloads what the engine has lost, unloads adapters of
+// an earlier process, and wakes an engine whose lease has expired.
 func (g *Gateway) Run(ctx context.Context) {
 	ticker := time.NewTicker(g.every)
 	defer ticker.Stop()
@@ -42,7 +42,7 @@ func (g *Gateway) take(ctx context.Context) error {
 	}
 }
 
-// tend looks at the engine once. The caller has the turn.
+// tend checks the engine once. The caller has the turn.
 func (g *Gateway) tend(ctx context.Context) {
 	g.mu.Lock()
 	asleep := g.asleep
@@ -62,8 +62,8 @@ func (g *Gateway) tend(ctx context.Context) {
 	}
 }
 
-// foundAsleep takes over an engine that another process put to sleep, as after a restart of this process. It grants a
-// first lease, which its owner can renew.
+// foundAsleep takes over an engine that another process put to sleep, for example before a restart of this process. It
+// grants a first lease, which its owner can renew. It reports whether the engine sleeps.
 func (g *Gateway) foundAsleep(ctx context.Context) bool {
 	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.sleeping, nil)
 	var is struct {
@@ -88,7 +88,7 @@ func (g *Gateway) foundAsleep(ctx context.Context) bool {
 	return true
 }
 
-// mend compares what the engine serves with what it should serve, and changes the difference.
+// mend compares what the engine serves with what it should serve, and removes the difference.
 func (g *Gateway) mend(ctx context.Context) {
 	has, err := g.listed(ctx)
 	if ctx.Err() != nil {
@@ -98,7 +98,7 @@ func (g *Gateway) mend(ctx context.Context) {
 	g.mu.Lock()
 	was := g.silent
 	g.silent = err != nil
-	g.sleepless = g.sleepless && !g.silent // the next process may be able to
+	g.sleepless = g.sleepless && !g.silent // a new process may have sleep mode
 	g.mu.Unlock()
 
 	if err != nil {
@@ -149,8 +149,8 @@ func (g *Gateway) reload(ctx context.Context, has listing) {
 	}
 }
 
-// stray unloads an adapter of an earlier process that this one does not serve. Whoever asks for it loads it again, from
-// the files that are there.
+// stray unloads an adapter of an earlier process that this one does not serve. The next request for it loads it again,
+// from the files that are there.
 func (g *Gateway) stray(ctx context.Context, name string) {
 	g.mu.Lock()
 	for _, p := range g.policies {
@@ -185,7 +185,7 @@ func (g *Gateway) sweep(adapters []string) {
 		}
 
 		p := &policy{digest: digest}
-		p.begin() // so nothing loads it meanwhile
+		p.begin() // so that nothing loads it in the meantime
 		g.policies[digest] = p
 		g.mu.Unlock()
 

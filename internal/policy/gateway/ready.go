@@ -16,10 +16,10 @@ import (
 // ours begins the names of all adapters that gateways load.
 const ours = "p-"
 
-// prefix begins all names that a policy has in the engine.
+// prefix begins all names of a policy in the engine.
 func prefix(digest string) string { return ours + digest[:16] }
 
-// ready brings a policy into the engine and checks that it answers.
+// ready loads a policy into the engine and checks that it answers.
 func (g *Gateway) ready(ctx context.Context, p *policy) error {
 	if p.art == nil {
 		artifact, err := g.artifact(ctx, p.digest)
@@ -45,7 +45,7 @@ func (g *Gateway) ready(ctx context.Context, p *policy) error {
 	return g.adapter(ctx, p)
 }
 
-// full finds a policy that the engine was started on.
+// full finds a policy with which the engine was started.
 func (g *Gateway) full(ctx context.Context, p *policy) error {
 	has, err := g.listed(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (g *Gateway) full(ctx context.Context, p *policy) error {
 // artifact reads the artifact of a digest and refuses one that this engine cannot serve.
 func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact, error) {
 	raw, there, err := store.MayBlob(ctx, g.Bucket, digest)
-	if err == nil && !there { // whoever asks tries again
+	if err == nil && !there { // clients repeat the request
 		err = httpd.Refuse(http.StatusNotFound, "the store has no policy %s", digest)
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact,
 
 	a, err := domain.DecodeArtifact(raw)
 	if err != nil {
-		return a, httpd.Refuse(http.StatusConflict, // another server may serve it
+		return a, httpd.Refuse(http.StatusConflict, // another server may be able to serve it
 			"policy %s cannot be served by an engine of language models: %w", digest, err)
 	}
 
@@ -87,8 +87,8 @@ func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact,
 	return a, nil
 }
 
-// adapter loads a LoRA adapter. Engines keep prefixes by an adapter's name, so a name must always mean the same bytes:
-// if it is not known what was loaded under a name, the adapter gets another one.
+// adapter loads a LoRA adapter. Engines cache prefixes by an adapter's name, so a name must always stand for the same
+// bytes. If it is unknown what was loaded under a name, the adapter gets a new name.
 func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 	again := p.gen > 1
 	if p.name == "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// apart bounds the difference of log-probabilities between an engine and the trainer's libraries, per token, in
+// apart bounds the difference between log-probabilities of an engine and of the trainer's libraries, per token, in
 // float32.
 const apart = 1e-3
 
@@ -40,7 +40,7 @@ func python(t testing.TB, in string, args ...string) string {
 	return string(out)
 }
 
-// folder stores an adapter from its folder.
+// folder stores an adapter from a folder.
 func (s *stage) folder(dir string, rank int) string {
 	s.t.Helper()
 	a := domain.Artifact{Kind: domain.ArtifactLoRA, Base: model, Rank: rank}
@@ -59,17 +59,17 @@ func (s *stage) folder(dir string, rank int) string {
 	return s.put(a)
 }
 
-// row is an answer to be scored by the trainer's libraries.
+// row is an answer that the trainer's libraries score.
 type row struct {
-	Adapter string `json:"adapter"` // folder; empty: the base model
+	Adapter string `json:"adapter"` // folder; empty means the base model
 	System  string `json:"system"`
 	User    string `json:"user"`
 	Image   string `json:"image,omitempty"` // file, shown after the user's text
 	Answer  string `json:"answer"`
-	End     bool   `json:"end"` // the token that ends a turn counts
+	End     bool   `json:"end"` // whether the token that ends a turn counts
 }
 
-// scored is what they say.
+// scored is the score of a row.
 type scored struct {
 	LogProb float64 `json:"logprob"`
 	Tokens  int     `json:"tokens"`
@@ -94,9 +94,9 @@ func reference(t testing.TB, model string, rows []row) []scored {
 	return out
 }
 
-// TestRealVLLM serves a base model and three adapters with a real vLLM that holds two. Every answer comes from the
-// adapter that was asked for, which its log-probability shows, before and after a kill of vLLM. `make test-production`
-// runs it.
+// TestRealVLLM serves a base model and three adapters with a real vLLM that can hold two. Every answer must come from
+// the requested adapter, which its log-probability shows, before and after vLLM is killed. `make test-production` runs
+// it.
 func TestRealVLLM(t *testing.T) { serveReally(t, vllm, os.Getenv("COLLABUI_VLLM"), realVLLM) }
 
 // TestRealSGLang does the same with a real SGLang.
@@ -131,16 +131,16 @@ func serveReally(t *testing.T, engine, program string, of func(program, model st
 	}
 }
 
-// asked are the questions to every policy.
+// asked returns question i, which every policy is asked.
 func asked(i int) (system, user string) {
 	return "You operate a user interface.", fmt.Sprintf("Goal: click the button %d\nScreen: button, link, text", i)
 }
 
-// given are answers that are scored.
+// given lists answers that are scored.
 var given = []string{"Action: click 3", "Action: scroll down"}
 
-// verify asks every policy, and compares its scores with those of the trainer's libraries under all adapters: they are
-// those of its own. It returns all answers.
+// verify queries every policy, compares its scores with those of the trainer's libraries under all adapters, and
+// expects them to match its own adapter. It returns all answers.
 func (s *stage) verify(base string, folders map[string]string, temperature float64) string {
 	s.t.Helper()
 	digests := slices.Sorted(maps.Keys(folders))
@@ -184,7 +184,7 @@ func (s *stage) verify(base string, folders map[string]string, temperature float
 	return text.String()
 }
 
-// sample returns two sampled answers of a policy to a question, and its scores of the given ones.
+// sample returns two answers to a question sampled from a policy, and the policy's scores of the given answers.
 func (s *stage) sample(digest string, i int, temperature float64) (answers []string, scores []float64) {
 	s.t.Helper()
 	system, user := asked(i)
@@ -215,7 +215,7 @@ func (s *stage) scores(digest string, i int) (out []float64) {
 	return out
 }
 
-// patient returns a client of the stage's gateway for an engine on a loaded CPU.
+// patient returns a client of the stage's gateway with a timeout for an engine on a busy CPU.
 func (s *stage) patient() *llm.Pool {
 	s.t.Helper()
 	p, err := llm.PolicyServers([]string{s.url + "/v1"}, llm.Config{Timeout: 3 * time.Minute})

@@ -24,10 +24,10 @@ import (
 	"github.com/collabui/collabui/trainer/llamafactory"
 )
 
-// buttons are the screens of the test: one large button, whose colour says which action is right.
+// buttons lists the colours of the screens' only button. The colour determines the right action.
 var buttons = []color.RGBA{{R: 200, A: 255}, {G: 160, A: 255}, {B: 220, A: 255}}
 
-// screen returns a screenshot as PNG, with its button somewhere.
+// screen returns a screenshot as PNG, with its button at one of several places.
 func screen(t *testing.T, button, place int) []byte {
 	t.Helper()
 	shot := image.NewRGBA(image.Rect(0, 0, 168, 224))
@@ -42,7 +42,7 @@ func screen(t *testing.T, button, place int) []byte {
 	return out.Bytes()
 }
 
-// looking is what a vision model is asked: the text is the same for all screens.
+// looking and tapping are the prompt of the vision model, which is the same for all screens.
 const looking, tapping = "You operate a user interface.", "Goal: tap the button\nScreen:"
 
 // press returns the right answer to a screen.
@@ -50,9 +50,9 @@ func press(button int) string {
 	return fmt.Sprintf(`Action: {"action_type":"click","index":%d}`, button)
 }
 
-// TestRealVision trains adapters of a small random Qwen2-VL on screenshots by the real LLaMA-Factory, SFT and then
-// DPO, and serves them by a real vLLM through a gateway. They answer by what they see on screens that they were not
-// trained on, with the log-probabilities of the trainer's libraries. `make test-production` runs it.
+// TestRealVision trains adapters of a small random Qwen2-VL on screenshots with the real LLaMA-Factory, by SFT and then
+// DPO, and serves them with a real vLLM through a gateway. Their answers must follow from what screens show that were
+// not in the training data, with the log-probabilities of the trainer's libraries. `make test-production` runs it.
 func TestRealVision(t *testing.T) {
 	program := os.Getenv("COLLABUI_LLAMAFACTORY")
 	if program == "" || os.Getenv("COLLABUI_VLLM") == "" {
@@ -106,7 +106,7 @@ func TestRealVision(t *testing.T) {
 		worst)
 }
 
-// trainOnScreens returns the digests of two adapters: SFT on screens, and DPO that begins with it.
+// trainOnScreens returns the digests of two adapters: SFT on screens, and DPO that starts from it.
 func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught, better string) {
 	t.Helper()
 	o := llamafactory.DefaultOptions()
@@ -155,7 +155,7 @@ func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught
 	return taught, train(dpo)
 }
 
-// look returns the most probable answer of a policy to a screenshot, and its log-probability.
+// look returns a policy's most probable answer to a screenshot, and its log-probability.
 func (s *stage) look(digest string, shot []byte) (answer string, logprob float64) {
 	s.t.Helper()
 	p, err := llm.New(llm.Config{BaseURL: s.url + "/v1", Timeout: 3 * time.Minute, Images: true, LogProbs: true})

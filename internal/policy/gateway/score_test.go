@@ -15,8 +15,8 @@ import (
 	"github.com/collabui/collabui/test/kit/fakeengine"
 )
 
-// byLength is a model that gives every byte of an answer the log-probability −1, −2 with an adapter that says "two",
-// and −0.25 more for every byte of its prompt.
+// byLength is a model under which every byte of an answer has log-probability −1, or −2 with an adapter whose weights
+// are "two", plus −0.25 for every byte of its prompt.
 func byLength(dir, system, user, answer string) float64 {
 	per := 1.0
 	if raw, err := os.ReadFile(filepath.Join(dir, "adapter_model.safetensors")); err == nil && string(raw) == "two" {

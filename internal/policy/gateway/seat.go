@@ -9,8 +9,8 @@ import (
 
 var errNoRoom = errors.New("no room for another adapter")
 
-// seat waits until p may be loaded next to the others. The least recently used adapter has to go once its requests have
-// drained, idle ones first.
+// seat waits until p may be loaded next to the other adapters. To make room, it evicts the least recently used adapter,
+// idle ones first, after its requests have ended.
 func (g *Gateway) seat(ctx context.Context, p *policy) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.patience, errNoRoom)
 	defer cancel()
@@ -47,7 +47,7 @@ func (g *Gateway) seat(ctx context.Context, p *policy) error {
 	}
 }
 
-// seats counts the adapters and returns the ready one that has to go next, nil if all are busy. Callers hold mu.
+// seats counts the adapters and returns the ready one that is evicted next, or nil if all are busy. Callers hold mu.
 func (g *Gateway) seats() (n int, last *policy) {
 	for _, q := range g.policies {
 		if !q.seated {
@@ -63,7 +63,8 @@ func (g *Gateway) seats() (n int, last *policy) {
 	return n, last
 }
 
-// goesBefore reports whether p has to go before q: idle before used, then the one whose last use is older.
+// goesBefore reports whether p is evicted before q: idle policies before used ones, then the one whose last use is
+// older.
 func (p *policy) goesBefore(q *policy) bool {
 	if idle := p.out == 0; idle != (q.out == 0) {
 		return idle
@@ -72,8 +73,8 @@ func (p *policy) goesBefore(q *policy) bool {
 	return p.used < q.used
 }
 
-// evict unloads a policy that its caller made busy, once its requests have drained. If that takes too long the policy
-// is ready again.
+// evict unloads a policy that its caller made busy, after its requests have ended. If that takes too long, the policy
+// becomes ready again and the error is a 503.
 func (g *Gateway) evict(ctx context.Context, p *policy) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.patience, errNoRoom)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 
 // Leases of a sleeping engine.
 const (
-	firstLease = 30 * time.Second // lease of an engine that was found asleep
+	firstLease = 30 * time.Second // for an engine that was found asleep
 	maxLease   = time.Hour
 )
 
@@ -63,8 +63,8 @@ func (g *Gateway) sleeping() bool {
 	return g.asleep
 }
 
-// fallAsleep puts the engine to sleep. The caller has the turn. After an error requests are admitted again:
-// immediately, or once Run has woken an engine that may sleep.
+// fallAsleep puts the engine to sleep. The caller has the turn. After an error, requests are admitted again:
+// immediately or, if the engine may be asleep, after Run has woken it.
 func (g *Gateway) fallAsleep(ctx context.Context) error {
 	err := g.keepsWeights(ctx)
 	if err == nil {
@@ -93,7 +93,7 @@ func (g *Gateway) fallAsleep(ctx context.Context) error {
 
 	g.mu.Lock()
 	g.asleep = true
-	g.lease = time.Time{} // it may sleep: Run wakes it
+	g.lease = time.Time{} // it may be asleep, so Run wakes it
 	g.mu.Unlock()
 
 	if err == nil {
@@ -103,7 +103,7 @@ func (g *Gateway) fallAsleep(ctx context.Context) error {
 	return httpd.Refuse(http.StatusServiceUnavailable, "the engine did not fall asleep: %w (%s)", err, g.dialect.hint)
 }
 
-// keepsWeights refuses the sleep of an engine that would wake with undefined weights.
+// keepsWeights returns an error if the engine would wake with undefined weights.
 func (g *Gateway) keepsWeights(ctx context.Context) error {
 	if g.dialect.backup == "" {
 		return nil
@@ -123,7 +123,7 @@ func (g *Gateway) keepsWeights(ctx context.Context) error {
 	return nil
 }
 
-// drain admits no more requests and waits until those in flight have ended.
+// drain turns new requests away and waits until those in flight have ended.
 func (g *Gateway) drain(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,7 +147,7 @@ func (g *Gateway) drain(ctx context.Context) error {
 	return nil
 }
 
-// admit lets requests in again.
+// admit admits requests again.
 func (g *Gateway) admit() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -156,7 +156,7 @@ func (g *Gateway) admit() {
 	g.asleep = false
 }
 
-// wakeUp ends the lease. An engine that is awake already is a success.
+// wakeUp ends the lease. Waking an engine that is already awake succeeds.
 func (g *Gateway) wakeUp(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), g.patience, errBusy)
 	defer cancel()
@@ -180,7 +180,7 @@ func (g *Gateway) wakeUp(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// wake wakes the engine. The caller has the turn. An engine without that endpoint has been restarted and cannot sleep.
+// wake wakes the engine. The caller has the turn. An engine without the endpoint has been restarted and cannot sleep.
 func (g *Gateway) wake(ctx context.Context) error {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.wake, map[string]any{})
 	if err == nil && !r.ok() && r.status != http.StatusNotFound {

@@ -21,7 +21,7 @@ func (g *Gateway) checkTurns(ctx context.Context, model string) error {
 	return err
 }
 
-// tokenizer is the tokenizer of the engine's model.
+// tokenizer is the tokenizer of a model of the engine.
 type tokenizer struct {
 	*Gateway
 	model string
@@ -34,8 +34,8 @@ func (t tokenizer) Prompt(ctx context.Context, user string) (string, error) {
 	}
 
 	var got struct {
-		Prompt string `json:"prompt"` // of vLLM
-		Text   string `json:"text"`   // of SGLang
+		Prompt string `json:"prompt"` // vLLM
+		Text   string `json:"text"`   // SGLang
 	}
 	err = t.askScore(ctx, t.dialect.scoring.detokenize, map[string]any{
 		"model": t.model, "tokens": ids, "skip_special_tokens": false,
@@ -52,7 +52,7 @@ func (t tokenizer) Tokens(ctx context.Context, text string) ([]int, error) {
 	return ids, hidden(err)
 }
 
-// hidden marks the refusal of an engine that has no way to ask for tokens.
+// hidden marks the refusal of an engine that does not show tokens.
 func hidden(err error) error {
 	var r *httpd.Refusal
 	if errors.As(err, &r) && r.Status == http.StatusNotImplemented {
