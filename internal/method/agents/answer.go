@@ -58,27 +58,27 @@ type answer struct {
 
 func (p Parsing) read(text string) answer {
 	if p == Strict {
-		return asAsked(text)
+		return readStrict(text)
 	}
 
-	return asMeant(text)
+	return readRepaired(text)
 }
 
-// asAsked reads the object that follows the last "Action:", if any, and repairs nothing.
-func asAsked(text string) answer {
+// readStrict reads the object that follows the last "Action:", if any, and repairs nothing.
+func readStrict(text string) answer {
 	out := answer{err: ErrNoAction}
-	at := 0 // end of the text searched so far
+	searched := 0 // end of the text searched so far
 	for range maxStarts {
-		n := strings.Index(text[at:], mark)
+		n := strings.Index(text[searched:], mark)
 		if n < 0 {
 			break
 		}
-		start := at + n
-		at = start + len(mark)
-		if object, ok := firstObject(text[at:]); ok {
+		start := searched + n
+		searched = start + len(mark)
+		if object, ok := firstObject(text[searched:]); ok {
 			out.before = text[:start]
 			out.object = object
-			at += strings.Index(text[at:], object) + len(object)
+			searched += strings.Index(text[searched:], object) + len(object)
 		}
 	}
 	if out.object != "" {
@@ -88,9 +88,9 @@ func asAsked(text string) answer {
 	return out
 }
 
-// asMeant reads the object that follows the last mark, in any of its forms. If there is no such object, it reads the
+// readRepaired reads the object that follows the last mark, in any of its forms. If there is no such object, it reads the
 // one that makes up the whole answer or the code fence at its end.
-func asMeant(text string) answer {
+func readRepaired(text string) answer {
 	before, object, ok := lastObject(text)
 	if !ok {
 		before, object, ok = bareObject(text)
@@ -107,24 +107,24 @@ func asMeant(text string) answer {
 
 // lastObject returns the object that follows the last mark, and the text before that mark. Variants of the mark count
 // only until a line in the specified form has been read.
-func lastObject(text string) (before string, last found, ok bool) {
-	at := 0          // end of the text searched so far
+func lastObject(text string) (before string, last foundObject, ok bool) {
+	searched := 0    // end of the text searched so far
 	settled := false // a line in the specified form has been read
 	for range maxStarts {
-		place := marks.FindStringIndex(text[at:])
+		place := marks.FindStringIndex(text[searched:])
 		if place == nil {
 			break
 		}
-		start := at + place[0]
-		at += place[1]
-		asked := strings.HasSuffix(text[start:at], mark)
+		start := searched + place[0]
+		searched += place[1]
+		asked := strings.HasSuffix(text[start:searched], mark)
 		if asked {
-			start = at - len(mark)
+			start = searched - len(mark)
 		}
 		if settled && !asked {
 			continue
 		}
-		if object, has := readObject(text[at:]); has {
+		if object, has := readObject(text[searched:]); has {
 			before = text[:start]
 			last = object
 			ok = true
@@ -132,7 +132,7 @@ func lastObject(text string) (before string, last found, ok bool) {
 				last.repairs = append([]Repair{RepairMark}, last.repairs...)
 			}
 			settled = settled || asked && len(object.repairs) == 0 && beginsLine(text, start)
-			at += object.to
+			searched += object.to
 		}
 	}
 
@@ -149,12 +149,12 @@ func beginsLine(text string, at int) bool {
 // fence delimits code in an answer.
 const fence = "```"
 
-func bareObject(text string) (before string, object found, ok bool) {
+func bareObject(text string) (before string, object foundObject, ok bool) {
 	text = strings.TrimSpace(text)
 	if inside, fenced := strings.CutSuffix(text, fence); fenced {
 		start := strings.LastIndex(inside, fence)
 		if start < 0 {
-			return "", found{}, false
+			return "", foundObject{}, false
 		}
 		before = inside[:start]
 		text = strings.TrimLeftFunc(inside[start+len(fence):], unicode.IsLetter) // the name of a language

@@ -36,7 +36,7 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 	for agent := range config.Policies {
 		d.Seen[agent] = view.indices()
 		wg.Go(func() {
-			if err := m.agent(ctx, agent, view); err != nil {
+			if err := m.fillAgent(ctx, agent, view); err != nil {
 				cancel(err)
 			}
 		})
@@ -46,7 +46,7 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 	if err := context.Cause(ctx); err != nil && (!errors.Is(err, errCertain) || parent.Err() != nil) {
 		return domain.Decision{}, err
 	}
-	if err := m.unheard(); err != nil {
+	if err := m.checkRefusals(); err != nil {
 		return domain.Decision{}, err
 	}
 	m.vote.clear()
@@ -63,30 +63,30 @@ type matrix struct {
 	conf   Config
 	seed   uint64
 	cells  []domain.Cell
-	spoken []chan struct{} // closed when the cell has been filled
+	filled []chan struct{} // closed when the cell has been filled
 	vote   *earlyVote
 }
 
 func newMatrix(model chat.Model, config Config, order []int, seed uint64) *matrix {
 	m := &matrix{model: model, conf: config, seed: seed}
 	m.cells = make([]domain.Cell, len(config.Policies)*config.Rounds)
-	m.spoken = make([]chan struct{}, len(m.cells))
-	for i := range m.spoken {
-		m.spoken[i] = make(chan struct{})
+	m.filled = make([]chan struct{}, len(m.cells))
+	for i := range m.filled {
+		m.filled[i] = make(chan struct{})
 	}
 	m.vote = newEarlyVote(m.cells, config.Rounds, order, config.VoteScope)
 
 	return m
 }
 
-// agent fills the cells of one agent, round by round. It returns errCertain as soon as the winner is certain.
-func (m *matrix) agent(ctx context.Context, a int, view View) error {
+// fillAgent fills the cells of one agent, round by round. It returns errCertain as soon as the winner is certain.
+func (m *matrix) fillAgent(ctx context.Context, a int, view View) error {
 	for j := range m.conf.Rounds {
-		if err := m.speak(ctx, view, a, j); err != nil {
+		if err := m.fillCell(ctx, view, a, j); err != nil {
 			return err
 		}
-		close(m.spoken[m.at(a, j)])
-		if m.conf.Early && m.vote.certain(a, j) {
+		close(m.filled[m.at(a, j)])
+		if m.conf.Early && m.vote.certainAfter(a, j) {
 			return errCertain
 		}
 	}
@@ -94,8 +94,8 @@ func (m *matrix) agent(ctx context.Context, a int, view View) error {
 	return nil
 }
 
-// speak queries an agent in round j and fills its cell.
-func (m *matrix) speak(ctx context.Context, view View, agent, j int) error {
+// fillCell queries an agent in round j and fills its cell.
+func (m *matrix) fillCell(ctx context.Context, view View, agent, j int) error {
 	peers, err := m.peers(ctx, agent, j)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (m *matrix) speak(ctx context.Context, view View, agent, j int) error {
 	response.Read(cell.ParseError)
 	cell.Usage = response.Usage
 	cell.LeftOut = left
-	cell.Told = view.told(left, peers)
+	cell.Told = view.peerElements(left, peers)
 	if len(response.Reasoning) > 0 {
 		cell.Thought = response.Reasoning[0]
 	}
@@ -151,8 +151,8 @@ func (m *matrix) speak(ctx context.Context, view View, agent, j int) error {
 // characters.
 func Refusal(err error) string { return Line(err.Error(), 300) }
 
-// unheard returns a refused fault if the prompts of all cells were refused, because then there is nothing to vote on.
-func (m *matrix) unheard() error {
+// checkRefusals returns a refused fault if the prompts of all cells were refused, because then there is nothing to vote on.
+func (m *matrix) checkRefusals() error {
 	for _, cell := range m.cells {
 		if cell.Refused == "" {
 			return nil
@@ -167,9 +167,9 @@ func (m *matrix) peers(ctx context.Context, agent, j int) ([]Message, error) {
 	var out []Message
 	for _, p := range m.conf.Topology.Preds(agent) {
 		select {
-		case <-m.spoken[m.at(p, j)]:
-			if said := m.cells[m.at(p, j)]; said.Refused == "" {
-				out = append(out, Message{Agent: p, Text: m.conf.message(said)})
+		case <-m.filled[m.at(p, j)]:
+			if cell := m.cells[m.at(p, j)]; cell.Refused == "" {
+				out = append(out, Message{Agent: p, Text: m.conf.message(cell)})
 			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -189,15 +189,15 @@ func NewCell(agent, round int, text, prompt string, observation domain.Observati
 // Cell makes a cell from an agent's text.
 func (p Parsing) Cell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
 	cell := domain.Cell{Agent: agent, Round: round, Text: text, Prompt: prompt}
-	said := p.read(text)
-	if said.err != nil {
-		cell.ParseError = said.err.Error()
+	parsed := p.read(text)
+	if parsed.err != nil {
+		cell.ParseError = parsed.err.Error()
 
 		return cell
 	}
-	cell.Action = &said.action
-	cell.Canonical = said.action.Canonical(observation)
-	for _, repair := range said.repairs {
+	cell.Action = &parsed.action
+	cell.Canonical = parsed.action.Canonical(observation)
+	for _, repair := range parsed.repairs {
 		cell.Repaired = append(cell.Repaired, string(repair))
 	}
 

@@ -14,10 +14,10 @@ type earlyVote struct {
 	rounds   int
 	order    []int
 	lastOnly bool
-	done     []bool
+	filled   []bool
 	next     int // position of the first uncounted cell
 	votes    map[string]int
-	over     bool
+	decided  bool
 }
 
 func newEarlyVote(cells []domain.Cell, rounds int, order []int, scope VoteScope) *earlyVote {
@@ -26,29 +26,29 @@ func newEarlyVote(cells []domain.Cell, rounds int, order []int, scope VoteScope)
 		rounds:   rounds,
 		order:    order,
 		lastOnly: scope == ScopeLast,
-		done:     make([]bool, len(cells)),
+		filled:   make([]bool, len(cells)),
 		votes:    map[string]int{},
 	}
 }
 
-// certain marks a cell as filled, counts up to the first cell that is not, and reports whether the winner is certain:
+// certainAfter marks a cell as filled, counts up to the first cell that is not, and reports whether the winner is certain:
 // it leads the second by more votes than cells remain, so no tie rule can apply.
-func (t *earlyVote) certain(agent, round int) bool {
+func (t *earlyVote) certainAfter(agent, round int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	t.done[agent*t.rounds+round] = true
-	for !t.over && t.next < len(t.cells) && t.done[t.at(t.next)] {
+	t.filled[agent*t.rounds+round] = true
+	for !t.decided && t.next < len(t.cells) && t.filled[t.at(t.next)] {
 		cell := t.cells[t.at(t.next)]
 		if cell.Action != nil && (!t.lastOnly || cell.Round == t.rounds-1) {
 			t.votes[cell.Canonical]++
 		}
 		t.next++
 		first, second := t.leaders()
-		t.over = first > second+min(len(t.cells)-t.next, t.voters())
+		t.decided = first > second+min(len(t.cells)-t.next, t.voters())
 	}
 
-	return t.over
+	return t.decided
 }
 
 // leaders returns the two highest vote counts.
@@ -90,7 +90,7 @@ func (t *earlyVote) executed(canonical string) domain.Action {
 
 // clear empties the cells after the point of certainty.
 func (t *earlyVote) clear() {
-	for pos := t.next; t.over && pos < len(t.cells); pos++ {
+	for pos := t.next; t.decided && pos < len(t.cells); pos++ {
 		t.cells[t.at(pos)] = domain.Cell{}
 	}
 }

@@ -18,12 +18,12 @@ import (
 func (t *Template) Fit(view View, own string, peers []Message) (string, domain.LeftOut, error) {
 	none := domain.LeftOut{}
 	text, err := t.render(view, own, peers, none)
-	if err != nil || t.over == nil || t.over(text) == 0 {
+	if err != nil || t.excess == nil || t.excess(text) == 0 {
 		return text, none, err
 	}
 
 	lines := max(0, len(view.recent())-1)
-	elements := view.expendable(own, peers)
+	elements := view.omissionOrder(own, peers)
 	leave := func(n int) domain.LeftOut {
 		n++
 		left := domain.LeftOut{History: min(n, lines), Elements: append([]int(nil), elements[:max(0, n-lines)]...)}
@@ -37,7 +37,7 @@ func (t *Template) Fit(view View, own string, peers []Message) (string, domain.L
 			err = e
 		}
 
-		return t.over(shorter) == 0
+		return t.excess(shorter) == 0
 	})
 	if err != nil || lines+len(elements) == 0 {
 		return text, none, err
@@ -49,10 +49,10 @@ func (t *Template) Fit(view View, own string, peers []Message) (string, domain.L
 	return text, left, err
 }
 
-// expendable returns the indices of the shown elements in the order in which they are left out. An element is near if
+// omissionOrder returns the indices of the shown elements in the order in which they are left out. An element is near if
 // the action in the agent's previous answer or in a peer's message names it, or if its text shares a word with the goal
 // or the history. All others are distant and come first.
-func (v View) expendable(own string, peers []Message) []int {
+func (v View) omissionOrder(own string, peers []Message) []int {
 	known := words(v.Goal + " " + strings.Join(v.recent(), " "))
 	named := map[int]bool{}
 	for _, message := range append([]Message{{Text: own}}, peers...) {
@@ -78,9 +78,9 @@ func (v View) expendable(own string, peers []Message) []int {
 	return append(distant, near...)
 }
 
-// told returns the indices of the elements on the screen that a peer's action names although the agent's prompt does
+// peerElements returns the indices of the elements on the screen that a peer's action names although the agent's prompt does
 // not show them.
-func (v View) told(left domain.LeftOut, peers []Message) []int {
+func (v View) peerElements(left domain.LeftOut, peers []Message) []int {
 	var out []int
 	for _, message := range peers {
 		action, err := ParseAnswer(message.Text)

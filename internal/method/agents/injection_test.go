@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/test/kit/injection"
 )
 
-// hostile returns a view that contains the text wherever a page can write.
-func hostile(text string) View {
+// hostileView returns a view that contains the text wherever a page can write.
+func hostileView(text string) View {
 	return View{Goal: text, History: []string{text}, Observation: domain.Observation{Elements: []domain.Element{
 		{Index: 0, Role: "button", Text: text, Visible: true},
 		{Index: 1, Role: "field", Text: "f", Desc: text, Value: text, Editable: true, Visible: true},
@@ -41,8 +41,8 @@ func TestInjectionsChangeNoPrompt(t *testing.T) {
 		if len([]rune(first)) >= 100 {
 			continue // the bound on a line would cut its first word
 		}
-		clean := View{Goal: "g", History: []string{first}, Observation: hostile("t").Observation}
-		got := skeleton(prompt(t, hostile(x), x, []Message{{Agent: 1, Text: x}}))
+		clean := View{Goal: "g", History: []string{first}, Observation: hostileView("t").Observation}
+		got := skeleton(prompt(t, hostileView(x), x, []Message{{Agent: 1, Text: x}}))
 		want := skeleton(prompt(t, clean, "o", []Message{{Agent: 1, Text: "m"}}))
 		if got != want {
 			t.Errorf("%q changes the prompt's lines: got\n%s\nwant\n%s", x, got, want)

@@ -29,13 +29,13 @@ type Message struct {
 type Template struct {
 	prompt *prompts.Prompt
 	system string
-	over   func(user string) int
+	excess func(user string) int
 }
 
 // Bounded returns the template for a policy that reads only a limited prompt. over returns by how much a user message
 // exceeds the limit, or 0 if the policy reads all of it. If over is nil, the policy reads messages of any length.
-func (t *Template) Bounded(over func(user string) int) *Template {
-	return &Template{prompt: t.prompt, system: t.system, over: over}
+func (t *Template) Bounded(excess func(user string) int) *Template {
+	return &Template{prompt: t.prompt, system: t.system, excess: excess}
 }
 
 // NewTemplate prepares a prompt of the role agent for an action family.
@@ -90,7 +90,7 @@ func (t *Template) render(view View, own string, peers []Message, left domain.Le
 	}
 	for _, element := range view.Shown() {
 		if !slices.Contains(left.Elements, element.Index) {
-			data.Screen = append(data.Screen, see(element))
+			data.Screen = append(data.Screen, newSeen(element))
 		}
 	}
 	for _, message := range peers {

@@ -48,10 +48,10 @@ var otherFamily = map[domain.Family]domain.Family{
 	domain.FamilyMobile: domain.FamilyWeb, domain.FamilyWeb: domain.FamilyMobile,
 }
 
-// taken holds the JSON names of the fields that each action type takes, by family and type.
-var taken = takenFields()
+// actionFields holds the JSON names of the fields that each action type takes, by family and type.
+var actionFields = newActionFields()
 
-func takenFields() map[domain.Family]map[string]map[string]bool {
+func newActionFields() map[domain.Family]map[string]map[string]bool {
 	out := map[domain.Family]map[string]map[string]bool{}
 	for family := range typeKeys {
 		out[family] = map[string]map[string]bool{}
@@ -96,10 +96,10 @@ func ReadAction(raw []byte) (domain.Action, []Repair, error) {
 		return action, nil, err
 	}
 
-	for _, tried := range []domain.Family{family, otherFamily[family]} {
-		m := mender{family: tried, fields: maps.Clone(lower)}
-		if tried != family {
-			m.repaired(RepairFamily)
+	for _, candidate := range []domain.Family{family, otherFamily[family]} {
+		m := mender{family: candidate, fields: maps.Clone(lower)}
+		if candidate != family {
+			m.note(RepairFamily)
 		}
 		if mended, ok := m.mend(kind); ok {
 			return mended, m.repairs, nil
@@ -116,7 +116,7 @@ type mender struct {
 	repairs []Repair
 }
 
-func (m *mender) repaired(what Repair) {
+func (m *mender) note(what Repair) {
 	if !slices.Contains(m.repairs, what) {
 		m.repairs = append(m.repairs, what)
 	}
@@ -127,9 +127,9 @@ func (m *mender) mend(kind json.RawMessage) (domain.Action, bool) {
 	if json.Unmarshal(kind, &name) != nil {
 		return domain.Action{}, false
 	}
-	name = m.name(name, false)
+	name = m.mendName(name, false)
 	if s, ok := synonyms[m.family][name]; ok {
-		m.repaired(RepairSynonym)
+		m.note(RepairSynonym)
 		name = s.Type
 		if s.Field != "" && m.fields[s.Field] == nil {
 			m.fields[s.Field] = quote(s.Value)
@@ -137,7 +137,7 @@ func (m *mender) mend(kind json.RawMessage) (domain.Action, bool) {
 	}
 
 	for _, field := range slices.Sorted(maps.Keys(m.fields)) {
-		m.field(name, field)
+		m.mendField(name, field)
 	}
 	m.fields[typeKeys[m.family]] = quote(name)
 	raw, err := json.Marshal(m.fields)
@@ -149,8 +149,8 @@ func (m *mender) mend(kind json.RawMessage) (domain.Action, bool) {
 	return action, err == nil
 }
 
-// name returns a name in lower case. Unless it is a field's value, underscores replace its blanks and hyphens.
-func (m *mender) name(name string, value bool) string {
+// mendName returns a name in lower case. Unless it is a field's value, underscores replace its blanks and hyphens.
+func (m *mender) mendName(name string, value bool) string {
 	usual := strings.ToLower(strings.TrimSpace(name))
 	if !value {
 		usual = strings.Join(strings.FieldsFunc(usual, func(c rune) bool {
@@ -158,27 +158,27 @@ func (m *mender) name(name string, value bool) string {
 		}), "_")
 	}
 	if usual != name {
-		m.repaired(RepairCase)
+		m.note(RepairCase)
 	}
 
 	return usual
 }
 
-// field repairs a field to the form that the action type takes.
-func (m *mender) field(kind, field string) {
+// mendField repairs a field to the form that the action type takes.
+func (m *mender) mendField(kind, field string) {
 	raw := m.fields[field]
-	known := false
-	for _, types := range taken {
+	exists := false
+	for _, types := range actionFields {
 		for _, fields := range types {
-			known = known || fields[field]
+			exists = exists || fields[field]
 		}
 	}
-	if !known || string(raw) == "null" {
+	if !exists || string(raw) == "null" {
 		return
 	}
-	if !taken[m.family][kind][field] {
+	if !actionFields[m.family][kind][field] {
 		if text := string(raw); text != `""` && text != "false" {
-			m.repaired(RepairField)
+			m.note(RepairField)
 		}
 		delete(m.fields, field)
 
@@ -187,11 +187,11 @@ func (m *mender) field(kind, field string) {
 
 	switch field {
 	case "index", "tab":
-		m.whole(field)
+		m.mendNumber(field)
 	case "press_enter", "new_tab":
-		m.flag(field)
+		m.mendFlag(field)
 	default:
-		m.text(field)
+		m.mendText(field)
 	}
 }
 
@@ -212,18 +212,18 @@ func Whole(raw json.RawMessage) (int, error) {
 	return strconv.Atoi(parts[1])
 }
 
-func (m *mender) whole(field string) {
+func (m *mender) mendNumber(field string) {
 	number, err := Whole(m.fields[field])
 	if err != nil {
 		return
 	}
 	if usual := strconv.Itoa(number); usual != string(m.fields[field]) {
-		m.repaired(RepairNumber)
+		m.note(RepairNumber)
 		m.fields[field] = json.RawMessage(usual)
 	}
 }
 
-func (m *mender) flag(field string) {
+func (m *mender) mendFlag(field string) {
 	usual := ""
 	switch strings.ToLower(strings.Trim(string(m.fields[field]), `" `)) {
 	case "true", "1", "yes":
@@ -232,26 +232,26 @@ func (m *mender) flag(field string) {
 		usual = "false"
 	}
 	if usual != "" && usual != string(m.fields[field]) {
-		m.repaired(RepairFlag)
+		m.note(RepairFlag)
 		m.fields[field] = json.RawMessage(usual)
 	}
 }
 
-func (m *mender) text(field string) {
+func (m *mender) mendText(field string) {
 	raw := m.fields[field]
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
 		if c := raw[0]; c == '{' || c == '[' {
 			return
 		}
-		m.repaired(RepairText)
+		m.note(RepairText)
 		text = string(raw)
 	}
 	if field == "direction" || field == "goal_status" {
-		text = m.name(text, true)
+		text = m.mendName(text, true)
 	}
-	if usual, ok := values[field][text]; ok {
-		m.repaired(RepairSynonym)
+	if usual, ok := valueSynonyms[field][text]; ok {
+		m.note(RepairSynonym)
 		text = usual
 	}
 	m.fields[field] = quote(text)

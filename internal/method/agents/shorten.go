@@ -11,8 +11,8 @@ import (
 // as Line does.
 func ShortenAnswer(text string, limit int) string {
 	text = Line(text, len(text))
-	said := Usual.read(text)
-	raw := said.object
+	parsed := Usual.read(text)
+	raw := parsed.object
 	if strings.HasPrefix(text, "{") {
 		raw, _ = firstObject(text)
 	}
@@ -24,8 +24,8 @@ func ShortenAnswer(text string, limit int) string {
 		return shortenAction(raw, limit)
 	}
 	action := mark + " " + shortenAction(raw, limit-len(mark)-1)
-	if room := limit - utf8.RuneCountInString(action) - 1; room > 0 && said.before != "" {
-		action = Line(said.before, room) + " " + action
+	if room := limit - utf8.RuneCountInString(action) - 1; room > 0 && parsed.before != "" {
+		action = Line(parsed.before, room) + " " + action
 	}
 
 	return action

@@ -24,7 +24,7 @@ func Phrase(action domain.Action, o domain.Observation) string {
 
 // Reason describes an action on a screen by the name of its element, such as "click Submit 6 button".
 func Reason(action domain.Action, observation domain.Observation) string {
-	return phrase(action, observation, func(element domain.Element) string { return see(element).Name() })
+	return phrase(action, observation, func(element domain.Element) string { return newSeen(element).Name() })
 }
 
 func phrase(action domain.Action, observation domain.Observation, name func(domain.Element) string) string {
@@ -92,13 +92,13 @@ func ModelSummary(
 	if err != nil {
 		return "", err
 	}
-	said := Line(response.Texts[0], maxSummary)
-	if said == "" {
+	summary := Line(response.Texts[0], maxSummary)
+	if summary == "" {
 		response.Read("it is empty")
 
 		return happened.Line, nil
 	}
 	response.Read("")
 
-	return historyLine(happened.Step, said, happened.Invalid), nil
+	return historyLine(happened.Step, summary, happened.Invalid), nil
 }

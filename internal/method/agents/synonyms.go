@@ -57,8 +57,8 @@ var synonyms = map[domain.Family]map[string]meaning{
 	},
 }
 
-// values maps common synonyms of a field's values to the values, by field.
-var values = map[string]map[string]string{
+// valueSynonyms maps common synonyms of a field's values to the values, by field.
+var valueSynonyms = map[string]map[string]string{
 	"goal_status": {
 		"completed":  domain.StatusComplete,
 		"done":       domain.StatusComplete,

@@ -53,7 +53,7 @@ func Lines(observation domain.Observation) []string {
 }
 
 // ElementLine returns an element as agents see it: its ID or, without one, its index, then role, text and state.
-func ElementLine(element domain.Element) string { return see(element).String() }
+func ElementLine(element domain.Element) string { return newSeen(element).String() }
 
 // Seen is an element as the agents' template receives it. It prints as its index, role, text and state, without empty
 // parts.
@@ -64,9 +64,9 @@ type Seen struct {
 	State string // its value and its states, such as checked
 }
 
-func see(element domain.Element) Seen {
+func newSeen(element domain.Element) Seen {
 	seen := Seen{Index: Line(element.ID, maxID), Role: Line(element.Role, maxElementText)}
-	seen.Text = joined(Line(element.Text, maxElementText), Line(element.Desc, maxElementText))
+	seen.Text = joinParts(Line(element.Text, maxElementText), Line(element.Desc, maxElementText))
 	if element.ID == "" {
 		seen.Index = strconv.Itoa(element.Index)
 	}
@@ -83,14 +83,14 @@ func see(element domain.Element) Seen {
 	return seen
 }
 
-func (s Seen) String() string { return joined(s.Index+" "+s.Role, s.Text, s.State) }
+func (s Seen) String() string { return joinParts(s.Index+" "+s.Role, s.Text, s.State) }
 
 // Name returns the text, then the index, then the role. A small policy learns to copy what follows a text that it has
 // read long before it learns to look up what precedes the text.
-func (s Seen) Name() string { return joined(s.Text, s.Index, s.Role) }
+func (s Seen) Name() string { return joinParts(s.Text, s.Index, s.Role) }
 
-// joined joins the parts that are not empty with spaces.
-func joined(parts ...string) string {
+// joinParts joins the parts that are not empty with spaces.
+func joinParts(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
