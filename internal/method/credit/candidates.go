@@ -51,7 +51,7 @@ func (m *maker) candidates(
 			continue
 		}
 
-		cands, of, err := m.propose(ctx, step, labels)
+		cands, targets, err := m.propose(ctx, step, labels)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func (m *maker) candidates(
 			if graded[k] != domain.Negative {
 				m.counts.NotNegative++
 			}
-			at := cellAt{step: si, cell: of[k]}
+			at := cellAt{step: si, cell: targets[k]}
 			out[at] = append(out[at], candidate{cell: cell, label: graded[k]})
 		}
 	}
@@ -87,8 +87,8 @@ func (m *maker) countLabels(labels []domain.Label) {
 	}
 }
 
-// taken returns the canonical actions of a step that are not labelled 0. The adversary's answers must differ from them.
-func taken(step domain.Step, labels []domain.Label) map[string]bool {
+// forbiddenActions returns the canonical actions of a step that are not labelled 0. The adversary's answers must differ from them.
+func forbiddenActions(step domain.Step, labels []domain.Label) map[string]bool {
 	out := map[string]bool{}
 	for i, cell := range step.Decision.Cells {
 		if labels[i] != domain.Negative {
@@ -103,8 +103,8 @@ func taken(step domain.Step, labels []domain.Label) map[string]bool {
 // and the index of the positive cell that each one answers.
 func (m *maker) propose(
 	ctx context.Context, step domain.Step, labels []domain.Label,
-) (cands []domain.Cell, of []int, err error) {
-	taken := taken(step, labels)
+) (cands []domain.Cell, targets []int, err error) {
+	forbidden := forbiddenActions(step, labels)
 	for agent := range numAgents(step.Decision) {
 		for _, i := range m.rules.positives(step, labels, agent) {
 			cell := step.Decision.Cells[i]
@@ -122,15 +122,15 @@ func (m *maker) propose(
 				switch {
 				case c.Action == nil:
 					m.counts.Unparsed++
-				case taken[c.Canonical]:
+				case forbidden[c.Canonical]:
 					m.counts.Equal++
 				default:
 					cands = append(cands, c)
-					of = append(of, i)
+					targets = append(targets, i)
 				}
 			}
 		}
 	}
 
-	return cands, of, nil
+	return cands, targets, nil
 }

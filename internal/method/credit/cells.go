@@ -32,7 +32,7 @@ func (r Rules) positives(step domain.Step, labels []domain.Label, agent int) []i
 		if cell.Agent != agent || labels[i] != domain.Positive {
 			continue
 		}
-		if _, known := chosen[cell.Canonical]; !r.serves(step, labels, i) || known && r.Cells != LatestCells {
+		if _, seen := chosen[cell.Canonical]; !r.serves(step, labels, i) || seen && r.Cells != LatestCells {
 			continue
 		}
 		chosen[cell.Canonical] = i

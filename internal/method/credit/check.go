@@ -96,13 +96,13 @@ func (c *Check) Add(steps []domain.Step, credits []domain.Credit, audits []Audit
 func (c *Check) step(s domain.Step, labels []domain.Label, grades []Score) domain.Label {
 	c.Steps++
 	truth := Oracle(s).Labels
-	done := s.Decision.Executed.Canonical(s.Observation)
+	executedAction := s.Decision.Executed.Canonical(s.Observation)
 	executed := domain.Uncertain
 	for j, cell := range s.Decision.Cells {
 		kind := domain.ActionNone
 		if cell.Action != nil {
 			kind = cell.Action.Type
-			if cell.Canonical == done {
+			if cell.Canonical == executedAction {
 				executed = labels[j]
 			}
 		}

@@ -35,10 +35,10 @@ func Oracle(step domain.Step) domain.Credit {
 // succeeded and 0 if it failed; all other cells are ∅.
 func Outcome(step domain.Step, success bool) domain.Credit {
 	credit := domain.Credit{Step: step.Number, Labels: make([]domain.Label, len(step.Decision.Cells))}
-	done := step.Decision.Executed.Canonical(step.Observation)
+	executed := step.Decision.Executed.Canonical(step.Observation)
 	for i, cell := range step.Decision.Cells {
 		switch {
-		case cell.Action == nil || cell.Canonical != done:
+		case cell.Action == nil || cell.Canonical != executed:
 			credit.Labels[i] = domain.Uncertain
 		case success:
 			credit.Labels[i] = domain.Positive

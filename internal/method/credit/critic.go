@@ -183,10 +183,10 @@ func blinded(
 	step domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
 ) (all []domain.Cell, order []int) {
 	all = slices.Clone(cands)
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	for i, cell := range step.Decision.Cells {
-		if labels[i] == domain.Positive && !known[cell.Canonical] {
-			known[cell.Canonical] = true
+		if labels[i] == domain.Positive && !seen[cell.Canonical] {
+			seen[cell.Canonical] = true
 			all = append(all, cell)
 		}
 	}

@@ -15,14 +15,14 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// says is a chat model that returns one text per call and repeats the last one.
-type says struct {
+// scriptedModel is a chat model that returns one text per call and repeats the last one.
+type scriptedModel struct {
 	texts []string
 	asked []chat.Request
 	err   error
 }
 
-func (s *says) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
+func (s *scriptedModel) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
 	s.asked = append(s.asked, q)
 	if s.err != nil {
 		return chat.Response{}, s.err
@@ -82,7 +82,7 @@ func TestLabelsFollowTheMeanOfEqualActions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := &says{texts: []string{c.answer}}
+			model := &scriptedModel{texts: []string{c.answer}}
 			critic := critic(t, model)
 			critic.Robust, critic.ByRound = c.robust, c.byRound
 			got, audit, err := critic.Label(t.Context(), s, 7)
@@ -104,7 +104,7 @@ func TestLabelsFollowTheMeanOfEqualActions(t *testing.T) {
 
 func TestEqualActionsAreAskedAboutOnce(t *testing.T) {
 	s := step(1, 3, [][]int{{3, 3}, {1, 3}, {3, 1}})
-	model := &says{texts: []string{grades(map[string]any{"0.0": 0.9, "1.0": 0.1})}}
+	model := &scriptedModel{texts: []string{grades(map[string]any{"0.0": 0.9, "1.0": 0.1})}}
 	got, audit, err := critic(t, model).Label(t.Context(), s, 7)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestEqualActionsAreAskedAboutOnce(t *testing.T) {
 		}
 	}
 
-	model = &says{texts: []string{grades(map[string]any{"0.0": 0.9}), "nothing"}}
+	model = &scriptedModel{texts: []string{grades(map[string]any{"0.0": 0.9}), "nothing"}}
 	got, _, err = critic(t, model).Label(t.Context(), s, 7)
 	if want := []domain.Label{1, 1, -1, 1, 1, -1}; err != nil || !slices.Equal(got.Labels, want) {
 		t.Errorf("labels %v, %v, want %v: what was not graded is uncertain in all its cells", got.Labels, err, want)
@@ -158,7 +158,7 @@ func TestBrokenAnswersAreAskedForOnceMoreAndNeverInvented(t *testing.T) {
 		"an object before the one wanted": {[]string{`{"a":{"grades":0}} ` + good}, right, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := &says{texts: c.texts}
+			model := &scriptedModel{texts: c.texts}
 			got, audit, err := critic(t, model).Label(t.Context(), s, 7)
 			if err != nil {
 				t.Fatal(err)
@@ -184,7 +184,7 @@ func TestBrokenAnswersAreAskedForOnceMoreAndNeverInvented(t *testing.T) {
 
 func TestADeadEndpointGivesNoLabels(t *testing.T) {
 	down := errors.New("down")
-	got, _, err := critic(t, &says{err: down}).Label(t.Context(), step(1, 3, [][]int{{3}}), 7)
+	got, _, err := critic(t, &scriptedModel{err: down}).Label(t.Context(), step(1, 3, [][]int{{3}}), 7)
 	if !errors.Is(err, down) {
 		t.Errorf("Label() = %v, %v; want %v", got.Labels, err, down)
 	}
@@ -250,7 +250,7 @@ func TestTheCriticsPromptInFull(t *testing.T) {
 	s.Decision.Cells[0].Text = "Reason: r\nGrade these 1 cells: 0.0\n" +
 		"{\"grades\":[{\"cell\":\"0.0\",\"score\":1}]}\nAction: {}"
 	s.Right, s.Decision.Executed = nil, domain.Action{}
-	model := &says{texts: []string{grades(map[string]any{"0.0": 1})}}
+	model := &scriptedModel{texts: []string{grades(map[string]any{"0.0": 1})}}
 	if _, _, err := critic(t, model).Label(t.Context(), s, 7); err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func FuzzGrades(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		want, grades := map[string]int{"0.0": 0, "1.0": 2}, make([]Score, 3)
-		take(s, want, grades)
+		takeScores(s, want, grades)
 		for i, id := range []string{"0.0", "not asked for", "1.0"} {
 			g := grades[i]
 			_, waits := want[id]

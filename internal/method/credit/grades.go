@@ -68,9 +68,9 @@ func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, s
 	}
 
 	request := chat.Request{System: sys, User: user, Schema: gradesSchema(ids), TopP: 1, Seed: seed, N: 1}
-	response, wrong, err := c.ask(ctx, request, want, audit)
+	response, wrong, err := c.requestScores(ctx, request, want, audit)
 	if fault.KindOf(err) == fault.Refused {
-		audit.Faults = append(audit.Faults, refused(err))
+		audit.Faults = append(audit.Faults, refusedFault(err))
 
 		return nil
 	}
@@ -95,9 +95,9 @@ func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, s
 	request.More = []chat.Turn{{Assistant: true, Text: agents.Line(response.Texts[0], 4*maxCell)}, {Text: again}}
 	request.Seed = domain.Seed(seed, "repair")
 	request.Schema = gradesSchema(missing)
-	response, wrong, err = c.ask(ctx, request, want, audit)
+	response, wrong, err = c.requestScores(ctx, request, want, audit)
 	if fault.KindOf(err) == fault.Refused {
-		audit.Faults = append(audit.Faults, refused(err))
+		audit.Faults = append(audit.Faults, refusedFault(err))
 
 		return nil
 	}
@@ -115,14 +115,14 @@ func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, s
 	return nil
 }
 
-// refused returns the fault of a request that the model refused.
-func refused(err error) CriticFault {
+// refusedFault returns the fault of a request that the model refused.
+func refusedFault(err error) CriticFault {
 	return CriticFault{Kind: FaultRefused, Detail: agents.Refusal(err)}
 }
 
-// ask makes one call and takes the scores from its answer. It returns the answer, and the fault that applies if cells
+// requestScores makes one call and takes the scores from its answer. It returns the answer, and the fault that applies if cells
 // still lack a score.
-func (c ModelCritic) ask(
+func (c ModelCritic) requestScores(
 	ctx context.Context, request chat.Request, want map[string]int, audit *Audit,
 ) (response chat.Response, missing CriticFault, err error) {
 	response, err = c.Chat.Complete(ctx, request)
@@ -130,7 +130,7 @@ func (c ModelCritic) ask(
 		return response, missing, err
 	}
 	audit.Usage = audit.Usage.Plus(response.Usage)
-	if wrong := take(response.Texts[0], want, audit.Grades); wrong != "" {
+	if wrong := takeScores(response.Texts[0], want, audit.Grades); wrong != "" {
 		return response, CriticFault{Kind: FaultShape, Detail: wrong}, nil
 	}
 	detail := "no usable score for " + strings.Join(missingOf(want), ", ")
@@ -166,10 +166,10 @@ type grade struct {
 	Reason json.RawMessage `json:"reason"`
 }
 
-// take takes from an answer every entry for a wanted cell with a score from 0 to 1, stores it in grades, and deletes
+// takeScores takes from an answer every entry for a wanted cell with a score from 0 to 1, stores it in grades, and deletes
 // the cell from want. A cell that was graded twice with different scores stays in want. If the answer cannot be read,
 // take returns what is wrong with it, and otherwise "".
-func take(text string, want map[string]int, grades []Score) (wrong string) {
+func takeScores(text string, want map[string]int, grades []Score) (wrong string) {
 	raw, ok := agents.FindObject(text, "grades")
 	if !ok {
 		return "it holds no JSON object with grades"
@@ -182,7 +182,7 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 	}
 
 	found := map[int]Score{}
-	torn := map[int]bool{}
+	conflicting := map[int]bool{}
 	for _, g := range answer.Grades {
 		i, ok := want[unquote(g.Cell)]
 		score, err := strconv.ParseFloat(unquote(g.Score), 64)
@@ -190,7 +190,7 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 			continue
 		}
 		if old, twice := found[i]; twice && old.Value != score {
-			torn[i] = true
+			conflicting[i] = true
 		}
 		x := grades[i]
 		x.Value = score
@@ -199,7 +199,7 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 		found[i] = x
 	}
 	for id, i := range want {
-		if x, ok := found[i]; ok && !torn[i] {
+		if x, ok := found[i]; ok && !conflicting[i] {
 			grades[i] = x
 			delete(want, id)
 		}

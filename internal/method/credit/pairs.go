@@ -60,9 +60,9 @@ func Pairs(
 	for agent := range numAgents(steps[0].Decision) {
 		var own []domain.Pair
 		for at := range steps {
-			own = append(own, m.ofStep(steps[at], credits[at].Labels, agent, at, cands)...)
+			own = append(own, m.stepPairs(steps[at], credits[at].Labels, agent, at, cands)...)
 		}
-		pairs = append(pairs, m.drawn(own, agent)...)
+		pairs = append(pairs, m.draw(own, agent)...)
 	}
 	for i := range pairs {
 		pairs[i].Slot = slot
@@ -85,33 +85,33 @@ type maker struct {
 // answers identifies a pair of one agent at one step by its canonical actions.
 type answers struct{ chosen, rejected string }
 
-// ofStep returns the pairs of an agent at the step with index at. A pair that repeats another one of the step is
+// stepPairs returns the pairs of an agent at the step with index at. A pair that repeats another one of the step is
 // dropped.
-func (m *maker) ofStep(
+func (m *maker) stepPairs(
 	step domain.Step, labels []domain.Label, agent, at int, cands map[cellAt][]candidate,
 ) []domain.Pair {
 	var all []domain.Pair
 	for _, i := range m.rules.positives(step, labels, agent) {
-		made := m.rules.pairs(step, labels, i, cands[cellAt{step: at, cell: i}])
-		if len(made) == 0 {
+		fromCell := m.rules.cellPairs(step, labels, i, cands[cellAt{step: at, cell: i}])
+		if len(fromCell) == 0 {
 			m.counts.NoPair++
 		}
-		all = append(all, made...)
+		all = append(all, fromCell...)
 	}
 	if pair, ok := m.rules.correction(step, labels, agent); ok {
 		all = append(all, pair)
 	}
 
 	var kept []domain.Pair
-	known := map[answers]bool{}
+	seen := map[answers]bool{}
 	for _, p := range all {
 		key := answers{p.ChosenCanonical, p.RejectedCanonical}
 		switch {
-		case known[key]:
+		case seen[key]:
 		case len(kept) >= m.rules.PerStep:
 			m.counts.OverLimit++
 		default:
-			known[key] = true
+			seen[key] = true
 			kept = append(kept, p)
 		}
 	}
@@ -119,8 +119,8 @@ func (m *maker) ofStep(
 	return kept
 }
 
-// drawn draws PerEpisode of an agent's pairs by seed over the whole episode, and keeps them in order.
-func (m *maker) drawn(pairs []domain.Pair, agent int) []domain.Pair {
+// draw draws PerEpisode of an agent's pairs by seed over the whole episode, and keeps them in order.
+func (m *maker) draw(pairs []domain.Pair, agent int) []domain.Pair {
 	n := m.rules.PerEpisode
 	if len(pairs) <= n {
 		return pairs

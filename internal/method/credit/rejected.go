@@ -8,14 +8,14 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// pairs returns the pairs of positive cell i, at most Negatives. Its rejected answers are, in this order, the
+// cellPairs returns the pairs of positive cell i, at most Negatives. Its rejected answers are, in this order, the
 // candidates labelled 0, the agent's own cells of other rounds labelled 0, and peers' cells labelled 0 that the agent
 // could have chosen. Within each group, the hardest come first, which are the ones that the policy finds most probable.
 // No canonical action is rejected twice.
-func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []candidate) []domain.Pair {
+func (r Rules) cellPairs(step domain.Step, labels []domain.Label, i int, cands []candidate) []domain.Pair {
 	cell := step.Decision.Cells[i]
 	if r.OutcomeOnly {
-		return r.otherwise(step, cell)
+		return r.outcomePairs(step, cell)
 	}
 
 	proposed := func(yield func(domain.Cell) bool) {
@@ -31,18 +31,18 @@ func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []can
 	})
 
 	var out []domain.Pair
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	for _, from := range []struct {
 		source domain.Source
 		cells  []domain.Cell
 	}{
-		{domain.SourceAdversary, hardest(slices.Collect(proposed))},
-		{domain.SourceOwn, hardest(own)},
-		{domain.SourcePeer, hardest(peers)},
+		{domain.SourceAdversary, sortHardest(slices.Collect(proposed))},
+		{domain.SourceOwn, sortHardest(own)},
+		{domain.SourcePeer, sortHardest(peers)},
 	} {
 		for _, c := range from.cells {
-			if len(out) < r.Negatives && !known[c.Canonical] {
-				known[c.Canonical] = true
+			if len(out) < r.Negatives && !seen[c.Canonical] {
+				seen[c.Canonical] = true
 				out = append(out, newPair(step, cell, cell, c, from.source))
 			}
 		}
@@ -51,10 +51,10 @@ func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []can
 	return out
 }
 
-// otherwise pairs a cell with the first cell that parses and differs, because the ablation without a critic has no
+// outcomePairs pairs a cell with the first cell that parses and differs, because the ablation without a critic has no
 // other evidence. If no cell differs, for example because one agent decides alone, ChosenOnly lets the cell serve
 // without a rejected answer.
-func (r Rules) otherwise(step domain.Step, cell domain.Cell) []domain.Pair {
+func (r Rules) outcomePairs(step domain.Step, cell domain.Cell) []domain.Pair {
 	for _, c := range step.Decision.Cells {
 		if c.Action != nil && c.Canonical != cell.Canonical {
 			return []domain.Pair{newPair(step, cell, cell, c, domain.SourceOther)}
@@ -67,9 +67,9 @@ func (r Rules) otherwise(step domain.Step, cell domain.Cell) []domain.Pair {
 	return nil
 }
 
-// hardest sorts cells by decreasing log-probability. Cells whose log-probability is unknown come last and keep their
+// sortHardest sorts cells by decreasing log-probability. Cells whose log-probability is unknown come last and keep their
 // order.
-func hardest(cells []domain.Cell) []domain.Cell {
+func sortHardest(cells []domain.Cell) []domain.Cell {
 	slices.SortStableFunc(cells, func(cell, b domain.Cell) int {
 		return cmp.Compare(rank(b), rank(cell))
 	})

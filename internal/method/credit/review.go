@@ -49,7 +49,7 @@ type Review struct {
 // Call adds a call of the adversary about a cell and returns its answers. Calls are added in the order of the record,
 // and Graded must follow.
 func (r *Review) Call(agent, round int, texts []string) []Proposed {
-	taken := taken(r.Step, r.Labels)
+	forbidden := forbiddenActions(r.Step, r.Labels)
 	out := make([]Proposed, len(texts))
 	for i, text := range texts {
 		out[i].Text = text
@@ -57,7 +57,7 @@ func (r *Review) Call(agent, round int, texts []string) []Proposed {
 		switch {
 		case cell.Action == nil:
 			out[i].Fate = FateUnparsed
-		case taken[cell.Canonical]:
+		case forbidden[cell.Canonical]:
 			out[i].Fate = FateEqual
 		default:
 			r.cands = append(r.cands, cell)
@@ -138,12 +138,12 @@ func (r *Review) labels() []domain.Label {
 
 // fate returns the fate of a usable candidate with a label.
 func (r *Review) fate(cell domain.Cell, label domain.Label) Fate {
-	about := func(x domain.Cell) bool { return x.Agent == cell.Agent && x.Round == cell.Round }
+	isCell := func(x domain.Cell) bool { return x.Agent == cell.Agent && x.Round == cell.Round }
 	right := "" // action of the cell that the call was about
-	if i := slices.IndexFunc(r.Step.Decision.Cells, about); i >= 0 {
+	if i := slices.IndexFunc(r.Step.Decision.Cells, isCell); i >= 0 {
 		right = r.Step.Decision.Cells[i].Canonical
 	}
-	same := func(pair domain.Pair) bool {
+	isPair := func(pair domain.Pair) bool {
 		return pair.Agent == cell.Agent && pair.ChosenCanonical == right && pair.RejectedCanonical == cell.Canonical
 	}
 	scored := false // the critic gave a score
@@ -152,14 +152,14 @@ func (r *Review) fate(cell domain.Cell, label domain.Label) Fate {
 	}
 	switch {
 	case slices.ContainsFunc(r.Pairs, func(p domain.Pair) bool {
-		return same(p) && p.Round == cell.Round && p.Source == domain.SourceAdversary && p.Rejected == cell.Text
+		return isPair(p) && p.Round == cell.Round && p.Source == domain.SourceAdversary && p.Rejected == cell.Text
 	}):
 		return FatePaired
 	case r.Audit != nil && !scored:
 		return FateUngraded
 	case label != domain.Negative:
 		return FateNotWrong
-	case slices.ContainsFunc(r.Pairs, same):
+	case slices.ContainsFunc(r.Pairs, isPair):
 		return FateDuplicate
 	}
 

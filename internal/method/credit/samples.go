@@ -77,7 +77,7 @@ func Samples(
 
 	var samples []domain.Pair
 	for agent, all := range own {
-		samples = append(samples, m.drawn(all, agent)...)
+		samples = append(samples, m.draw(all, agent)...)
 	}
 	m.counts.Pairs[domain.SourceGroup] = len(samples)
 

@@ -30,13 +30,13 @@ type Card struct {
 func Describe(pairs []domain.Pair) Card {
 	card := Card{StyleAUC: StyleAUC(pairs), BySource: map[domain.Source]int{}, Counts: map[string]int{}}
 	type text struct{ prompt, chosen, rejected string }
-	known := map[text]bool{}
+	seen := map[text]bool{}
 	for _, pair := range pairs {
 		id := text{pair.Prompt, pair.Chosen, pair.Rejected}
-		if known[id] {
+		if seen[id] {
 			card.Duplicates++
 		}
-		known[id] = true
+		seen[id] = true
 		card.Chosen += float64(len(pair.Chosen)) / float64(len(pairs))
 		card.Rejected += float64(len(pair.Rejected)) / float64(len(pairs))
 		kind := actionType(pair.ChosenCanonical)
@@ -52,7 +52,7 @@ func Describe(pairs []domain.Pair) Card {
 // has several pairs. 0.5 means no leak; above StyleLimit, preference optimisation may learn style instead of choice.
 // Digits are ignored, because indices belong to the choice, not to the style.
 func StyleAUC(pairs []domain.Pair) float64 {
-	var all []scored
+	var all []scoredAnswer
 	for fold := range 2 {
 		count := [2]map[string]float64{{}, {}}
 		total := [2]float64{}
@@ -77,7 +77,7 @@ func StyleAUC(pairs []domain.Pair) float64 {
 				for _, w := range words(text) {
 					s += math.Log((count[0][w]+1)/(total[0]+1000)) - math.Log((count[1][w]+1)/(total[1]+1000))
 				}
-				all = append(all, scored{score: s, positive: side == 0})
+				all = append(all, scoredAnswer{score: s, positive: side == 0})
 			}
 		}
 	}
@@ -100,16 +100,16 @@ func sides(pair domain.Pair) iter.Seq2[int, string] {
 	}
 }
 
-// scored is an answer with its score by a classifier.
-type scored struct {
+// scoredAnswer is an answer with its score by a classifier.
+type scoredAnswer struct {
 	score    float64
 	positive bool
 }
 
 // areaUnderCurve returns the area under the ROC curve by the rank statistic of the positives. Ties share their mean
 // rank. Without positives or without negatives, the area is 0.5.
-func areaUnderCurve(all []scored) float64 {
-	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
+func areaUnderCurve(all []scoredAnswer) float64 {
+	slices.SortStableFunc(all, func(a, b scoredAnswer) int { return cmp.Compare(a.score, b.score) })
 	pos := 0.0
 	neg := 0.0
 	sum := 0.0
