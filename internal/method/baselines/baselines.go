@@ -45,9 +45,9 @@ type Agent struct {
 	// there is nothing to summarise or to expect.
 	Recorded bool
 
-	past     []string // summaries of the steps so far
-	last     *turn
-	expected string
+	summaries   []string // summaries of the steps so far
+	last        *turn
+	expectation string
 }
 
 // turn is a step that has been decided.
@@ -120,7 +120,7 @@ func (a *Agent) Decide(ctx context.Context, n int, view agents.View, seed uint64
 		out.Executed = *cell.Action
 	}
 	a.last = &turn{view: view, images: images, text: cell.Text, action: out.Executed}
-	a.expected = after(cell.Text, "Expectation:")
+	a.expectation = restAfter(cell.Text, "Expectation:")
 
 	return out, nil
 }
@@ -154,13 +154,13 @@ func (a *Agent) data(view agents.View, images bool) data {
 	}
 	past := view.History
 	if a.summarises() {
-		past = a.past
+		past = a.summaries
 	}
 	for _, line := range past[max(0, len(past)-maxPast):] {
 		d.History = append(d.History, agents.Line(line, maxLine))
 	}
 	if !a.Recorded {
-		d.Expected = a.expected
+		d.Expected = a.expectation
 	}
 
 	return d
@@ -184,9 +184,9 @@ type call struct {
 	calls int
 }
 
-// ask makes one request from the template's parts system and user. It also returns the user message. about identifies
+// request makes one request from the template's parts system and user. It also returns the user message. about identifies
 // the request's seed within the turn.
-func (c *call) ask(
+func (c *call) request(
 	ctx context.Context, system, user, about string, d data, images [][]byte,
 ) (chat.Response, string, error) {
 	agent := c.agent
@@ -194,23 +194,23 @@ func (c *call) ask(
 	if err != nil {
 		return chat.Response{}, "", err
 	}
-	said, err := agent.Prompt.Render(user, d)
+	prompt, err := agent.Prompt.Render(user, d)
 	if err != nil {
 		return chat.Response{}, "", err
 	}
 	response, err := agent.Model.Complete(ctx, chat.Request{
-		Model: agent.Policy, System: sys, User: said, Images: images, Temperature: agent.Temperature, TopP: agent.TopP,
+		Model: agent.Policy, System: sys, User: prompt, Images: images, Temperature: agent.Temperature, TopP: agent.TopP,
 		MaxTokens: agent.MaxTokens, Seed: domain.Seed(c.seed, about), N: 1,
 	})
 	c.usage = c.usage.Plus(response.Usage)
 	c.calls++
 
-	return response, said, err
+	return response, prompt, err
 }
 
 // act requests an action in its JSON form.
 func (c *call) act(ctx context.Context, d data, observation domain.Observation, images [][]byte) (domain.Cell, error) {
-	response, prompt, err := c.ask(ctx, "system", "user", "act", d, images)
+	response, prompt, err := c.request(ctx, "system", "user", "act", d, images)
 	if err != nil {
 		return domain.Cell{}, err
 	}
@@ -236,30 +236,30 @@ func (c *call) summarise(ctx context.Context, n int, view agents.View, images []
 	d := agent.data(view, len(images) > 0)
 	d.Before = screen(last.view)
 	d.Said = agents.Line(last.text, maxLine)
-	d.Invalid = after(line, " failed: ")
+	d.Invalid = restAfter(line, " failed: ")
 	shown := images
 	if Marks(agent.Style) {
 		shown = [][]byte{last.images[1], images[1]}
 	}
-	response, _, err := c.ask(ctx, "summary-system", "summary", "summary", d, shown)
+	response, _, err := c.request(ctx, "summary-system", "summary", "summary", d, shown)
 	if fault.KindOf(err) == fault.Refused {
-		agent.past = append(agent.past, line)
+		agent.summaries = append(agent.summaries, line)
 
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if said := agents.Line(response.Texts[0], maxLine); said != "" {
-		line += ". " + said
+	if summary := agents.Line(response.Texts[0], maxLine); summary != "" {
+		line += ". " + summary
 	}
-	agent.past = append(agent.past, line)
+	agent.summaries = append(agent.summaries, line)
 
 	return nil
 }
 
-// after returns the rest of the line that follows the last occurrence of mark in a text, or "".
-func after(text, mark string) string {
+// restAfter returns the rest of the line that follows the last occurrence of mark in a text, or "".
+func restAfter(text, mark string) string {
 	at := strings.LastIndex(text, mark)
 	if at < 0 {
 		return ""
