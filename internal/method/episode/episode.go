@@ -170,7 +170,7 @@ func In(
 			return err
 		}
 
-		err = with(ctx, env, func() error { return play(envadapters.Speaking(env, suite.Family(), family)) })
+		err = playAndClose(ctx, env, func() error { return play(envadapters.Speaking(env, suite.Family(), family)) })
 		if err == nil || fault.KindOf(err) != fault.Void || ctx.Err() != nil {
 			return err
 		}
@@ -181,21 +181,21 @@ func In(
 	return err
 }
 
-// with calls play and closes the environment. A panic, for example of an adapter, breaks only this environment, and
+// playAndClose calls play and closes the environment. A panic, for example of an adapter, breaks only this environment, and
 // other episodes of the same worker continue.
-func with(ctx context.Context, env envadapters.Environment, play func() error) (err error) {
+func playAndClose(ctx context.Context, env envadapters.Environment, play func() error) (err error) {
 	defer env.Close(context.WithoutCancel(ctx))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.New(fault.Void, "the episode panicked in %s: %.200v", panicked(), p)
+			err = fault.New(fault.Void, "the episode panicked in %s: %.200v", panicPlace(), p)
 		}
 	}()
 
 	return play()
 }
 
-// panicked returns the function and the line that panicked. It must be called from a deferred function that recovers.
-func panicked() string {
+// panicPlace returns the function and the line that panicked. It must be called from a deferred function that recovers.
+func panicPlace() string {
 	pcs := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
 	for {

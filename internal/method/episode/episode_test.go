@@ -43,8 +43,8 @@ func expert(env envadapters.Environment) func(context.Context, episode.Turn) (do
 	return func(context.Context, episode.Turn) (domain.Action, error) { return episode.Right(env)[0], nil }
 }
 
-// always returns a Decide hook that takes the same action at every turn.
-func always(a domain.Action) func(context.Context, episode.Turn) (domain.Action, error) {
+// alwaysDecide returns a Decide hook that takes the same action at every turn.
+func alwaysDecide(a domain.Action) func(context.Context, episode.Turn) (domain.Action, error) {
 	return func(context.Context, episode.Turn) (domain.Action, error) { return a, nil }
 }
 
@@ -100,7 +100,7 @@ func TestAnEpisodeIsResetDecidedRememberedAndScored(t *testing.T) {
 
 func TestAnEpisodeEndsAtItsStepBudget(t *testing.T) {
 	env := open(t, &scripted.Suite{})
-	got, err := episode.Player{Decide: always(miss)}.Play(t.Context(), env, task())
+	got, err := episode.Player{Decide: alwaysDecide(miss)}.Play(t.Context(), env, task())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestAnErrorOfAHookEndsTheEpisode(t *testing.T) {
 		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := episode.Player{Decide: always(miss)}
+			p := episode.Player{Decide: alwaysDecide(miss)}
 			c.hook(&p)
 
 			got, err := p.Play(t.Context(), open(t, &scripted.Suite{}), task())

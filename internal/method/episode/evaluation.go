@@ -42,12 +42,12 @@ type Evaluation struct {
 func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, error) {
 	player := Player{Summarise: v.Summarise}
 	if v.System.IsReference() {
-		player.Decide = func(context.Context, Turn) (domain.Action, error) { return refer(v.System, env), nil }
+		player.Decide = func(context.Context, Turn) (domain.Action, error) { return referenceAction(v.System, env), nil }
 		return player, 0, nil
 	}
 
 	if v.System.Style != "" {
-		return v.only(player, env, i)
+		return v.soloPlayer(player, env, i)
 	}
 	conf, topology, err := v.System.Config(v.Spec, v.Split, uint64(i))
 	conf.Template = rules.Bound(v.Spec, conf.Template, v.Over)
@@ -67,9 +67,9 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 	return player, topology, err
 }
 
-// only returns the player of episode i for an agent of the literature, which decides alone. The player keeps the plain
+// soloPlayer returns the player of episode i for an agent of the literature, which decides alone. The player keeps the plain
 // history, and the agent its own version of it.
-func (v Evaluation) only(player Player, env envadapters.Environment, i int) (Player, int, error) {
+func (v Evaluation) soloPlayer(player Player, env envadapters.Environment, i int) (Player, int, error) {
 	prompt, err := rules.Prompt(v.Spec, v.System.Style)
 	if err != nil {
 		return player, 0, err
@@ -120,8 +120,8 @@ func (v Evaluation) Family(suite envadapters.Suite) domain.Family {
 	return v.Spec.Family()
 }
 
-// refer returns the current action of a reference. If its expert knows no action, the reference does nothing.
-func refer(system rules.EvalSystem, env envadapters.Environment) domain.Action {
+// referenceAction returns the current action of a reference. If its expert knows no action, the reference does nothing.
+func referenceAction(system rules.EvalSystem, env envadapters.Environment) domain.Action {
 	if system.Always != nil {
 		return *system.Always
 	}

@@ -176,7 +176,7 @@ func TestADemonstrationMayDoWhatTheJudgeOrTheExpertKnows(t *testing.T) {
 		can  bool
 	}{
 		"judge and expert": {func(e envadapters.Environment) envadapters.Environment { return e }, true},
-		"an expert alone":  {taught, true},
+		"an expert alone":  {withoutJudge, true},
 		"neither":          {func(e envadapters.Environment) envadapters.Environment { return plain{e} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,8 +200,8 @@ func TestADemonstrationMayDoWhatTheJudgeOrTheExpertKnows(t *testing.T) {
 	}
 }
 
-// taught hides the judge of an environment.
-func taught(e envadapters.Environment) envadapters.Environment {
+// withoutJudge hides the judge of an environment.
+func withoutJudge(e envadapters.Environment) envadapters.Environment {
 	return struct {
 		envadapters.Environment
 		envadapters.Expert
@@ -236,7 +236,7 @@ func TestAnUnparsedStepLeavesTheSameHistoryEverywhere(t *testing.T) {
 			d, err := agents.Decide(ctx, mumbler{}, conf, tn.View(), 1)
 			return d.Executed, err
 		},
-		"stage 1": always(nothing),
+		"stage 1": alwaysDecide(nothing),
 	} {
 		for summariser, say := range map[string]func(context.Context, episode.Executed) (string, error){
 			"template": nil,
