@@ -105,7 +105,7 @@ func (e EvalSystem) Decoding() string {
 // order drawn from (evaluation seed, split, i/4). Topologies do not simply take turns, because templates do, so each
 // topology would always meet the same templates. Cells that can no longer change the vote are skipped.
 func (e EvalSystem) Config(specification spec.Spec, split string, i uint64) (agents.Config, int, error) {
-	policies, temperature := e.playing(specification, split, i)
+	policies, temperature := e.players(specification, split, i)
 	n := len(policies)
 	topologies := domain.EvaluationTopologies(n)
 	if e.Silent {
@@ -125,8 +125,8 @@ func (e EvalSystem) Config(specification spec.Spec, split string, i uint64) (age
 	return conf, number, err
 }
 
-// playing returns the policies of the agents that play episode i, and their temperatures.
-func (e EvalSystem) playing(given spec.Spec, split string, i uint64) (policies []string, temperature []float64) {
+// players returns the policies of the agents that play episode i, and their temperatures.
+func (e EvalSystem) players(given spec.Spec, split string, i uint64) (policies []string, temperature []float64) {
 	if !e.OneOf && !e.Less {
 		return e.Policies, e.Temperature
 	}

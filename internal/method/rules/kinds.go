@@ -51,9 +51,9 @@ func ParseKind(text string) (Kind, error) {
 	}
 	ways := []string{"", WayAlone, WaySilent, WayOneRound, WayShuffled, WayLess}
 	_, agent := kind.agent()
-	ok := kind.solo() || slices.Contains(ways, kind.Way) || agent
+	ok := kind.isSolo() || slices.Contains(ways, kind.Way) || agent
 	if !kind.Policies() {
-		ok = kind.solo() || kind.Of == OfExpert && kind.Way == ""
+		ok = kind.isSolo() || kind.Of == OfExpert && kind.Way == ""
 	}
 	if !ok || kind.String() != text {
 		return kind, fmt.Errorf("expected base, trained or imitation, alone or followed by -alone, -agentN, -silent, "+
@@ -67,8 +67,8 @@ func ParseKind(text string) (Kind, error) {
 // Policies reports whether the system has policies of the run. All other systems are the same in all runs.
 func (k Kind) Policies() bool { return slices.Contains([]string{OfBase, OfTrained, OfImitation}, k.Of) }
 
-// solo reports whether the way is a single agent from the literature.
-func (k Kind) solo() bool { return k.Way == WayPlain || slices.Contains(prompts.Styles, k.Way) }
+// isSolo reports whether the way is a single agent from the literature.
+func (k Kind) isSolo() bool { return k.Way == WayPlain || slices.Contains(prompts.Styles, k.Way) }
 
 // Learnt reports whether the system has policies that a run trains after stage 1.
 func (k Kind) Learnt() bool { return k.Of == OfTrained || k.Of == OfImitation }
@@ -93,8 +93,8 @@ func (k Kind) System(specification spec.Spec, policies []string) (EvalSystem, er
 	switch {
 	case k.Of == OfExpert:
 		return EvalSystem{Name: k.String(), Recorded: true}, nil
-	case k.solo():
-		return k.only(specification, policies)
+	case k.isSolo():
+		return k.soloSystem(specification, policies)
 	}
 
 	evalSystem := Together(specification, k.String(), policies)
@@ -130,9 +130,9 @@ func (k Kind) System(specification spec.Spec, policies []string) (EvalSystem, er
 	return evalSystem, nil
 }
 
-// only returns a system with a single agent from the literature. It decodes greedily, or at the temperature of its
+// soloSystem returns a system with a single agent from the literature. It decodes greedily, or at the temperature of its
 // model.
-func (k Kind) only(specification spec.Spec, policies []string) (EvalSystem, error) {
+func (k Kind) soloSystem(specification spec.Spec, policies []string) (EvalSystem, error) {
 	system := EvalSystem{Name: k.String(), Rounds: 1, Temperature: []float64{0}, TopP: 1}
 	if k.Way != WayPlain {
 		system.Style = k.Way

@@ -46,39 +46,39 @@ func Measure(probed []Probed, shares map[string]float64, answers agents.Parsing,
 	count := float64(len(probed))
 	for _, p := range probed {
 		out.Length += float64(len(p.Sampled)) / count
-		said := answerType(answers, p.Sampled)
-		if said != "" {
+		sampledType := answerType(answers, p.Sampled)
+		if sampledType != "" {
 			out.ParseRate += 1 / count
-			out.Actions[said]++
+			out.Actions[sampledType]++
 		}
 
 		if kind := raisedType(p.Pair); kind != "" {
 			probeType := out.ByType[kind]
 			probeType.Share = shares[kind]
 			probeType.Prompts++
-			if said == kind {
+			if sampledType == kind {
 				probeType.Sampled++
 			}
 			out.ByType[kind] = probeType
 		}
 	}
 	if unknown == "" {
-		score(&out, probed)
+		addScores(&out, probed)
 	}
 
 	return out
 }
 
-// score adds the figures that are computed from log-probabilities.
-func score(out *domain.Probe, probed []Probed) {
+// addScores adds the figures that are computed from log-probabilities.
+func addScores(out *domain.Probe, probed []Probed) {
 	all := func(Probed) bool { return true }
 	out.Sampled = mean(probed, atSampled, all)
-	out.Chosen, out.Rejected = learned(probed, all)
+	out.Chosen, out.Rejected = learnedMeans(probed, all)
 	out.KL = out.Sampled.Change()
 	out.KLBase = out.Sampled.Policy - out.Sampled.Base
 	out.Entropy = -out.Sampled.Policy
 	out.LogprobDelta = out.Chosen.Change()
-	out.Displaced = displaced(probed)
+	out.Displaced = meanDisplaced(probed)
 
 	for kind, probeType := range out.ByType {
 		probeType.Chosen = mean(probed, atChosen, func(p Probed) bool { return raisedType(p.Pair) == kind })
@@ -93,14 +93,14 @@ func score(out *domain.Probe, probed []Probed) {
 	}
 	for source, s := range out.BySource {
 		own := func(p Probed) bool { return p.Pair.Source == source }
-		s.Chosen, s.Rejected = learned(probed, own)
+		s.Chosen, s.Rejected = learnedMeans(probed, own)
 		out.BySource[source] = s
 	}
 }
 
-// learned returns the mean log-probabilities of the answers that the update makes more and less probable, over the
+// learnedMeans returns the mean log-probabilities of the answers that the update makes more and less probable, over the
 // included pairs. A sample has only one of the two answers.
-func learned(probed []Probed, include func(Probed) bool) (chosen, rejected domain.LogProbs) {
+func learnedMeans(probed []Probed, include func(Probed) bool) (chosen, rejected domain.LogProbs) {
 	lowered := func(p Probed) bool { return include(p) && !raises(p.Pair) }
 	chosen = mean(probed, atChosen, func(p Probed) bool { return include(p) && raises(p.Pair) })
 	if slices.ContainsFunc(probed, lowered) {
@@ -179,8 +179,8 @@ func mean(probed []Probed, at int, include func(Probed) bool) domain.LogProbs {
 	return domain.LogProbs{Policy: sum.Policy / count, Parent: sum.Parent / count, Base: sum.Base / count}
 }
 
-// displaced returns the mean change since the parent of the probability that is on neither answer of a pair.
-func displaced(probed []Probed) float64 {
+// meanDisplaced returns the mean change since the parent of the probability that is on neither answer of a pair.
+func meanDisplaced(probed []Probed) float64 {
 	sum := 0.0
 	count := 0.0
 	for _, p := range probed {

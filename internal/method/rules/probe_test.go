@@ -13,8 +13,10 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// say returns an answer with an action of a type.
-func say(kind string) string { return `Reason: r Action: {"action_type":"` + kind + `","index":1}` }
+// answerWith returns an answer with an action of a type.
+func answerWith(kind string) string {
+	return `Reason: r Action: {"action_type":"` + kind + `","index":1}`
+}
 
 // dataset returns pairs with the given number of chosen answers of every type.
 func dataset(counts map[string]int) []domain.Pair {
@@ -23,7 +25,7 @@ func dataset(counts map[string]int) []domain.Pair {
 		for range counts[kind] {
 			out = append(out, domain.Pair{
 				Prompt:   fmt.Sprint("p", len(out)),
-				Chosen:   say(kind),
+				Chosen:   answerWith(kind),
 				Rejected: "x",
 				Source:   domain.SourceOwn,
 			})
@@ -45,7 +47,7 @@ func TestAProbeHasPromptsOfEveryActionTypeThatAGateWatches(t *testing.T) {
 		for _, p := range got {
 			count[p.Chosen]++
 		}
-		if count[say("long_press")] < 8 || count[say("double_tap")] < 8 || count[say("click")] < 30 {
+		if count[answerWith("long_press")] < 8 || count[answerWith("double_tap")] < 8 || count[answerWith("click")] < 30 {
 			t.Errorf("seed %d: the probe has %v, want 8 or more of the watched types and mostly clicks", seed, count)
 		}
 		if !reflect.DeepEqual(got, rules.ProbePairs(gates, pairs, seed)) {
@@ -82,9 +84,9 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 	pairs[0].Source, pairs[2].Rejected = domain.SourceCorrection, ""
 	half, quarter := math.Log(0.5), math.Log(0.25)
 	probed := []rules.Probed{
-		{Pair: pairs[0], Sampled: say("click"), Policy: scores(-1, half, quarter), Parent: scores(-2, quarter, half),
+		{Pair: pairs[0], Sampled: answerWith("click"), Policy: scores(-1, half, quarter), Parent: scores(-2, quarter, half),
 			Base: scores(-4, -3, -3)},
-		{Pair: pairs[1], Sampled: say("click"), Policy: scores(-1, quarter, quarter), Parent: scores(-2, half, half),
+		{Pair: pairs[1], Sampled: answerWith("click"), Policy: scores(-1, quarter, quarter), Parent: scores(-2, half, half),
 			Base: scores(-4, -3, -3)},
 		{Pair: pairs[2], Sampled: "no action", Policy: scores(math.Inf(-1), -2), Parent: scores(math.Inf(-1), -1),
 			Base: scores(math.Inf(-1), -1)},
@@ -115,7 +117,7 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 
 func TestUnknownFiguresAreNotInvented(t *testing.T) {
 	pairs := dataset(map[string]int{"click": 2})
-	probed := []rules.Probed{{Pair: pairs[0], Sampled: say("click")}, {Pair: pairs[1], Sampled: say("long_press")}}
+	probed := []rules.Probed{{Pair: pairs[0], Sampled: answerWith("click")}, {Pair: pairs[1], Sampled: answerWith("long_press")}}
 	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Usual, "too old")
 	if got.Unknown != "too old" || got.ParseRate != 1 || got.Chosen != (domain.LogProbs{}) || got.BySource != nil {
 		t.Errorf("Measure = %+v, want a parse rate, the reason, and no log-probabilities", got)
@@ -131,7 +133,7 @@ func TestUnknownFiguresAreNotInvented(t *testing.T) {
 // rejected one.
 func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
 	sample := func(kind string, advantage float64) domain.Pair {
-		return domain.Pair{Prompt: "p", Chosen: say(kind), Advantage: advantage, Source: domain.SourceGroup}
+		return domain.Pair{Prompt: "p", Chosen: answerWith(kind), Advantage: advantage, Source: domain.SourceGroup}
 	}
 	pairs := []domain.Pair{sample("click", 1), sample("long_press", -1), sample("click", 1)}
 	if got, want := rules.TypeShares(pairs), map[string]float64{"click": 1}; !reflect.DeepEqual(got, want) {
@@ -146,7 +148,7 @@ func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
 			change = -9
 		}
 		probed = append(probed, rules.Probed{
-			Pair: p, Sampled: say("click"),
+			Pair: p, Sampled: answerWith("click"),
 			Policy: scores(-1, -3+change), Parent: scores(-1.5, -3), Base: scores(-2, -3),
 		})
 	}

@@ -160,7 +160,7 @@ func Slot(specification spec.Spec, suite envadapters.Suite, epoch, n, r int) (do
 		return domain.Slot{}, fault.New(fault.Invalid,
 			"environment %q has no training templates outside of quarantine", specification.Environment)
 	}
-	ts, turn, drawn := inTurn(specification.Focus, ts, n)
+	ts, turn, drawn := turnOf(specification.Focus, ts, n)
 	order := domain.Rand(specification.Seed, append(drawn, epoch)...).Perm(len(ts))
 	t := ts[order[(turn+r)%len(ts)]]
 
@@ -173,9 +173,9 @@ func Slot(specification spec.Spec, suite envadapters.Suite, epoch, n, r int) (do
 	}, nil
 }
 
-// inTurn returns the templates from which slot n is drawn, the number of slots before n that are drawn from them, and
+// turnOf returns the templates from which slot n is drawn, the number of slots before n that are drawn from them, and
 // the path of the seed that draws their order. The slots in focus are spread evenly.
-func inTurn(focus spec.Focus, ts []envadapters.Template, n int) (from []envadapters.Template, turn int, draw []any) {
+func turnOf(focus spec.Focus, ts []envadapters.Template, n int) (from []envadapters.Template, turn int, draw []any) {
 	var focused, others []envadapters.Template
 	for _, template := range ts {
 		if focus.Has(template.Name) {
