@@ -108,49 +108,49 @@ type Verdict struct {
 
 // Why returns the reason for the verdict: the conditions that passed if it accepts, and otherwise those that failed.
 func (v Verdict) Why() string {
-	var said []string
+	var reasons []string
 	for _, check := range v.Checks {
 		if check.Passed == v.Accepted {
-			said = append(said, check.Text)
+			reasons = append(reasons, check.Text)
 		}
 	}
 
-	return strings.Join(said, "; ")
+	return strings.Join(reasons, "; ")
 }
 
-// harm is the significance level, over all old tasks, at which one of them counts as worse. It is divided by their
+// harmLevel is the significance level, over all old tasks, at which one of them counts as worse. It is divided by their
 // number (Bonferroni).
-const harm = 0.05
+const harmLevel = 0.05
 
-// enough is the share of a group's episodes that both systems must have played, because missing episodes are rarely
+// minPlayed is the share of a group's episodes that both systems must have played, because missing episodes are rarely
 // missing at random.
-const enough = 0.9
+const minPlayed = 0.9
 
 // Decide applies the gate to the evidence.
 func (g Gate) Decide(evidence Evidence) Verdict {
 	verdict := Verdict{Accepted: true}
-	say := func(name string, passed bool, format string, args ...any) {
+	check := func(name string, passed bool, format string, args ...any) {
 		verdict.Checks = append(verdict.Checks, Check{Name: name, Passed: passed, Text: fmt.Sprintf(format, args...)})
 		verdict.Accepted = verdict.Accepted && passed
 	}
 	for _, group := range evidence.Groups {
 		interval := fmt.Sprintf("%+.1f [%+.1f, %+.1f] points on %d episodes of %s tasks",
 			100*group.Mean, 100*group.Low, 100*group.High, group.Episodes, group.Name)
-		least := max(2, int(math.Ceil(enough*float64(g.Episodes))))
+		least := max(2, int(math.Ceil(minPlayed*float64(g.Episodes))))
 		if group.Episodes < least {
 			interval += fmt.Sprintf(", fewer than %d of %d", least, g.Episodes)
 		}
 		if group.Name == GroupNew {
-			say("better on new tasks", group.Episodes >= least && group.Low > g.Margin,
+			check("better on new tasks", group.Episodes >= least && group.Low > g.Margin,
 				"%s, margin %.1f", interval, 100*g.Margin)
 
 			continue
 		}
-		say("as good on old tasks", group.Episodes >= least && group.Low > -g.Tolerance,
+		check("as good on old tasks", group.Episodes >= least && group.Low > -g.Tolerance,
 			"%s, tolerance %.1f", interval, 100*g.Tolerance)
 		for _, task := range group.Tasks {
-			if p := stats.SignTest(task.OnlyOld, task.OnlyNew); p < harm/float64(len(group.Tasks)) {
-				say("no old task is worse", false, "%s is worse: %d episodes lost, %d won (p = %.1g)",
+			if p := stats.SignTest(task.OnlyOld, task.OnlyNew); p < harmLevel/float64(len(group.Tasks)) {
+				check("no old task is worse", false, "%s is worse: %d episodes lost, %d won (p = %.1g)",
 					task.Template, task.OnlyOld, task.OnlyNew, p)
 			}
 		}
@@ -158,7 +158,7 @@ func (g Gate) Decide(evidence Evidence) Verdict {
 
 	if g.Cost > 0 && evidence.TokensOld > 0 {
 		ratio := evidence.TokensNew / evidence.TokensOld
-		say("cost", ratio <= g.Cost, "%.2f times the tokens per episode, limit %.2f", ratio, g.Cost)
+		check("cost", ratio <= g.Cost, "%.2f times the tokens per episode, limit %.2f", ratio, g.Cost)
 	}
 
 	return verdict

@@ -123,8 +123,8 @@ func (s Schedule) check(catalog spec.Catalog, must spec.Must) {
 	must(s.Train.Epochs >= 1, "train.epochs", "a whole number from 1")
 	share(must, s.Train.Replay, "train.replay")
 	for _, key := range []string{"environment", "environments", "epochs", "focus"} {
-		_, taken := s.Train.Set[key]
-		must(!taken, "train.set."+key, "other keys: the schedule sets this one itself")
+		_, isSet := s.Train.Set[key]
+		must(!isSet, "train.set."+key, "other keys: the schedule sets this one itself")
 	}
 	must(s.Drift.Episodes >= 20, "drift.episodes", "a whole number from 20")
 	must(s.Gate.Episodes >= 20, "gate.episodes", "a whole number from 20: fewer show no difference")
