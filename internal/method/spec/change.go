@@ -39,15 +39,15 @@ func (v Values) Keys() []string { return slices.Sorted(maps.Keys(v)) }
 // names of files are replaced by their contents, and paths become absolute. The error is an invalid fault that lists
 // all mistakes: unknown keys, keys that cannot be changed in a run, and impossible values.
 func (s Spec) Change(typed map[string]string, src Source, catalog Catalog) (Values, error) {
-	var kept, wrong []string
+	var fixed, wrong []string
 	for _, key := range slices.Sorted(maps.Keys(typed)) {
-		if s.forGood(key) {
-			kept = append(kept, key)
+		if s.isFixed(key) {
+			fixed = append(fixed, key)
 			wrong = append(wrong, key+": a run has it for good; start a new run instead")
 		}
 	}
 	others := maps.Clone(typed)
-	maps.DeleteFunc(others, func(key, _ string) bool { return slices.Contains(kept, key) })
+	maps.DeleteFunc(others, func(key, _ string) bool { return slices.Contains(fixed, key) })
 	given, changed, err := s.set(others, src, catalog)
 	if err != nil {
 		wrong = append(wrong, err.Error())
@@ -56,7 +56,7 @@ func (s Spec) Change(typed map[string]string, src Source, catalog Catalog) (Valu
 		return nil, fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
 	}
 
-	raw, err := changed.whole()
+	raw, err := changed.completeJSON()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}
@@ -116,7 +116,7 @@ func (s Spec) set(typed map[string]string, src Source, catalog Catalog) (Values,
 // Changeable reports whether a run can change all of these keys. A fork may differ in the same keys.
 func (s Spec) Changeable(typed map[string]string) bool {
 	for key := range typed {
-		if s.forGood(key) {
+		if s.isFixed(key) {
 			return false
 		}
 	}
@@ -126,16 +126,16 @@ func (s Spec) Changeable(typed map[string]string) bool {
 
 // Value returns the value of a key as JSON, which is also YAML. It returns false if the key does not exist.
 func (s Spec) Value(key string) (string, bool) {
-	raw, _ := s.whole() // a specification that has been checked can be encoded
+	raw, _ := s.completeJSON() // a specification that has been checked can be encoded
 	rawMessage, ok := at(raw, strings.Split(key, "."))
 
 	return string(rawMessage), ok
 }
 
-// forGood reports whether a key exists and cannot be changed in a run.
-func (s Spec) forGood(key string) bool {
+// isFixed reports whether a key exists and cannot be changed in a run.
+func (s Spec) isFixed(key string) bool {
 	top, _, _ := strings.Cut(key, ".")
-	raw, _ := s.whole() // a specification that has been stored can be encoded
+	raw, _ := s.completeJSON() // a specification that has been stored can be encoded
 	_, exists := at(raw, []string{top})
 	_, changeable := s.EffectOf(key)
 
@@ -144,7 +144,7 @@ func (s Spec) forGood(key string) bool {
 
 // assign returns the JSON of the specification with the given values of some keys.
 func (s Spec) assign(values Values) (json.RawMessage, error) {
-	raw, err := s.whole()
+	raw, err := s.completeJSON()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}

@@ -26,8 +26,8 @@ func keys(prefix string, raw json.RawMessage) []string {
 	return out
 }
 
-// forGood lists the keys that cannot be changed in a run.
-var forGood = map[string]bool{
+// fixedKeys lists the keys that cannot be changed in a run.
+var fixedKeys = map[string]bool{
 	"name": true, "seed": true, "agents": true, "finetune": true, "synthesis": true,
 }
 
@@ -39,8 +39,8 @@ func TestEveryKeyHasAnEffectOrIsForGood(t *testing.T) {
 	}
 	for _, key := range keys("", raw) {
 		top, _, _ := strings.Cut(key, ".")
-		if _, changeable := s.EffectOf(key); changeable == forGood[top] {
-			t.Errorf("EffectOf(%s): got changeable %v, want %v", key, changeable, !forGood[top])
+		if _, changeable := s.EffectOf(key); changeable == fixedKeys[top] {
+			t.Errorf("EffectOf(%s): got changeable %v, want %v", key, changeable, !fixedKeys[top])
 		}
 	}
 }

@@ -57,8 +57,8 @@ func (d *decoder) fail(node *yaml.Node, field, format string, args ...any) {
 	d.errs = append(d.errs, place+field+problem)
 }
 
-// near returns the value of a field in the file, or of the closest field that encloses it, or root.
-func (d *decoder) near(field string, root *yaml.Node) *yaml.Node {
+// nearestNode returns the value of a field in the file, or of the closest field that encloses it, or root.
+func (d *decoder) nearestNode(field string, root *yaml.Node) *yaml.Node {
 	for f := field; f != ""; f = f[:max(0, strings.LastIndexByte(f, '.'))] {
 		if node, ok := d.at[f]; ok {
 			return node

@@ -83,8 +83,8 @@ var effects = map[string]Effect{
 	"epochs":       {StepNone, false},
 }
 
-// operations lists the keys of a model that affect where and when it is called, but not its answers.
-var operations = map[string]bool{
+// operationalKeys lists the keys of a model that affect where and when it is called, but not its answers.
+var operationalKeys = map[string]bool{
 	"key": true, "headers": true, "ca": true, "proxy": true, "timeout": true, "price": true,
 	"requests_per_minute": true, "tokens_per_minute": true,
 }
@@ -111,7 +111,7 @@ func (s Spec) EffectOf(key string) (Effect, bool) {
 // comes first in an epoch counts.
 func (s Spec) effectOfModel(name Role, field string) Effect {
 	switch {
-	case operations[field]:
+	case operationalKeys[field]:
 		return Effect{First: StepNone}
 	case s.Summariser.Model == name:
 		return effects["summariser"]

@@ -31,7 +31,7 @@ func Decode(src Source, raw []byte, value any, check func(Must)) error {
 	if len(d.errs) == 0 {
 		check(func(ok bool, field, expected string, args ...any) {
 			if !ok {
-				d.fail(d.near(field, root), field, "expected "+expected, args...)
+				d.fail(d.nearestNode(field, root), field, "expected "+expected, args...)
 			}
 		})
 	}

@@ -50,7 +50,7 @@ func Parse(src Source, raw []byte, catalog Catalog) (Spec, error) {
 	}
 	if len(d.errs) == 0 {
 		for _, p := range s.check(catalog) {
-			d.fail(d.near(p.field, root), p.field, "expected %s", p.expected)
+			d.fail(d.nearestNode(p.field, root), p.field, "expected %s", p.expected)
 		}
 	}
 

@@ -93,8 +93,8 @@ func (s Spec) checkModels(must Must) {
 	must(s.Budget.Tokens >= 0, "budget.tokens", "a whole number from 0")
 }
 
-// own reports whether an environment variable belongs to collabui itself.
-func own(name string) bool { return strings.HasPrefix(name, "COLLABUI_") }
+// isOwnVariable reports whether an environment variable belongs to collabui itself.
+func isOwnVariable(name string) bool { return strings.HasPrefix(name, "COLLABUI_") }
 
 func (m Model) check(field string, must Must) {
 	checkBaseURL(m.BaseURL, field+".base_url", must)
@@ -102,7 +102,7 @@ func (m Model) check(field string, must Must) {
 		field+".model", "the server's name of the model, without blanks around it, not %q", m.Model)
 	must(m.Key == "" || envName.MatchString(m.Key), field+".key",
 		"the name of an environment variable that holds the key, never the key itself")
-	must(!own(m.Key), field+".key", "a variable other than COLLABUI_*: those hold secrets of collabui itself")
+	must(!isOwnVariable(m.Key), field+".key", "a variable other than COLLABUI_*: those hold secrets of collabui itself")
 	must(m.Proxy == "" || isProxy(m.Proxy), field+".proxy",
 		"a URL with http, https, socks5 or socks5h and a host, such as http://proxy.corp:3128")
 	for _, h := range slices.Sorted(maps.Keys(m.Headers)) {
@@ -113,7 +113,7 @@ func (m Model) check(field string, must Must) {
 			"a value without line breaks and control characters")
 		must(!strings.HasPrefix(value, "$") || envName.MatchString(value[1:]), field+".headers."+h,
 			"$NAME of an environment variable, not %q", value)
-		must(!own(strings.TrimPrefix(value, "$")), field+".headers."+h,
+		must(!isOwnVariable(strings.TrimPrefix(value, "$")), field+".headers."+h,
 			"a variable other than COLLABUI_*: those hold secrets of collabui itself")
 		must(!holdsSecret(h, value) || strings.HasPrefix(value, "$"), field+".headers."+h,
 			"$NAME of an environment variable: a specification never holds secrets")
@@ -174,12 +174,12 @@ var (
 func checkBaseURL(base, field string, must Must) {
 	address, err := url.Parse(base)
 	if err != nil || address.User != nil || !envadapters.IsServer(address, "http", "https") {
-		shown := ""
+		quoted := ""
 		if !strings.ContainsAny(base, "@?") { // what follows them may be a secret
-			shown = fmt.Sprintf(", not %q", base)
+			quoted = fmt.Sprintf(", not %q", base)
 		}
 		must(false, field, "a URL with http or https, a host and no password, for example http://127.0.0.1:8000/v1%s",
-			shown)
+			quoted)
 
 		return
 	}
@@ -194,8 +194,8 @@ func checkBaseURL(base, field string, must Must) {
 			return // further messages would show the secret
 		}
 	}
-	hidden := func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }
-	must(!strings.ContainsFunc(base, hidden), field, "one URL, without blanks and invisible characters, not %+q", base)
+	isHidden := func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }
+	must(!strings.ContainsFunc(base, isHidden), field, "one URL, without blanks and invisible characters, not %+q", base)
 	if cut := callPath.FindStringIndex(address.Path); cut != nil {
 		address.Path = address.Path[:cut[0]]
 		address.RawPath = ""

@@ -132,7 +132,7 @@ func TestEveryExampleIsAValidSpecification(t *testing.T) {
 
 	for _, f := range files {
 		t.Run(filepath.Base(f), func(t *testing.T) {
-			s, err := load(t, f)
+			s, err := loadFile(t, f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,8 +152,8 @@ func TestTemperaturesAreDealtToTheAgents(t *testing.T) {
 	}
 }
 
-// load parses a file as the command line does.
-func load(t *testing.T, path string) (spec.Spec, error) {
+// loadFile parses a file as the command line does.
+func loadFile(t *testing.T, path string) (spec.Spec, error) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {

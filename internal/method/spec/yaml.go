@@ -15,7 +15,7 @@ import (
 // YAML returns the resolved specification as a file with the values of all keys. Parse reads it back to an equal
 // specification in any folder.
 func (s Spec) YAML() ([]byte, error) {
-	raw, err := s.whole()
+	raw, err := s.completeJSON()
 	if err != nil {
 		return nil, err
 	}
@@ -35,20 +35,20 @@ func (s Spec) YAML() ([]byte, error) {
 	return out.Bytes(), encoder.Close()
 }
 
-// none replaces a smoothing of 0 while a specification is encoded.
-const none = math.SmallestNonzeroFloat64
+// zeroSmoothing replaces a smoothing of 0 while a specification is encoded.
+const zeroSmoothing = math.SmallestNonzeroFloat64
 
-// whole returns the specification as JSON that Parse reads back. Unlike a stored specification, it contains a smoothing
+// completeJSON returns the specification as JSON that Parse reads back. Unlike a stored specification, it contains a smoothing
 // of 0, because Parse would replace a missing one by its default.
-func (s Spec) whole() (json.RawMessage, error) {
+func (s Spec) completeJSON() (json.RawMessage, error) {
 	for _, smoothing := range []*float64{&s.Train.Smoothing, &s.FineTune.Preference.Smoothing} {
 		if *smoothing == 0 {
-			*smoothing = none
+			*smoothing = zeroSmoothing
 		}
 	}
 	raw, err := json.Marshal(s)
 
-	return bytes.ReplaceAll(raw, fmt.Appendf(nil, `"smoothing":%g`, none), []byte(`"smoothing":0`)), err
+	return bytes.ReplaceAll(raw, fmt.Appendf(nil, `"smoothing":%g`, zeroSmoothing), []byte(`"smoothing":0`)), err
 }
 
 // restyle sets the style that people use: blocks, unquoted text, and lists of scalars on one line.
