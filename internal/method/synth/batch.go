@@ -54,15 +54,15 @@ func (b *Batch) Write(
 	var limit endings
 	for i, it := range items {
 		b.Counts.Proposed++
-		made, err := target.example(it, level, pair, screen, domain.Seed(seed, "row", i))
+		result, err := target.example(it, level, pair, screen, domain.Seed(seed, "row", i))
 		if err != nil {
 			return err
 		}
-		if made.dropped == "" && level == 2 {
-			made.dropped = limit.exceeded(*it.Action)
+		if result.dropped == "" && level == 2 {
+			result.dropped = limit.dropReason(*it.Action)
 		}
-		if made.dropped != "" {
-			b.Drop(made.dropped)
+		if result.dropped != "" {
+			b.Drop(result.dropped)
 
 			continue
 		}
@@ -70,7 +70,7 @@ func (b *Batch) Write(
 		if level == 2 {
 			kind = it.Action.Type
 		}
-		b.Keep(made.pair, kind, made.messages)
+		b.Keep(result.pair, kind, result.messages)
 	}
 
 	return nil
@@ -79,8 +79,8 @@ func (b *Batch) Write(
 // endings counts the instructions for a screen that end an episode.
 type endings struct{ complete, answers int }
 
-// exceeded counts an action and returns the reason for dropping it, or "".
-func (e *endings) exceeded(action domain.Action) string {
+// dropReason counts an action and returns the reason for dropping it, or "".
+func (e *endings) dropReason(action domain.Action) string {
 	switch {
 	case action.Type == domain.ActionAnswer, action.Type == domain.ActionFinish && action.Answer != "":
 		if e.answers++; e.answers > 1 {

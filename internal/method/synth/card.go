@@ -47,26 +47,26 @@ func (c *Card) Describe(rows []domain.Pair) {
 // Text returns the card as text for people.
 func (c Card) Text() string {
 	var builder strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&builder, format+"\n", args...) }
-	say("level %d: %d rows", c.Level, c.Rows)
+	printf := func(format string, args ...any) { fmt.Fprintf(&builder, format+"\n", args...) }
+	printf("level %d: %d rows", c.Level, c.Rows)
 	if c.Imported != "" {
-		say("  imported, file %s", c.Imported)
+		printf("  imported, file %s", c.Imported)
 	} else {
-		c.sayMakers(say)
-		c.Counts.say(say)
+		c.printMakers(printf)
+		c.Counts.print(printf)
 	}
 
-	say("  length       %.0f characters of an answer on average", c.Chosen)
+	printf("  length       %.0f characters of an answer on average", c.Chosen)
 	if c.Rejected > 0 {
-		say("               %.0f of a rejected one; words alone tell them apart with an AUC of %.2f", c.Rejected,
+		printf("               %.0f of a rejected one; words alone tell them apart with an AUC of %.2f", c.Rejected,
 			c.StyleAUC)
 	}
 
 	return builder.String()
 }
 
-// sayMakers prints who made the data, and with which prompts.
-func (c Card) sayMakers(say func(format string, args ...any)) {
+// printMakers prints who made the data, and with which prompts.
+func (c Card) printMakers(printf func(format string, args ...any)) {
 	for _, x := range []struct{ part, name string }{
 		{"played by", c.Agent},
 		{"written by", c.Author},
@@ -74,10 +74,10 @@ func (c Card) sayMakers(say func(format string, args ...any)) {
 		{"critic", c.Critic},
 	} {
 		if x.name != "" {
-			say("  %-12s %s", x.part, x.name)
+			printf("  %-12s %s", x.part, x.name)
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(c.Prompts)) {
-		say("  prompt %-12s %s", role, c.Prompts[role])
+		printf("  prompt %-12s %s", role, c.Prompts[role])
 	}
 }

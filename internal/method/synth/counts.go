@@ -77,34 +77,34 @@ func sum(m map[string]int) (n int) {
 	return n
 }
 
-// say prints the counts for people.
-func (c ItemCounts) say(say func(format string, args ...any)) {
-	say("  screens      %d visited = %d asked about + %d first ones left out + %d over the limit"+
+// print prints the counts for people.
+func (c ItemCounts) print(printf func(format string, args ...any)) {
+	printf("  screens      %d visited = %d asked about + %d first ones left out + %d over the limit"+
 		" + %d of failed episodes; %d answers could not be read",
 		c.Screens, c.Asked, c.First, c.Over, c.Failed, c.Unanswered)
 	if c.Unplayed > 0 {
-		say("  tasks        %d could not be played", c.Unplayed)
+		printf("  tasks        %d could not be played", c.Unplayed)
 	}
-	say("  items        %d proposed = %d kept + %d dropped", c.Proposed, c.Kept, c.Proposed-c.Kept)
+	printf("  items        %d proposed = %d kept + %d dropped", c.Proposed, c.Kept, c.Proposed-c.Kept)
 	for _, why := range slices.Sorted(maps.Keys(c.Dropped)) {
-		say("    dropped    %6d  %s", c.Dropped[why], why)
+		printf("    dropped    %6d  %s", c.Dropped[why], why)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.ByKind)) {
-		say("    kept       %6d  %s", c.ByKind[key], key)
+		printf("    kept       %6d  %s", c.ByKind[key], key)
 	}
-	say("  messages     %d prompts were written with some, half of them wrong", c.Messages)
+	printf("  messages     %d prompts were written with some, half of them wrong", c.Messages)
 }
 
 // Dedupe removes training examples whose prompt and answers have occurred before, and counts them. kind returns the
 // kind of an example.
 func Dedupe(rows []domain.Pair, itemCounts *ItemCounts, kind func(domain.Pair) string) []domain.Pair {
 	type text struct{ prompt, chosen, rejected string }
-	known := map[text]bool{}
+	seen := map[text]bool{}
 
 	return slices.DeleteFunc(rows, func(pair domain.Pair) bool {
 		id := text{pair.Prompt, pair.Chosen, pair.Rejected}
-		if !known[id] {
-			known[id] = true
+		if !seen[id] {
+			seen[id] = true
 
 			return false
 		}

@@ -12,9 +12,9 @@ import (
 // forms lists the members that may hold the prompt, one for each form of a row.
 var forms = []string{"prompt", "messages", "conversations", "instruction"}
 
-// unkept lists members of LLaMA-Factory's rows that cannot be dropped without changing the row's meaning, with the
+// essentialMembers lists members of LLaMA-Factory's rows that cannot be dropped without changing the row's meaning, with the
 // error.
-var unkept = map[string]string{
+var essentialMembers = map[string]string{
 	"videos": "rows with videos are not read", "audios": "rows with sound are not read",
 	"tools":   "rows with tools are not read",
 	"history": "expected one turn of the user, without a history",
@@ -40,15 +40,15 @@ func (m members) form() (string, error) {
 	return "", fmt.Errorf("expected one of %s, not %s", strings.Join(forms, ", "), strings.Join(found, " and "))
 }
 
-// keepable returns an error if the row has a member that can neither be kept nor dropped.
-func (m members) keepable() error {
-	for _, name := range slices.Sorted(maps.Keys(unkept)) {
+// checkMembers returns an error if the row has a member that can neither be kept nor dropped.
+func (m members) checkMembers() error {
+	for _, name := range slices.Sorted(maps.Keys(essentialMembers)) {
 		if raw, ok := m[name]; ok && !empty(raw) {
-			return fmt.Errorf("%s: %s", name, unkept[name])
+			return fmt.Errorf("%s: %s", name, essentialMembers[name])
 		}
 	}
 	if raw := string(m["label"]); raw == "true" || raw == "false" {
-		return fmt.Errorf("label: %s", unkept["kto_tag"])
+		return fmt.Errorf("label: %s", essentialMembers["kto_tag"])
 	}
 
 	return nil

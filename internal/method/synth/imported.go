@@ -50,20 +50,20 @@ type Imported struct {
 func ReadRows(name string, raw []byte, level int) (Imported, error) {
 	var out Imported
 	err := records(name, raw, func(r record) error {
-		pair, also, err := readRow(r.raw)
+		pair, dropped, err := readRow(r.raw)
 		if err != nil {
 			return err
 		}
 		if err := complete(&pair, r.number, level); err != nil {
 			return err
 		}
-		if also.system {
+		if dropped.system {
 			out.Systems++
 		}
-		if also.images {
+		if dropped.images {
 			out.Images++
 		}
-		if same(pair) {
+		if sameAnswers(pair) {
 			out.Same = append(out.Same, r.line)
 		} else {
 			out.Rows = append(out.Rows, pair)
@@ -104,8 +104,8 @@ func complete(pair *domain.Pair, number, level int) error {
 	return nil
 }
 
-// same reports whether the answers of a pair are the same action or the same text.
-func same(pair domain.Pair) bool {
+// sameAnswers reports whether the answers of a pair are the same action or the same text.
+func sameAnswers(pair domain.Pair) bool {
 	if pair.Rejected == "" {
 		return false
 	}
@@ -114,26 +114,26 @@ func same(pair domain.Pair) bool {
 		pair.ChosenCanonical != "" && pair.ChosenCanonical == pair.RejectedCanonical
 }
 
-// unkeptParts reports which parts of a row are dropped and counted.
-type unkeptParts struct{ system, images bool }
+// droppedParts reports which parts of a row are dropped and counted.
+type droppedParts struct{ system, images bool }
 
 // readRow parses a row, and reports which of its parts are dropped.
-func readRow(raw []byte) (pair domain.Pair, also unkeptParts, err error) {
+func readRow(raw []byte) (pair domain.Pair, dropped droppedParts, err error) {
 	m, err := membersOf(raw, "")
 	if err != nil {
-		return pair, also, err
+		return pair, dropped, err
 	}
-	if err := m.keepable(); err != nil {
-		return pair, also, err
+	if err := m.checkMembers(); err != nil {
+		return pair, dropped, err
 	}
 	form, err := m.form()
 	if err != nil {
-		return pair, also, err
+		return pair, dropped, err
 	}
 
 	text, err := m.text("system")
 	if err != nil {
-		return pair, also, err
+		return pair, dropped, err
 	}
 	chosen, ranked := m["chosen"]
 	var turns []turn
@@ -155,31 +155,31 @@ func readRow(raw []byte) (pair domain.Pair, also unkeptParts, err error) {
 		pair.Prompt, err = userOf(turns)
 	}
 	if err != nil {
-		return pair, also, err
+		return pair, dropped, err
 	}
 	if pair.Prompt == "" {
-		return pair, also, fmt.Errorf("%s: is empty", form)
+		return pair, dropped, fmt.Errorf("%s: is empty", form)
 	}
 
 	if ranked {
 		switch pair.Chosen, err = answerOf(chosen, "chosen"); {
 		case err != nil:
-			return pair, also, fmt.Errorf("chosen: expected a text, a message, or a list of one message (%w)", err)
+			return pair, dropped, fmt.Errorf("chosen: expected a text, a message, or a list of one message (%w)", err)
 		case len(chosen) == 0:
-			return pair, also, errors.New("chosen: expected a text, a message, or a list of one message")
+			return pair, dropped, errors.New("chosen: expected a text, a message, or a list of one message")
 		case pair.Chosen == "":
-			return pair, also, errors.New("chosen: is empty")
+			return pair, dropped, errors.New("chosen: is empty")
 		}
 	}
 	if raw, ok := m["rejected"]; ok {
 		if !ranked {
-			return pair, also, errors.New("rejected: stands without chosen")
+			return pair, dropped, errors.New("rejected: stands without chosen")
 		}
 		pair.Rejected, err = answerOf(raw, "rejected")
 	}
 
-	also.system = text != "" || hasSystem(turns)
-	also.images = len(m["images"]) > 0 && !empty(m["images"])
+	dropped.system = text != "" || hasSystem(turns)
+	dropped.images = len(m["images"]) > 0 && !empty(m["images"])
 
-	return pair, also, err
+	return pair, dropped, err
 }

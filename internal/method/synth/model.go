@@ -34,12 +34,12 @@ func (m Model) Questions(ctx context.Context, screen Screen, n int, seed uint64)
 		}
 	}
 
-	return m.ask(ctx, prompts.Questions, data, screen, seed, question)
+	return m.propose(ctx, prompts.Questions, data, screen, seed, question)
 }
 
 // Instructions requests items of level 2.
 func (m Model) Instructions(ctx context.Context, screen Screen, n int, seed uint64) ([]Item, bool, error) {
-	return m.ask(ctx, prompts.Instructions, m.data(screen, n), screen, seed, instruction)
+	return m.propose(ctx, prompts.Instructions, m.data(screen, n), screen, seed, instruction)
 }
 
 // screenData is the data of both roles' templates.
@@ -55,8 +55,8 @@ func (m Model) data(s Screen, n int) screenData {
 	return screenData{Screen: agents.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
 }
 
-// ask makes the only call about a screen and parses its answer.
-func (m Model) ask(
+// propose makes the only call about a screen and parses its answer.
+func (m Model) propose(
 	ctx context.Context, role string, data screenData, screen Screen, seed uint64, item func(json.RawMessage) Item,
 ) ([]Item, bool, error) {
 	sys, user, err := m.Prompt.Messages(data)

@@ -89,8 +89,8 @@ func (target Target) pointing(it Item, pair domain.Pair, screen Screen) (example
 	if it.Answer == "" {
 		act = domain.Action{Type: domain.ActionClick}.At(*it.Element)
 	}
-	text, unsaid := target.Render(act)
-	if unsaid != nil {
+	text, errRender := target.Render(act)
+	if errRender != nil {
 		return example{dropped: DropForeign}, nil
 	}
 	var err error
@@ -109,14 +109,14 @@ func (target Target) instruction(it Item, pair domain.Pair, screen Screen, seed 
 	if why := invalid(*it.Action, screen.Observation); why != "" {
 		return example{dropped: why}, nil
 	}
-	action, ok := target.speak(*it.Action, screen.Observation)
+	action, ok := target.translate(*it.Action, screen.Observation)
 	if !ok {
 		return example{dropped: DropForeign}, nil
 	}
 	text := "Reason: " + agents.Line(it.Reason, maxReason) + "\nAction: " + action.JSON()
 	if target.Render != nil {
-		var unsaid error
-		if text, unsaid = target.Render(action); unsaid != nil {
+		var errRender error
+		if text, errRender = target.Render(action); errRender != nil {
 			return example{dropped: DropForeign}, nil
 		}
 	}
@@ -158,8 +158,8 @@ func (target Target) Messages(rng *rand.Rand, right string, o domain.Observation
 	return own, peers
 }
 
-// speak translates an action into the family of the agents. It returns false if the family has no equivalent.
-func (target Target) speak(action domain.Action, observation domain.Observation) (domain.Action, bool) {
+// translate translates an action into the family of the agents. It returns false if the family has no equivalent.
+func (target Target) translate(action domain.Action, observation domain.Observation) (domain.Action, bool) {
 	return action.In(cmp.Or(target.Family, domain.FamilyMobile), observation)
 }
 
@@ -173,11 +173,11 @@ func (target Target) mistake(rng *rand.Rand, observation domain.Observation) dom
 	}
 	if len(shown) > 0 && rng.Float64() < 0.8 {
 		click := domain.Action{Type: domain.ActionClick}.At(shown[rng.IntN(len(shown))])
-		if action, ok := target.speak(click, observation); ok { // an element of the web may lack an ID
+		if action, ok := target.translate(click, observation); ok { // an element of the web may lack an ID
 			return action
 		}
 	}
-	end, _ := target.speak(domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}, observation)
+	end, _ := target.translate(domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}, observation)
 
 	return end
 }

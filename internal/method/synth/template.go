@@ -28,11 +28,11 @@ func (w *writer) add(it Item, forms ...string) {
 // Questions proposes questions that an element or words on the screen answer.
 func (Template) Questions(_ context.Context, s Screen, n int, seed uint64) ([]Item, bool, error) {
 	w := &writer{rng: domain.Rand(seed, "questions")}
-	for _, element := range named(s.Observation) {
+	for _, element := range uniquelyNamed(s.Observation) {
 		w.askAbout(element)
 	}
 	if s.Action != nil && s.Action.Index != nil && s.Action.Type == domain.ActionClick && s.After != nil {
-		if title := fresh(s.Observation, *s.After); title != "" {
+		if title := newText(s.Observation, *s.After); title != "" {
 			w.add(Item{Kind: KindEffect, Element: s.Action.Index},
 				"Which element leads to "+title, "What brings "+title, "What must be tapped to see "+title)
 		}
@@ -55,7 +55,7 @@ func (w *writer) askAbout(e domain.Element) {
 			w.add(Item{Kind: KindInformation, Answer: e.Value},
 				"What does "+e.Text+" hold", "What stands in the field "+e.Text)
 		}
-	case has(e, "checked", "on", "selected"):
+	case hasState(e, "checked", "on", "selected"):
 		w.add(Item{Kind: KindInformation, Element: at},
 			"Which element is "+e.State[0]+" and called "+e.Text, "Where is "+e.Text)
 	default:
@@ -74,7 +74,7 @@ func (Template) Instructions(_ context.Context, screen Screen, n int, seed uint6
 	rng := domain.Rand(seed, "instructions")
 	open := &writer{rng: rng}
 	done := &writer{rng: rng}
-	els := named(screen.Observation)
+	els := uniquelyNamed(screen.Observation)
 	for _, element := range els {
 		instruct(element, els, open, done)
 	}
@@ -90,7 +90,7 @@ func (Template) Instructions(_ context.Context, screen Screen, n int, seed uint6
 
 // instruct adds the goals that an element allows to open, and the goals that it shows as reached to done.
 func instruct(e domain.Element, els []domain.Element, open, done *writer) {
-	say := func(action domain.Action, reason string, forms ...string) {
+	add := func(action domain.Action, reason string, forms ...string) {
 		open.add(Item{Reason: reason, Action: &action}, forms...)
 	}
 	complete := func(forms ...string) {
@@ -103,31 +103,31 @@ func instruct(e domain.Element, els []domain.Element, open, done *writer) {
 	case e.Role == "heading" || e.Role == "text":
 	case e.Editable:
 		text := words(open.rng, els)
-		say(domain.Action{Type: domain.ActionInputText, Text: text}.At(e.Index), e.Text+" takes the text.",
+		add(domain.Action{Type: domain.ActionInputText, Text: text}.At(e.Index), e.Text+" takes the text.",
 			fmt.Sprintf("Type %s into %s", text, e.Text),
 			fmt.Sprintf("Enter %s in the field %s", text, e.Text),
 			fmt.Sprintf("Set %s to %s", e.Text, text))
 		if e.Value != "" {
 			complete(fmt.Sprintf("Type %s into %s", e.Value, e.Text), fmt.Sprintf("Set %s to %s", e.Text, e.Value))
 		}
-	case has(e, "checked", "on", "selected"):
+	case hasState(e, "checked", "on", "selected"):
 		verb := map[string]string{"checked": "Check ", "on": "Turn on ", "selected": "Choose "}[e.State[0]]
 		complete(verb+e.Text, "Make sure that "+e.Text+" is "+e.State[0])
 		if e.State[0] != "selected" {
-			say(click, "A tap turns "+e.Text+" off.", "Turn off "+e.Text, "Remove the mark of "+e.Text)
+			add(click, "A tap turns "+e.Text+" off.", "Turn off "+e.Text, "Remove the mark of "+e.Text)
 		}
-	case has(e, "unchecked", "off"):
+	case hasState(e, "unchecked", "off"):
 		verb := map[string]string{"unchecked": "Check ", "off": "Turn on "}[e.State[0]]
-		say(click, "A tap marks "+e.Text+".", verb+e.Text, "Select "+e.Text, "Mark "+e.Text)
+		add(click, "A tap marks "+e.Text+".", verb+e.Text, "Select "+e.Text, "Mark "+e.Text)
 	default:
-		say(click, "The goal names "+e.Text+".",
+		add(click, "The goal names "+e.Text+".",
 			"Tap "+e.Text, "Press the "+e.Text+" "+e.Role, "Open "+e.Text, "Tap the "+e.Role+" "+e.Text)
 	}
 }
 
-// named returns the shown elements with a text that no other shown element has. Only they can be identified by their
+// uniquelyNamed returns the shown elements with a text that no other shown element has. Only they can be identified by their
 // text.
-func named(observation domain.Observation) []domain.Element {
+func uniquelyNamed(observation domain.Observation) []domain.Element {
 	times := map[string]int{}
 	for _, element := range observation.Elements {
 		if element.Shown() {
@@ -138,7 +138,7 @@ func named(observation domain.Observation) []domain.Element {
 	var out []domain.Element
 	for _, e := range observation.Elements {
 		unique := e.Shown() && strings.TrimSpace(e.Text) != "" && times[strings.ToLower(e.Text)] == 1
-		if unique && !has(e, "disabled") {
+		if unique && !hasState(e, "disabled") {
 			out = append(out, e)
 		}
 	}
@@ -146,20 +146,20 @@ func named(observation domain.Observation) []domain.Element {
 	return out
 }
 
-// has reports whether an element's first state is one of the given states.
-func has(element domain.Element, states ...string) bool {
+// hasState reports whether an element's first state is one of the given states.
+func hasState(element domain.Element, states ...string) bool {
 	return len(element.State) > 0 && slices.Contains(states, element.State[0])
 }
 
-// fresh returns the text of a named element that only the later screen has: the first heading, or else the first
+// newText returns the text of a named element that only the later screen has: the first heading, or else the first
 // element.
-func fresh(before, after domain.Observation) string {
+func newText(before, after domain.Observation) string {
 	old := map[string]bool{}
 	for _, element := range before.Elements {
 		old[element.Text] = true
 	}
 	var found []domain.Element
-	for _, e := range named(after) {
+	for _, e := range uniquelyNamed(after) {
 		if !old[e.Text] {
 			found = append(found, e)
 		}
