@@ -29,7 +29,7 @@ func writeJSON(out *bytes.Buffer, node *yaml.Node) {
 	case node.Style == 0 && node.Tag != "!!str" && json.Valid([]byte(node.Value)):
 		out.WriteString(node.Value)
 	default:
-		out.Write(quoted(node.Value))
+		out.Write(quote(node.Value))
 	}
 }
 
@@ -40,7 +40,7 @@ func writeAll(out *bytes.Buffer, node *yaml.Node, brackets string, before func(i
 			out.WriteString(before(i))
 		}
 		if node.Kind == yaml.MappingNode && i%2 == 0 {
-			out.Write(quoted(c.Value))
+			out.Write(quote(c.Value))
 		} else {
 			writeJSON(out, c)
 		}
@@ -48,7 +48,7 @@ func writeAll(out *bytes.Buffer, node *yaml.Node, brackets string, before func(i
 	out.WriteByte(brackets[1])
 }
 
-func quoted(text string) []byte {
+func quote(text string) []byte {
 	raw, err := json.Marshal(text)
 	if err != nil {
 		panic(err) // encoding a string never fails

@@ -45,9 +45,9 @@ func (w *walker) fail(node *yaml.Node, format string, args ...any) error {
 // visit checks a node at depth level and all its contents.
 func (w *walker) visit(node *yaml.Node, level int) (extent, error) {
 	e := extent{values: 1, text: len(node.Value)}
-	err := w.fits(node, e, level)
+	err := w.checkBounds(node, e, level)
 	if err == nil {
-		err = w.allowed(node)
+		err = w.checkNode(node)
 	}
 	if err != nil {
 		return e, err
@@ -74,7 +74,7 @@ func (w *walker) visit(node *yaml.Node, level int) (extent, error) {
 		w.anchors[node] = e
 	}
 
-	return e, w.fits(node, e, level)
+	return e, w.checkBounds(node, e, level)
 }
 
 // mapping visits the keys and values of a mapping.
@@ -108,11 +108,11 @@ func (w *walker) inner(node, value *yaml.Node, e extent, level int, step string)
 	w.path = w.path[:len(w.path)-1]
 	e = e.plus(inner)
 
-	return e, w.fits(node, e, level)
+	return e, w.checkBounds(node, e, level)
 }
 
-// fits checks the bounds of a tree.
-func (w *walker) fits(node *yaml.Node, e extent, level int) error {
+// checkBounds checks the bounds of a tree.
+func (w *walker) checkBounds(node *yaml.Node, e extent, level int) error {
 	switch {
 	case level+e.depth > maxDepth:
 		return w.fail(node, "nested deeper than %d levels", maxDepth)
@@ -128,16 +128,16 @@ func (w *walker) fits(node *yaml.Node, e extent, level int) error {
 // tags lists the tags of values in this program's files. A value without an explicit tag also has one of them.
 var tags = []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
 
-// allowed checks a node without its contents.
-func (w *walker) allowed(node *yaml.Node) error {
+// checkNode checks a node without its contents.
+func (w *walker) checkNode(node *yaml.Node) error {
 	if node.Style&yaml.TaggedStyle != 0 && !slices.Contains(tags, node.ShortTag()) {
-		return w.fail(node, "the tag %s means nothing here; write the value itself", shown(node.Tag))
+		return w.fail(node, "the tag %s means nothing here; write the value itself", shorten(node.Tag))
 	}
 	if node.Kind != yaml.AliasNode {
 		return nil
 	}
 	if w.open[node.Alias] {
-		return w.fail(node, "the alias %s holds itself", shown(node.Value))
+		return w.fail(node, "the alias %s holds itself", shorten(node.Value))
 	}
 	if w.aliases++; w.aliases > maxAliases {
 		return w.fail(node, "more than %d aliases", maxAliases)
@@ -154,11 +154,11 @@ func (w *walker) key(node *yaml.Node, lines map[string]int) error {
 	case node.Kind != yaml.ScalarNode || node.Value == "" || node.Tag == "!!null":
 		return w.fail(node, "expected a name as the key")
 	case len(node.Value) > maxKey:
-		return w.fail(node, "the key %s is longer than %d bytes", shown(node.Value), maxKey)
+		return w.fail(node, "the key %s is longer than %d bytes", shorten(node.Value), maxKey)
 	}
 
 	w.path = append(w.path, "."+node.Value)
-	if err := w.allowed(node); err != nil {
+	if err := w.checkNode(node); err != nil {
 		return err
 	}
 	if line, twice := lines[node.Value]; twice {
@@ -169,11 +169,11 @@ func (w *walker) key(node *yaml.Node, lines map[string]int) error {
 	return nil
 }
 
-// shown shortens a text of a file for an error.
-func shown(text string) string {
-	const most = 40
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
+// shorten shortens a text of a file for an error.
+func shorten(text string) string {
+	const limit = 40
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit]) + "…"
 	}
 
 	return text

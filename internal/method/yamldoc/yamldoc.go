@@ -36,7 +36,7 @@ func Read(name string, raw []byte) (*yaml.Node, error) {
 		return nil, invalid(name, "larger than %d KiB, the most that is read", MaxBytes>>10)
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
-	if err := legible(name, raw); err != nil {
+	if err := checkCharacters(name, raw); err != nil {
 		return nil, err
 	}
 
@@ -75,8 +75,8 @@ func invalid(name, format string, args ...any) error {
 	return fault.New(fault.Invalid, "%s%s", name, fmt.Sprintf(format, args...))
 }
 
-// legible refuses bytes that are not UTF-8 and characters that YAML does not allow, and names their place.
-func legible(name string, raw []byte) error {
+// checkCharacters refuses bytes that are not UTF-8 and characters that YAML does not allow, and names their place.
+func checkCharacters(name string, raw []byte) error {
 	for rest := raw; len(rest) > 0; {
 		r, size := utf8.DecodeRune(rest)
 		before := raw[:len(raw)-len(rest)]
@@ -111,7 +111,7 @@ func Value(text string) (any, error) {
 	if err != nil || root == nil {
 		return nil, err
 	}
-	if err := finite(root); err != nil {
+	if err := checkFinite(root); err != nil {
 		return nil, err
 	}
 	var value any
@@ -122,14 +122,14 @@ func Value(text string) (any, error) {
 	return value, nil
 }
 
-// finite returns an error if a node contains an infinite number or NaN.
-func finite(node *yaml.Node) error {
+// checkFinite returns an error if a node contains an infinite number or NaN.
+func checkFinite(node *yaml.Node) error {
 	var x float64
 	if node.ShortTag() == "!!float" && node.Decode(&x) == nil && (math.IsInf(x, 0) || math.IsNaN(x)) {
 		return invalid("", "expected a finite number, not %s", node.Value)
 	}
 	for _, c := range node.Content {
-		if err := finite(c); err != nil {
+		if err := checkFinite(c); err != nil {
 			return err
 		}
 	}
