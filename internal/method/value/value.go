@@ -93,11 +93,11 @@ func (s State) features() []uint32 {
 	goal := words(s.Goal)
 	screen := []string{}
 	for _, element := range s.Observation.Elements {
-		said := append([]string{element.Role, element.Text, element.Desc, element.Value}, element.State...)
-		screen = append(screen, words(strings.Join(said, " "))...)
+		texts := append([]string{element.Role, element.Text, element.Desc, element.Value}, element.State...)
+		screen = append(screen, words(strings.Join(texts, " "))...)
 	}
 	var out []uint32
-	add := func(kind, word string) { out = append(out, place(kind+word)) }
+	add := func(kind, word string) { out = append(out, bucket(kind+word)) }
 	add("bias", "")
 	add("step ", string(rune('a'+min(s.Step, 25))))
 	for _, w := range goal {
@@ -117,7 +117,7 @@ func (s State) features() []uint32 {
 
 func words(text string) []string { return strings.Fields(strings.ToLower(text)) }
 
-func place(word string) uint32 {
+func bucket(word string) uint32 {
 	hash32 := fnv.New32a()
 	_, _ = hash32.Write([]byte(word))
 
