@@ -88,8 +88,8 @@ func readStrict(text string) answer {
 	return out
 }
 
-// readRepaired reads the object that follows the last mark, in any of its forms. If there is no such object, it reads the
-// one that makes up the whole answer or the code fence at its end.
+// readRepaired reads the object that follows the last mark, in any of its forms. If there is no such object, it reads
+// the one that makes up the whole answer or the code fence at its end.
 func readRepaired(text string) answer {
 	before, object, ok := lastObject(text)
 	if !ok {

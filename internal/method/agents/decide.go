@@ -151,7 +151,8 @@ func (m *matrix) fillCell(ctx context.Context, view View, agent, j int) error {
 // characters.
 func Refusal(err error) string { return Line(err.Error(), 300) }
 
-// checkRefusals returns a refused fault if the prompts of all cells were refused, because then there is nothing to vote on.
+// checkRefusals returns a refused fault if the prompts of all cells were refused, because then there is nothing to vote
+// on.
 func (m *matrix) checkRefusals() error {
 	for _, cell := range m.cells {
 		if cell.Refused == "" {

@@ -31,8 +31,8 @@ func newEarlyVote(cells []domain.Cell, rounds int, order []int, scope VoteScope)
 	}
 }
 
-// certainAfter marks a cell as filled, counts up to the first cell that is not, and reports whether the winner is certain:
-// it leads the second by more votes than cells remain, so no tie rule can apply.
+// certainAfter marks a cell as filled, counts up to the first cell that is not, and reports whether the winner is
+// certain: it leads the second by more votes than cells remain, so no tie rule can apply.
 func (t *earlyVote) certainAfter(agent, round int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

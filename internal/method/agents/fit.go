@@ -49,9 +49,9 @@ func (t *Template) Fit(view View, own string, peers []Message) (string, domain.L
 	return text, left, err
 }
 
-// omissionOrder returns the indices of the shown elements in the order in which they are left out. An element is near if
-// the action in the agent's previous answer or in a peer's message names it, or if its text shares a word with the goal
-// or the history. All others are distant and come first.
+// omissionOrder returns the indices of the shown elements in the order in which they are left out. An element is near
+// if the action in the agent's previous answer or in a peer's message names it, or if its text shares a word with the
+// goal or the history. All others are distant and come first.
 func (v View) omissionOrder(own string, peers []Message) []int {
 	known := words(v.Goal + " " + strings.Join(v.recent(), " "))
 	named := map[int]bool{}
@@ -78,8 +78,8 @@ func (v View) omissionOrder(own string, peers []Message) []int {
 	return append(distant, near...)
 }
 
-// peerElements returns the indices of the elements on the screen that a peer's action names although the agent's prompt does
-// not show them.
+// peerElements returns the indices of the elements on the screen that a peer's action names although the agent's prompt
+// does not show them.
 func (v View) peerElements(left domain.LeftOut, peers []Message) []int {
 	var out []int
 	for _, message := range peers {

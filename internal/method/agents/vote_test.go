@@ -11,8 +11,8 @@ func click(i int) string {
 	return fmt.Sprintf("Reason: r\nAction: {\"action_type\":\"click\",\"index\":%d}", i)
 }
 
-// clickedCells makes cells of n agents × m rounds from the indices that each agent clicked; -1 stands for an answer that does
-// not parse.
+// clickedCells makes cells of n agents × m rounds from the indices that each agent clicked; -1 stands for an answer
+// that does not parse.
 func clickedCells(clicks [][]int) []domain.Cell {
 	var out []domain.Cell
 	for a, row := range clicks {

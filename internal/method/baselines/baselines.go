@@ -184,8 +184,8 @@ type call struct {
 	calls int
 }
 
-// request makes one request from the template's parts system and user. It also returns the user message. about identifies
-// the request's seed within the turn.
+// request makes one request from the template's parts system and user. It also returns the user message. about
+// identifies the request's seed within the turn.
 func (c *call) request(
 	ctx context.Context, system, user, about string, d data, images [][]byte,
 ) (chat.Response, string, error) {

@@ -87,7 +87,8 @@ func (m *maker) countLabels(labels []domain.Label) {
 	}
 }
 
-// forbiddenActions returns the canonical actions of a step that are not labelled 0. The adversary's answers must differ from them.
+// forbiddenActions returns the canonical actions of a step that are not labelled 0. The adversary's answers must differ
+// from them.
 func forbiddenActions(step domain.Step, labels []domain.Label) map[string]bool {
 	out := map[string]bool{}
 	for i, cell := range step.Decision.Cells {

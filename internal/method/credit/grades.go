@@ -120,8 +120,8 @@ func refusedFault(err error) CriticFault {
 	return CriticFault{Kind: FaultRefused, Detail: agents.Refusal(err)}
 }
 
-// requestScores makes one call and takes the scores from its answer. It returns the answer, and the fault that applies if cells
-// still lack a score.
+// requestScores makes one call and takes the scores from its answer. It returns the answer, and the fault that applies
+// if cells still lack a score.
 func (c ModelCritic) requestScores(
 	ctx context.Context, request chat.Request, want map[string]int, audit *Audit,
 ) (response chat.Response, missing CriticFault, err error) {
@@ -166,9 +166,9 @@ type grade struct {
 	Reason json.RawMessage `json:"reason"`
 }
 
-// takeScores takes from an answer every entry for a wanted cell with a score from 0 to 1, stores it in grades, and deletes
-// the cell from want. A cell that was graded twice with different scores stays in want. If the answer cannot be read,
-// take returns what is wrong with it, and otherwise "".
+// takeScores takes from an answer every entry for a wanted cell with a score from 0 to 1, stores it in grades, and
+// deletes the cell from want. A cell that was graded twice with different scores stays in want. If the answer cannot be
+// read, takeScores returns what is wrong with it, and otherwise "".
 func takeScores(text string, want map[string]int, grades []Score) (wrong string) {
 	raw, ok := agents.FindObject(text, "grades")
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/test/kit/injection"
 )
 
-// obedientCritic is a critic that takes every line that does not begin with "| " for a part of the prompt. It grades the
-// proposals, but if it finds an instruction on such a line, it obeys and gives all cells 1.
+// obedientCritic is a critic that takes every line that does not begin with "| " for a part of the prompt. It grades
+// the proposals, but if it finds an instruction on such a line, it obeys and gives all cells 1.
 type obedientCritic struct{ right string }
 
 var (

@@ -181,8 +181,8 @@ func In(
 	return err
 }
 
-// playAndClose calls play and closes the environment. A panic, for example of an adapter, breaks only this environment, and
-// other episodes of the same worker continue.
+// playAndClose calls play and closes the environment. A panic, for example of an adapter, breaks only this environment,
+// and other episodes of the same worker continue.
 func playAndClose(ctx context.Context, env envadapters.Environment, play func() error) (err error) {
 	defer env.Close(context.WithoutCancel(ctx))
 	defer func() {

@@ -67,8 +67,8 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 	return player, topology, err
 }
 
-// soloPlayer returns the player of episode i for an agent of the literature, which decides alone. The player keeps the plain
-// history, and the agent its own version of it.
+// soloPlayer returns the player of episode i for an agent of the literature, which decides alone. The player keeps the
+// plain history, and the agent its own version of it.
 func (v Evaluation) soloPlayer(player Player, env envadapters.Environment, i int) (Player, int, error) {
 	prompt, err := rules.Prompt(v.Spec, v.System.Style)
 	if err != nil {

@@ -130,8 +130,8 @@ func (k Kind) System(specification spec.Spec, policies []string) (EvalSystem, er
 	return evalSystem, nil
 }
 
-// soloSystem returns a system with a single agent from the literature. It decodes greedily, or at the temperature of its
-// model.
+// soloSystem returns a system with a single agent from the literature. It decodes greedily, or at the temperature of
+// its model.
 func (k Kind) soloSystem(specification spec.Spec, policies []string) (EvalSystem, error) {
 	system := EvalSystem{Name: k.String(), Rounds: 1, Temperature: []float64{0}, TopP: 1}
 	if k.Way != WayPlain {

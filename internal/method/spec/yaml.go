@@ -38,8 +38,8 @@ func (s Spec) YAML() ([]byte, error) {
 // zeroSmoothing replaces a smoothing of 0 while a specification is encoded.
 const zeroSmoothing = math.SmallestNonzeroFloat64
 
-// completeJSON returns the specification as JSON that Parse reads back. Unlike a stored specification, it contains a smoothing
-// of 0, because Parse would replace a missing one by its default.
+// completeJSON returns the specification as JSON that Parse reads back. Unlike a stored specification, it contains a
+// smoothing of 0, because Parse would replace a missing one by its default.
 func (s Spec) completeJSON() (json.RawMessage, error) {
 	for _, smoothing := range []*float64{&s.Train.Smoothing, &s.FineTune.Preference.Smoothing} {
 		if *smoothing == 0 {

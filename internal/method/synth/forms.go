@@ -12,8 +12,8 @@ import (
 // forms lists the members that may hold the prompt, one for each form of a row.
 var forms = []string{"prompt", "messages", "conversations", "instruction"}
 
-// essentialMembers lists members of LLaMA-Factory's rows that cannot be dropped without changing the row's meaning, with the
-// error.
+// essentialMembers lists members of LLaMA-Factory's rows that cannot be dropped without changing the row's meaning,
+// with the error.
 var essentialMembers = map[string]string{
 	"videos": "rows with videos are not read", "audios": "rows with sound are not read",
 	"tools":   "rows with tools are not read",

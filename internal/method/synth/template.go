@@ -125,8 +125,8 @@ func instruct(e domain.Element, els []domain.Element, open, done *writer) {
 	}
 }
 
-// uniquelyNamed returns the shown elements with a text that no other shown element has. Only they can be identified by their
-// text.
+// uniquelyNamed returns the shown elements with a text that no other shown element has. Only they can be identified by
+// their text.
 func uniquelyNamed(observation domain.Observation) []domain.Element {
 	times := map[string]int{}
 	for _, element := range observation.Elements {

@@ -49,8 +49,8 @@ const (
 	maxParsed   = 1 << 19
 )
 
-// brokenAt returns the offset at which a text stops being YAML: no longer prefix of it can be parsed. The search begins at
-// a line whose preceding text can be parsed. It gives up if the text or one of its lines is too long.
+// brokenAt returns the offset at which a text stops being YAML: no longer prefix of it can be parsed. The search begins
+// at a line whose preceding text can be parsed. It gives up if the text or one of its lines is too long.
 func brokenAt(raw []byte, line string) (at int, found bool) {
 	if len(raw) > maxSearched {
 		return 0, false
