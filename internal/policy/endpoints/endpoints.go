@@ -166,8 +166,8 @@ type identity struct {
 	Request                 chat.Request
 }
 
-// whole returns a request completed by the endpoint's settings.
-func whole(request chat.Request, model spec.Model) chat.Request {
+// withDefaults returns a request completed by the endpoint's settings.
+func withDefaults(request chat.Request, model spec.Model) chat.Request {
 	request.Model = model.Model
 	if request.MaxTokens == 0 {
 		request.MaxTokens = model.MaxTokens
@@ -178,7 +178,7 @@ func whole(request chat.Request, model spec.Model) chat.Request {
 
 // Complete returns the recorded answer to a request, or makes and records the call.
 func (c *recording) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
-	request = whole(request, c.model)
+	request = withDefaults(request, c.model)
 	bucket := c.endpoints.Bucket
 	call := runs.Run(c.spec.Name).Call(runs.Digest(identity{c.name, c.model.BaseURL, c.role, request}))
 	epoch, _ := ctx.Value(epochKey{}).(int)
@@ -198,7 +198,7 @@ func (c *recording) Complete(ctx context.Context, request chat.Request) (chat.Re
 			c.endpoints.Warn(c.spec.Name, text)
 		}
 		began := time.Now()
-		res, err := c.ask(ctx, request)
+		res, err := c.call(ctx, request)
 		if err == nil && c.endpoints.Called != nil {
 			c.endpoints.Called(c.role, time.Since(began), res.Usage, c.model.Price.Of(res.Usage))
 		}
@@ -243,8 +243,8 @@ func (c *recording) complete(ctx context.Context, request chat.Request) (res cha
 	return res, err
 }
 
-// ask makes a call within the endpoint's limits.
-func (c *recording) ask(ctx context.Context, request chat.Request) (chat.Response, error) {
+// call calls the endpoint within its limits.
+func (c *recording) call(ctx context.Context, request chat.Request) (chat.Response, error) {
 	limiter := c.endpoints.Limits
 	limit := limits.Limit{
 		Name:     c.model.BaseURL + " " + c.model.Model,

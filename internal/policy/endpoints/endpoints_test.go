@@ -55,8 +55,8 @@ func run() spec.Spec {
 	return s
 }
 
-// begin records the specification of a run.
-func begin(t *testing.T, b store.Bucket, s spec.Spec) {
+// beginRun records the specification of a run.
+func beginRun(t *testing.T, b store.Bucket, s spec.Spec) {
 	t.Helper()
 	begun := func() (spec.Spec, error) { return s, nil }
 	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), b, begun); err != nil {
@@ -67,7 +67,7 @@ func begin(t *testing.T, b store.Bucket, s spec.Spec) {
 // model returns the recorded model that plays the critic in a run that has begun.
 func model(t *testing.T, e *endpoints.Endpoints, s spec.Spec) chat.Model {
 	t.Helper()
-	begin(t, e.Bucket, s)
+	beginRun(t, e.Bucket, s)
 	m, p, err := e.For(s, "judge", prompts.Critic)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestCallsThatDifferAreMadeEachOnItsOwn(t *testing.T) {
 
 func TestTwoRolesOfOneModelAreAskedEachOnTheirOwn(t *testing.T) {
 	b, srv := &store.Memory{}, &server{}
-	begin(t, b, run())
+	beginRun(t, b, run())
 	e := connect(b, srv)
 	for _, role := range []string{prompts.Critic, prompts.Adversary} {
 		m, _, err := e.For(run(), "judge", role)

@@ -125,7 +125,7 @@ func TestARunOwesNothingForAnotherOneOfItsName(t *testing.T) {
 			b, srv, s := &store.Memory{}, &server{}, run()
 			s.Budget.Tokens = 150
 			record := func(began time.Time) {
-				begin(t, b, s)
+				beginRun(t, b, s)
 				made := func() (runs.Made, error) { return runs.Made{Began: began}, nil }
 				if _, _, err := runs.Run("r").Made(0).Record(t.Context(), b, made); err != nil {
 					t.Fatal(err)

@@ -33,7 +33,7 @@ func (e *Endpoints) Trial(specification spec.Spec, name spec.Role, role string) 
 func (t *Trial) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
 	t.Calls++
 	t.Wrong = ""
-	t.Last, t.Err = t.client.Complete(ctx, whole(request, t.model))
+	t.Last, t.Err = t.client.Complete(ctx, withDefaults(request, t.model))
 	t.Last.OnRead = func(wrong string) { t.Wrong = wrong }
 
 	return t.Last, t.Err

@@ -43,8 +43,8 @@ type uses struct {
 	helpers map[helper]*use
 }
 
-// of returns the use of a helper. Callers hold mu.
-func (u *uses) of(h helper) *use {
+// useOf returns the use of a helper. Callers hold mu.
+func (u *uses) useOf(h helper) *use {
 	if u.helpers == nil {
 		u.helpers = map[helper]*use{}
 	}
@@ -60,7 +60,7 @@ func (u *uses) add(h helper, call, wrong string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
-	x := u.of(h)
+	x := u.useOf(h)
 	x.answers++
 	if wrong == "" {
 		return
@@ -71,9 +71,9 @@ func (u *uses) add(h helper, call, wrong string) {
 	}
 }
 
-// poor reports whether a person must decide, because more than the given share of a helper's answers are useless.
-// Agents are poor only if all their answers are useless, since their mistakes are data of the method.
-func (x use) poor(role string, share float64) bool {
+// isPoor reports whether a person must decide, because more than the given share of a helper's answers are useless.
+// Of agents, all answers must be useless, since their mistakes are data of the method.
+func (x use) isPoor(role string, share float64) bool {
 	if role == prompts.Agent || slices.Contains(prompts.Styles, role) {
 		return x.answers >= firstAnswers && x.useless == x.answers && share < 1
 	}
@@ -85,9 +85,9 @@ func (x use) poor(role string, share float64) bool {
 // missing answers, or has changed or resumed the run.
 func (u *uses) check(ctx context.Context, endpoints *Endpoints, given spec.Spec, name string, h helper) error {
 	u.mu.Lock()
-	x := *u.of(h)
+	x := *u.useOf(h)
 	u.mu.Unlock()
-	if !x.poor(h.role, given.FailedShare) {
+	if !x.isPoor(h.role, given.FailedShare) {
 		return nil
 	}
 
@@ -103,25 +103,25 @@ func (u *uses) check(ctx context.Context, endpoints *Endpoints, given spec.Spec,
 
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	now := u.of(h)
-	if accepted || now.stopped && len(changes) != now.changes {
-		*now = use{}
+	current := u.useOf(h)
+	if accepted || current.stopped && len(changes) != current.changes {
+		*current = use{}
 
 		return nil
 	}
-	now.stopped = true
-	now.changes = len(changes)
+	current.stopped = true
+	current.changes = len(changes)
 
 	return fault.New(fault.Invalid, "models.%s is of no use as the %s: %d of its %d answers in epoch %d are missing, "+
 		"empty or cannot be read, more than failed_share allows. Examples: %s. Correct its settings or its server, "+
 		"and try again with `collabui resume %s`, or continue without what is missing with "+
 		"`collabui resume %[7]s --accept-failed --why TEXT`%s",
-		name, h.role, x.useless, x.answers, h.epoch, strings.Join(x.examples, "; "), given.Name, other(given, h.role))
+		name, h.role, x.useless, x.answers, h.epoch, strings.Join(x.examples, "; "), given.Name, otherModelHint(given, h.role))
 }
 
-// other returns the part of the message that explains how to choose another model for a role from the next epoch on. It
-// returns "" for roles of stage 1, which cannot change.
-func other(specification spec.Spec, role string) string {
+// otherModelHint returns the part of the message that explains how to choose another model for a role from the next
+// epoch on. It returns "" for roles of stage 1, which cannot change.
+func otherModelHint(specification spec.Spec, role string) string {
 	switch role {
 	case prompts.Critic, prompts.Adversary, prompts.Summariser:
 		return fmt.Sprintf(" and choose another model for the epochs that follow with `collabui set %s %s.model=NAME`",

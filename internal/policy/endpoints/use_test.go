@@ -29,7 +29,7 @@ func TestAHelperOfNoUseIsNoticedFromItsTwentiethAnswerOn(t *testing.T) {
 	} {
 		b, srv, s := &store.Memory{}, &server{}, run()
 		s.FailedShare = x.share
-		begin(t, b, s)
+		beginRun(t, b, s)
 		m, _, err := connect(b, srv).For(s, "judge", x.role)
 		if err != nil {
 			t.Fatal(err)
