@@ -47,7 +47,7 @@ func (a *Agent) write(ctx context.Context, bucket store.Bucket, dir string) erro
 		}
 		a.Kind = KindTiny
 
-		return put(dir, a.Folder+"/"+tinyFile, raw)
+		return writeFile(dir, a.Folder+"/"+tinyFile, raw)
 	}
 
 	a.Kind = x.Kind
@@ -57,5 +57,5 @@ func (a *Agent) write(ctx context.Context, bucket store.Bucket, dir string) erro
 		return err
 	}
 
-	return put(dir, fmt.Sprintf("policies/agent-%d.artifact.json", a.Agent), raw)
+	return writeFile(dir, fmt.Sprintf("policies/agent-%d.artifact.json", a.Agent), raw)
 }

@@ -25,12 +25,12 @@ type Extension struct {
 }
 
 type choice struct {
-	Index        int    `json:"index"`
-	Message      said   `json:"message"`
-	FinishReason string `json:"finish_reason"`
+	Index        int           `json:"index"`
+	Message      answerMessage `json:"message"`
+	FinishReason string        `json:"finish_reason"`
 }
 
-type said struct {
+type answerMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
@@ -67,7 +67,7 @@ func (s System) NewAnswer(decided Decided, matrix bool) Answer {
 		Created: time.Now().Unix(),
 		Model:   s.Model(),
 		Choices: []choice{{
-			Message:      said{Role: "assistant", Content: decided.Text},
+			Message:      answerMessage{Role: "assistant", Content: decided.Text},
 			FinishReason: "stop",
 		}},
 	}

@@ -79,7 +79,7 @@ func (s System) Write(ctx context.Context, bucket store.Bucket, dir string) (Exp
 		if err != nil {
 			return out, fault.As(fault.Fatal, err)
 		}
-		if err := put(dir, name, append(raw, '\n')); err != nil {
+		if err := writeFile(dir, name, append(raw, '\n')); err != nil {
 			return out, err
 		}
 	}
@@ -105,7 +105,7 @@ func (s System) writePrompts(dir string) (map[string]Of, error) {
 		}
 
 		out[role] = Of{Version: prompt.Version, Digest: prompt.Digest}
-		if err := put(dir, "prompts/"+role+".tmpl", []byte(text)); err != nil {
+		if err := writeFile(dir, "prompts/"+role+".tmpl", []byte(text)); err != nil {
 			return out, err
 		}
 	}
@@ -156,7 +156,7 @@ func roles(specification spec.Spec) []string {
 	return out
 }
 
-func put(dir, name string, body []byte) error {
+func writeFile(dir, name string, body []byte) error {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, body, 0o600)); err != nil {
 		return fault.New(fault.Invalid, "write the system: %w", err)

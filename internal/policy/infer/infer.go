@@ -57,11 +57,11 @@ func Find(ctx context.Context, bucket store.Bucket, name, which string) (System,
 	if system.Spec, err = run.Find(ctx, bucket); err != nil {
 		return system, err
 	}
-	there, err := run.Base().Exists(ctx, bucket)
+	exists, err := run.Base().Exists(ctx, bucket)
 	if err != nil {
 		return system, err
 	}
-	if !there {
+	if !exists {
 		return system, fault.New(fault.Invalid, "run %q: %w", name, ErrNoBase)
 	}
 	if system.Epoch, err = system.choose(ctx, bucket, which); err != nil {

@@ -16,11 +16,11 @@ func OfLine(ctx context.Context, bucket store.Bucket, line string) (System, erro
 		return System{}, err
 	}
 
-	return accepted(ctx, bucket, line, entry)
+	return acceptedSystem(ctx, bucket, line, entry)
 }
 
-// accepted returns the system of an entry of a line.
-func accepted(ctx context.Context, bucket store.Bucket, line string, entry lines.Entry) (System, error) {
+// acceptedSystem returns the system of an entry of a line.
+func acceptedSystem(ctx context.Context, bucket store.Bucket, line string, entry lines.Entry) (System, error) {
 	system, err := Find(ctx, bucket, entry.System.Run, strconv.Itoa(entry.System.Epoch))
 	system.Line = line
 	system.Policies = entry.System.Policies
@@ -33,11 +33,11 @@ func accepted(ctx context.Context, bucket store.Bucket, line string, entry lines
 // answers. told is called after every switch, and once for every new error.
 func (s *Server) Follow(
 	ctx context.Context, bucket store.Bucket, line string, every time.Duration,
-	load func(ctx context.Context, policy string, quorum int) error, told func(System, error),
+	load func(ctx context.Context, policy string, quorum int) error, report func(System, error),
 ) {
 	sys := *s.current.Load()
 	take := func(ctx context.Context, entry lines.Entry) (err error) {
-		if sys, err = accepted(ctx, bucket, line, entry); err != nil {
+		if sys, err = acceptedSystem(ctx, bucket, line, entry); err != nil {
 			return err
 		}
 		err = sys.Load(ctx, load)
@@ -47,6 +47,6 @@ func (s *Server) Follow(
 
 		return err
 	}
-	now := lines.System{Run: sys.Run, Epoch: sys.Epoch}
-	lines.Line(line).Follow(ctx, bucket, now, every, take, func(_ lines.Entry, err error) { told(sys, err) })
+	current := lines.System{Run: sys.Run, Epoch: sys.Epoch}
+	lines.Line(line).Follow(ctx, bucket, current, every, take, func(_ lines.Entry, err error) { report(sys, err) })
 }

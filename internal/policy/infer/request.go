@@ -42,21 +42,21 @@ type chatRequest struct {
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage"`
 	}
-	Collabui own
+	Collabui ownMembers
 
 	ignored []string // names of members without an effect, sorted
 }
 
-// own is the member of requests that only this server has.
-type own struct {
+// ownMembers is the member of requests that only this server has.
+type ownMembers struct {
 	Matrix bool `json:"matrix"`
 }
 
 // UnmarshalJSON refuses unknown members, because no client of another server sends any here.
-func (o *own) UnmarshalJSON(raw []byte) error {
-	type plain own
+func (o *ownMembers) UnmarshalJSON(raw []byte) error {
+	type plain ownMembers
 
-	return strict(strings.NewReader(string(raw)), (*plain)(o))
+	return decodeStrict(strings.NewReader(string(raw)), (*plain)(o))
 }
 
 // stops lists texts at which an answer ends.
@@ -110,14 +110,14 @@ func (q *chatRequest) members() []member {
 		{"n", &q.N, func() bool { return q.N == nil || *q.N == 1 }, "1 (the system decides once)"},
 		{"max_tokens", &q.MaxTokens, positive(&q.MaxTokens), tokens},
 		{"max_completion_tokens", &q.MaxCompletionTokens, positive(&q.MaxCompletionTokens), tokens},
-		{"stop", &q.Stop, q.stopsWell, fmt.Sprintf("a text or a list of up to %d, none of them empty", maxStops)},
+		{"stop", &q.Stop, q.validStops, fmt.Sprintf("a text or a list of up to %d, none of them empty", maxStops)},
 		{"stream", &q.Stream, nil, "true or false"},
 		{"stream_options", &q.StreamOptions, nil, `{"include_usage": true} or {"include_usage": false}`},
 		{"collabui", &q.Collabui, nil, `{"matrix": true} or {"matrix": false}`},
 	}
 }
 
-func (q *chatRequest) stopsWell() bool {
+func (q *chatRequest) validStops() bool {
 	return len(q.Stop) <= maxStops && !slices.Contains(q.Stop, "")
 }
 
@@ -152,7 +152,7 @@ func (q *chatRequest) read(reader io.Reader) error {
 
 	q.ignored = slices.Sorted(maps.Keys(all))
 	for _, name := range q.ignored {
-		if err := missed(name, all[name]); err != nil {
+		if err := checkIgnored(name, all[name]); err != nil {
 			return err
 		}
 	}
@@ -163,8 +163,8 @@ func (q *chatRequest) read(reader io.Reader) error {
 // example is the shortest valid request.
 const example = `{"messages": [{"role": "user", "content": "Goal: …"}]}`
 
-// missed returns a refusal if ignoring the member would make the answer wrong for a client that relies on it.
-func missed(name string, raw json.RawMessage) error {
+// checkIgnored returns a refusal if ignoring the member would make the answer wrong for a client that relies on it.
+func checkIgnored(name string, raw json.RawMessage) error {
 	ok := true
 	want := ""
 	switch name {

@@ -33,9 +33,9 @@ type Server struct {
 func NewServer(sys System, model chat.Model, keys func() string) *Server {
 	server := &Server{model: model, keys: keys, mux: http.NewServeMux()}
 	server.Switch(sys)
-	server.mux.HandleFunc("POST /v1/chat/completions", server.guarded(server.complete))
-	server.mux.HandleFunc("GET /v1/models", server.guarded(server.models))
-	server.mux.HandleFunc("GET /v1/models/{id}", server.guarded(server.oneModel))
+	server.mux.HandleFunc("POST /v1/chat/completions", server.withKey(server.complete))
+	server.mux.HandleFunc("GET /v1/models", server.withKey(server.models))
+	server.mux.HandleFunc("GET /v1/models/{id}", server.withKey(server.oneModel))
 	server.mux.HandleFunc("GET /health", httpd.Healthy)
 	server.mux.HandleFunc("/", notFound)
 
@@ -51,8 +51,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// guarded returns a handler that checks the key first.
-func (s *Server) guarded(handlerFunc http.HandlerFunc) http.HandlerFunc {
+// withKey returns a handler that checks the key first.
+func (s *Server) withKey(handlerFunc http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if httpd.Allowed(r, s.keys) {
 			handlerFunc(w, r)
@@ -93,7 +93,7 @@ func (s *Server) answer(r *http.Request, request *chatRequest) (Answer, error) {
 
 	sys := *s.current.Load()
 	if request.Model != "" && request.Model != sys.Model() {
-		return Answer{}, sys.noModel(request.Model)
+		return Answer{}, sys.unknownModel(request.Model)
 	}
 
 	view, err := request.view(sys)
@@ -107,15 +107,15 @@ func (s *Server) answer(r *http.Request, request *chatRequest) (Answer, error) {
 		return Answer{}, err
 	}
 	if decided.Text == "" {
-		return Answer{}, sys.undecided(decided, options)
+		return Answer{}, sys.undecidedRefusal(decided, options)
 	}
 	decided.Text = request.Stop.cut(decided.Text)
 
 	return sys.NewAnswer(decided, request.Collabui.Matrix), nil
 }
 
-// noModel returns the refusal of a model name other than this system's.
-func (s System) noModel(name string) error {
+// unknownModel returns the refusal of a model name other than this system's.
+func (s System) unknownModel(name string) error {
 	return &httpd.Refusal{
 		Status: http.StatusNotFound,
 		Code:   "model_not_found",
@@ -124,8 +124,8 @@ func (s System) noModel(name string) error {
 	}
 }
 
-// undecided returns the refusal of a request for which no answer contains an action.
-func (s System) undecided(decided Decided, options Options) error {
+// undecidedRefusal returns the refusal of a request for which no answer contains an action.
+func (s System) undecidedRefusal(decided Decided, options Options) error {
 	n := len(decided.Decision.Cells)
 	if options.MaxTokens > 0 && options.MaxTokens < s.Spec.Decoding.MaxTokens {
 		return refuse("max_tokens", "max_tokens: none of the agents' %d answers holds an action within %d tokens: "+
@@ -143,8 +143,8 @@ func (s System) undecided(decided Decided, options Options) error {
 // codeNoAction is the error code of a request that led to no decision.
 const codeNoAction = "no_action"
 
-// listed returns the system's entry in the list of models.
-func (s System) listed() map[string]any {
+// modelEntry returns the system's entry in the list of models.
+func (s System) modelEntry() map[string]any {
 	fields := httpd.Model(s.Model())
 	fields["run"] = s.Run
 	fields["epoch"] = s.Epoch
@@ -155,18 +155,18 @@ func (s System) listed() map[string]any {
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
-	httpd.WriteModels(w, 0, s.current.Load().listed())
+	httpd.WriteModels(w, 0, s.current.Load().modelEntry())
 }
 
 func (s *Server) oneModel(w http.ResponseWriter, r *http.Request) {
 	sys := s.current.Load()
 	if id := r.PathValue("id"); id != sys.Model() {
-		fail(w, sys.noModel(id))
+		fail(w, sys.unknownModel(id))
 
 		return
 	}
 
-	httpd.WriteJSON(w, http.StatusOK, sys.listed())
+	httpd.WriteJSON(w, http.StatusOK, sys.modelEntry())
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {

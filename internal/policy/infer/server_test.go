@@ -118,8 +118,8 @@ func screen() agents.View {
 	return agents.View{Goal: "Tap gamma then alpha", History: []string{"1 click button gamma"}, Observation: o}
 }
 
-// prompted returns the screen as the agents' prompt shows it.
-func prompted(t *testing.T) string {
+// screenAsPrompt returns the screen as the agents' prompt shows it.
+func screenAsPrompt(t *testing.T) string {
 	t.Helper()
 	text, err := agents.Default.User(screen(), "", nil)
 	if err != nil {
@@ -129,8 +129,8 @@ func prompted(t *testing.T) string {
 	return text
 }
 
-// stored returns the screen as JSON, with its observation or only the observation's elements.
-func stored(t *testing.T, observation bool) string {
+// screenAsJSON returns the screen as JSON, with its observation or only the observation's elements.
+func screenAsJSON(t *testing.T, observation bool) string {
 	t.Helper()
 	v := screen()
 	q := object{"goal": v.Goal, "history": v.History, "elements": v.Observation.Elements}
@@ -145,8 +145,8 @@ func stored(t *testing.T, observation bool) string {
 	return string(raw)
 }
 
-// uncached returns a decision without the figures that depend on the server's cache.
-func uncached(d domain.Decision) domain.Decision {
+// withoutCache returns a decision without the figures that depend on the server's cache.
+func withoutCache(d domain.Decision) domain.Decision {
 	for i := range d.Cells {
 		d.Cells[i].Usage.Cached = 0
 	}
@@ -188,7 +188,7 @@ func decisions(t *testing.T, r *testrun.Run, sys infer.System) {
 	for seed := range uint64(6) {
 		early, full := decide(t, r, sys, seed)
 		matrix := object{"seed": seed, "collabui": object{"matrix": true}}
-		status, got := ask(t, url, stored(t, false), matrix)
+		status, got := ask(t, url, screenAsJSON(t, false), matrix)
 		if full.AllRound.Votes == 0 {
 			if status != http.StatusBadGateway || got.Error.Code != "no_action" {
 				t.Errorf("seed %d decides nothing and answers %d, %+v; want 502, no_action", seed, status, got.Error)
@@ -200,7 +200,7 @@ func decisions(t *testing.T, r *testrun.Run, sys infer.System) {
 		if status != http.StatusOK || got.Collabui.Decided == nil {
 			t.Fatalf("seed %d answers %d without the matrix, want 200 and the matrix", seed, status)
 		}
-		if !reflect.DeepEqual(uncached(got.Collabui.Decision), uncached(full)) {
+		if !reflect.DeepEqual(withoutCache(got.Collabui.Decision), withoutCache(full)) {
 			t.Fatalf("seed %d decides %+v, want %+v", seed, got.Collabui.Decision, full)
 		}
 		wantCounts(t, sys, got, full)
@@ -266,10 +266,10 @@ func wantCompletion(t *testing.T, got answer, d domain.Decision) {
 // wantAllForms checks that the screen in every other form gets the same answer.
 func wantAllForms(t *testing.T, url string, seed uint64, want answer) {
 	t.Helper()
-	text := prompted(t)
+	text := screenAsPrompt(t)
 	for form, content := range map[string]any{
-		"elements":         stored(t, false),
-		"observation":      stored(t, true),
+		"elements":         screenAsJSON(t, false),
+		"observation":      screenAsJSON(t, true),
 		"prompt":           text,
 		"parts":            []any{object{"type": "text", "text": text}},
 		"lines of Windows": strings.ReplaceAll(text, "\n", "\r\n"),
@@ -289,9 +289,9 @@ func wantAllForms(t *testing.T, url string, seed uint64, want answer) {
 	}
 }
 
-// greedy checks that agents at temperature 0 give the same answer for two seeds with the same topology.
-func greedy(t *testing.T, r *testrun.Run, sys infer.System) {
-	url, text := serve(t, sys, r.Deps.Chat, ""), prompted(t)
+// checkGreedy checks that agents at temperature 0 give the same answer for two seeds with the same topology.
+func checkGreedy(t *testing.T, r *testrun.Run, sys infer.System) {
+	url, text := serve(t, sys, r.Deps.Chat, ""), screenAsPrompt(t)
 	cold := object{"temperature": 0, "collabui": object{"matrix": true}}
 	_, one := ask(t, url, text, cold)
 	cold["seed"] = 4

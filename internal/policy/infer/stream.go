@@ -32,12 +32,12 @@ type delta struct {
 // stream writes the answer as server-sent events. The decision is complete, so the events are sent without delay: the
 // role, the text, the finish reason and, if withUsage is set, the usage.
 func (a Answer) stream(w http.ResponseWriter, withUsage bool) {
-	said := a.Choices[0]
-	none := ""
+	choice := a.Choices[0]
+	empty := ""
 	chunks := []chunk{
-		{Choices: []change{{Delta: delta{Role: said.Message.Role, Content: &none}}}},
-		{Choices: []change{{Delta: delta{Content: &said.Message.Content}}}},
-		{Choices: []change{{FinishReason: &said.FinishReason}}, Collabui: &a.Collabui},
+		{Choices: []change{{Delta: delta{Role: choice.Message.Role, Content: &empty}}}},
+		{Choices: []change{{Delta: delta{Content: &choice.Message.Content}}}},
+		{Choices: []change{{FinishReason: &choice.FinishReason}}, Collabui: &a.Collabui},
 	}
 	if withUsage {
 		chunks = append(chunks, chunk{Choices: []change{}, Usage: &a.Usage})

@@ -78,7 +78,7 @@ type viewJSON struct {
 
 func parseJSON(text string) (view agents.View, err error) {
 	var q viewJSON
-	if err := strict(strings.NewReader(text), &q); err != nil {
+	if err := decodeStrict(strings.NewReader(text), &q); err != nil {
 		return view, err
 	}
 
@@ -111,8 +111,8 @@ func parseJSON(text string) (view agents.View, err error) {
 	return view, nil
 }
 
-// strict decodes one JSON value that nothing follows. Unknown members are errors.
-func strict(reader io.Reader, to any) error {
+// decodeStrict decodes one JSON value that nothing follows. Unknown members are errors.
+func decodeStrict(reader io.Reader, to any) error {
 	dec := json.NewDecoder(reader)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(to); err != nil {
