@@ -62,10 +62,10 @@ func TestALimiterThatFailsIsHeard(t *testing.T) {
 	for range 3 {
 		ask()
 	}
-	clock = clock.Add(askAgain)
+	clock = clock.Add(retryPause)
 	ask()
 	refuses.Store(false)
-	clock = clock.Add(askAgain)
+	clock = clock.Add(retryPause)
 	for range 3 {
 		ask()
 	}

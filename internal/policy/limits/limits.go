@@ -29,17 +29,17 @@ type Limiter struct {
 	id     string
 
 	// Failed is called when Redis fails to give a turn, so that this worker keeps to its share. It is called again for
-	// every retry, which are askAgain apart, and with nil for the first turn after that. It must not call the limiter,
-	// and must be set before the first turn.
+	// every retry, which are retryPause apart, and with nil for the first turn after that. It must not call the
+	// limiter, and must be set before the first turn.
 	Failed func(error)
 
 	now   func() time.Time
 	began time.Time // turns are timed from an hour before it, so that setting the clock does not move them
 
-	mu    sync.Mutex
-	own   map[string]*turns // turns by limit, for use while Redis is down
-	peers int               // number of workers last seen, including this one
-	away  time.Time         // time before which Redis is not called
+	mu       sync.Mutex
+	ownTurns map[string]*turns // turns by limit, for use while Redis is down
+	peers    int               // number of workers last seen, including this one
+	retryAt  time.Time         // time before which Redis is not called
 
 	failing bool // whether Redis failed to give the previous turn
 }
@@ -49,16 +49,16 @@ type turns struct{ requests, tokens float64 }
 
 // Parameters of limits.
 const (
-	burst    = 10 * time.Second // the share of this time may be used at once
-	maxWait  = 10 * time.Minute // a turn that is farther away is not reserved
-	askAgain = 5 * time.Second  // between retries while Redis is down
+	burst      = 10 * time.Second // the share of this time may be used at once
+	maxWait    = 10 * time.Minute // a turn that is farther away is not reserved
+	retryPause = 5 * time.Second  // between retries while Redis is down
 )
 
 // Over returns a limiter that uses Redis through a client. If the client is nil, Redis counts as down. id must be
 // unique among the workers.
 func Over(client redis.UniversalClient, id string) *Limiter {
 	return &Limiter{
-		client: client, id: id, own: map[string]*turns{}, peers: 1, now: time.Now, began: time.Now(),
+		client: client, id: id, ownTurns: map[string]*turns{}, peers: 1, now: time.Now, began: time.Now(),
 	}
 }
 
@@ -129,17 +129,17 @@ func (l *Limiter) Settle(ctx context.Context, limit Limit, tokens int) {
 // unless the wait is longer than maxWait. request is false for a correction of tokens, which never waits.
 func (l *Limiter) turn(ctx context.Context, limit Limit, tokens int, request bool) time.Duration {
 	l.mu.Lock()
-	ask := l.client != nil && !l.now().Before(l.away)
+	ask := l.client != nil && !l.now().Before(l.retryAt)
 	l.mu.Unlock()
 
 	if !ask {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 
-		return l.alone(limit, tokens, request)
+		return l.ownTurn(limit, tokens, request)
 	}
 
-	wait, peers, err := l.shared(ctx, limit, tokens, request)
+	wait, peers, err := l.sharedTurn(ctx, limit, tokens, request)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,9 +151,9 @@ func (l *Limiter) turn(ctx context.Context, limit Limit, tokens int, request boo
 		}
 	}
 	if err != nil {
-		l.away = l.now().Add(askAgain)
+		l.retryAt = l.now().Add(retryPause)
 
-		return l.alone(limit, tokens, request)
+		return l.ownTurn(limit, tokens, request)
 	}
 	l.peers = max(1, peers)
 
@@ -172,10 +172,10 @@ func keys(limit, workers string) []string {
 // limit again.
 func Check(ctx context.Context, client redis.UniversalClient) error {
 	name := "/" + rand.Text() + ":"
-	tried := keys(name, name)
-	err := script.Run(ctx, client, tried, 60, 60, 1, "check", burst.Milliseconds(), maxWait.Milliseconds(), 1).Err()
+	probeKeys := keys(name, name)
+	err := script.Run(ctx, client, probeKeys, 60, 60, 1, "check", burst.Milliseconds(), maxWait.Milliseconds(), 1).Err()
 	if err == nil {
-		err = client.Del(ctx, tried...).Err()
+		err = client.Del(ctx, probeKeys...).Err()
 	}
 	if err != nil {
 		return fault.New(fault.Transient, "limits are not shared: %w", err)
@@ -184,8 +184,8 @@ func Check(ctx context.Context, client redis.UniversalClient) error {
 	return nil
 }
 
-// shared reserves a turn in Redis. It also returns the number of workers.
-func (l *Limiter) shared(
+// sharedTurn reserves a turn in Redis. It also returns the number of workers.
+func (l *Limiter) sharedTurn(
 	ctx context.Context, limit Limit, tokens int, request bool,
 ) (wait time.Duration, peers int, err error) {
 	reserve := 0
@@ -202,13 +202,13 @@ func (l *Limiter) shared(
 	return time.Duration(res[0]) * time.Millisecond, int(res[1]), nil
 }
 
-// alone reserves a turn by this worker's share and returns how long to wait for it. Callers hold mu.
-func (l *Limiter) alone(limit Limit, tokens int, request bool) time.Duration {
+// ownTurn reserves a turn by this worker's share and returns how long to wait for it. Callers hold mu.
+func (l *Limiter) ownTurn(limit Limit, tokens int, request bool) time.Duration {
 	now := float64((time.Hour + l.now().Sub(l.began)).Microseconds()) / 1000
-	t := l.own[limit.Name]
+	t := l.ownTurns[limit.Name]
 	if t == nil {
 		t = &turns{}
-		l.own[limit.Name] = t
+		l.ownTurns[limit.Name] = t
 	}
 
 	behind := now - float64(burst.Milliseconds())/float64(l.peers)
