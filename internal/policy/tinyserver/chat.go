@@ -47,8 +47,8 @@ func (q chatRequest) check() error {
 	return nil
 }
 
-// or returns the value that p points to, or d if p is nil.
-func or[T any](p *T, d T) T {
+// valueOr returns the value that p points to, or d if p is nil.
+func valueOr[T any](p *T, d T) T {
 	if p == nil {
 		return d
 	}
@@ -58,10 +58,10 @@ func or[T any](p *T, d T) T {
 
 func (q chatRequest) sampling() tinylm.Sampling {
 	return tinylm.Sampling{
-		N:           or(q.N, 1),
-		Temperature: or(q.Temperature, 1),
-		TopP:        or(q.TopP, 1),
-		Seed:        uint64(or(q.Seed, 0)),
+		N:           valueOr(q.N, 1),
+		Temperature: valueOr(q.Temperature, 1),
+		TopP:        valueOr(q.TopP, 1),
+		Seed:        uint64(valueOr(q.Seed, 0)),
 	}
 }
 
@@ -92,7 +92,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	// The policy reads the last user message. System messages only contain what its grammar fixes anyway.
 	prompt := tinylm.ParsePrompt(request.Messages[len(request.Messages)-1].Content)
 	outs, used := pol.Sample(prompt, request.sampling())
-	s.answered(r, start, request, used)
+	s.recordChat(r, start, request, used)
 	httpd.WriteJSON(w, http.StatusOK, request.completion(outs, used, stops))
 }
 
@@ -158,7 +158,7 @@ func (q chatRequest) cut(output tinylm.Output, stops []string) (steps []tinylm.S
 	steps = output.Steps
 	text = output.Text
 	reason = "stop"
-	if n := or(q.MaxTokens, 0); n > 0 && n < len(steps) {
+	if n := valueOr(q.MaxTokens, 0); n > 0 && n < len(steps) {
 		steps = steps[:n]
 		text = ""
 		reason = "length"

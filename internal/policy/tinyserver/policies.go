@@ -55,8 +55,8 @@ func (s *Server) policy(ctx context.Context, name string) (*tinylm.Policy, error
 
 // read reads a policy from the store into its entry.
 func (s *Server) read(ctx context.Context, name string, e *entry) {
-	raw, there, err := store.MayBlob(ctx, s.bucket, name)
-	if err == nil && !there { // clients repeat the request
+	raw, exists, err := store.MayBlob(ctx, s.bucket, name)
+	if err == nil && !exists { // clients repeat the request
 		err = httpd.Refuse(http.StatusNotFound, "the store has no policy %s", name)
 	}
 	var model *tinylm.Model

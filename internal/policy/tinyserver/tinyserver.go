@@ -142,8 +142,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, err er
 	(&httpd.Refusal{Status: status, Err: err}).WriteEngine(w)
 }
 
-// answered counts an answered chat and, if CallLog is set, logs its start time, its seed and its model.
-func (s *Server) answered(r *http.Request, start time.Time, request chatRequest, used tinylm.Counts) {
+// recordChat counts an answered chat and, if CallLog is set, logs its start time, its seed and its model.
+func (s *Server) recordChat(r *http.Request, start time.Time, request chatRequest, used tinylm.Counts) {
 	s.metrics.Count(r.URL.Path, http.StatusOK)
 	s.busy.Add(time.Since(start).Seconds())
 	s.prompt.Add(float64(used.Prompt))
@@ -156,5 +156,5 @@ func (s *Server) answered(r *http.Request, start time.Time, request chatRequest,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	_, _ = fmt.Fprintf(s.CallLog, "%d %d %s\n", start.UnixNano(), or(request.Seed, 0), request.Model)
+	_, _ = fmt.Fprintf(s.CallLog, "%d %d %s\n", start.UnixNano(), valueOr(request.Seed, 0), request.Model)
 }
