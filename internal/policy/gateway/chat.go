@@ -40,9 +40,9 @@ func (g *Gateway) chat(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// greedy is the temperature below which a request means 0. Clients that cannot send a 0 send the smallest positive
+// greedyBelow is the temperature below which a request means 0. Clients that cannot send a 0 send the smallest positive
 // number, which vLLM would raise to 0.01 and sample at.
-const greedy = 1e-6
+const greedyBelow = 1e-6
 
 // readChat reads a request, and returns the digest of its policy and its members with defaults.
 func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage, err error) {
@@ -69,7 +69,7 @@ func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage
 		return "", nil, httpd.Refuse(http.StatusBadRequest, "stream: streaming is not offered")
 	}
 
-	if temperature > 0 && temperature < greedy {
+	if temperature > 0 && temperature < greedyBelow {
 		fields["temperature"] = json.RawMessage("0")
 	}
 	for key, value := range defaults {
@@ -116,7 +116,7 @@ func (g *Gateway) pass(
 		}
 
 		if g.dialect.missing(reply{res.StatusCode, string(text)}) {
-			lost := wait(r.Context(), g.lost(r.Context(), h))
+			lost := wait(r.Context(), g.loadAgain(r.Context(), h))
 			if !again && lost == nil { // the request is not at fault
 				lost = httpd.Later("the engine has lost policy %s again", digest)
 			}

@@ -84,9 +84,9 @@ func brokeOff(err error) error {
 	return httpd.Refuse(http.StatusServiceUnavailable, "the engine's answer broke off: %w", err)
 }
 
-// unhappy returns the error for an engine's answer that is not a success. A failure that does not pass by itself is a
+// failure returns the error for an engine's answer that is not a success. A failure that does not pass by itself is a
 // 409.
-func unhappy(what string, r reply) error {
+func failure(what string, r reply) error {
 	status := http.StatusServiceUnavailable
 	if r.refused() && r.status != http.StatusTooManyRequests && !r.unloading() || r.rankTooLarge() {
 		status = http.StatusConflict
@@ -99,11 +99,11 @@ func unhappy(what string, r reply) error {
 		what += " (start the engine with a larger --max-lora-rank)"
 	}
 
-	return httpd.Refuse(status, "%s: the engine answered %d: %s", what, r.status, short(r.text))
+	return httpd.Refuse(status, "%s: the engine answered %d: %s", what, r.status, shorten(r.text))
 }
 
-// short bounds the part of a server's text that is quoted.
-func short(text string) string {
+// shorten bounds the part of a server's text that is quoted.
+func shorten(text string) string {
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
 	if len(text) > maxQuote {
 		return strings.ToValidUTF8(text[:maxQuote], "") + "…"
@@ -117,7 +117,7 @@ func (g *Gateway) healthy(ctx context.Context) error {
 	r, err := g.call(ctx, askTime, http.MethodGet, "/health", nil)
 	if err == nil && !r.ok() {
 		err = httpd.Refuse(http.StatusServiceUnavailable,
-			"the engine is not healthy: it answered %d: %s", r.status, short(r.text))
+			"the engine is not healthy: it answered %d: %s", r.status, shorten(r.text))
 	}
 
 	return err
@@ -130,14 +130,14 @@ type listing struct {
 	window   int // maximum number of tokens in a prompt and its answer; 0 if the engine does not report it
 }
 
-// listed returns what the engine serves.
-func (g *Gateway) listed(ctx context.Context) (out listing, err error) {
+// list returns what the engine serves.
+func (g *Gateway) list(ctx context.Context) (out listing, err error) {
 	r, err := g.call(ctx, askTime, http.MethodGet, "/v1/models", nil)
 	if err != nil {
 		return out, err
 	}
 	if !r.ok() {
-		return out, unhappy("its models", r)
+		return out, failure("its models", r)
 	}
 
 	var list struct {
@@ -169,7 +169,7 @@ func (g *Gateway) base(ctx context.Context) (string, error) {
 		return g.Base, nil
 	}
 
-	has, err := g.listed(ctx)
+	has, err := g.list(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -182,7 +182,7 @@ func (g *Gateway) base(ctx context.Context) (string, error) {
 
 // engineLoad loads a folder under a name. If the engine already has the name, it returns there, although the name may
 // stand for another folder.
-func (g *Gateway) engineLoad(ctx context.Context, name, dir string) (there bool, err error) {
+func (g *Gateway) engineLoad(ctx context.Context, name, dir string) (already bool, err error) {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.load,
 		map[string]string{"lora_name": name, "lora_path": dir})
 	switch {
@@ -194,9 +194,9 @@ func (g *Gateway) engineLoad(ctx context.Context, name, dir string) (there bool,
 		what := fmt.Sprintf("load %s (does the engine see that folder under that path, "+
 			"and does it allow loading at run time?)", dir)
 
-		return false, unhappy(what, r)
+		return false, failure(what, r)
 	case !r.ok():
-		return false, unhappy("load "+dir, r)
+		return false, failure("load "+dir, r)
 	}
 	g.loads.Inc()
 
@@ -215,7 +215,7 @@ func (g *Gateway) engineUnload(ctx context.Context, name string) (had bool, err 
 		return false, nil
 	}
 
-	return false, unhappy("unload "+name, r)
+	return false, failure("unload "+name, r)
 }
 
 // errMissing means that the engine does not have a model, because it has just restarted.
@@ -239,8 +239,8 @@ func (g *Gateway) probe(ctx context.Context, model string) error {
 	case r.ok():
 		return g.checkTurns(ctx, model)
 	case g.dialect.missing(r):
-		return httpd.Refuse(http.StatusServiceUnavailable, "probe of %s: %w: %s", model, errMissing, short(r.text))
+		return httpd.Refuse(http.StatusServiceUnavailable, "probe of %s: %w: %s", model, errMissing, shorten(r.text))
 	}
 
-	return unhappy("probe of "+model, r)
+	return failure("probe of "+model, r)
 }

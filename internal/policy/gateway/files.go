@@ -18,10 +18,10 @@ func (g *Gateway) intact(p *policy) bool {
 	_, err := os.Stat(g.dir(p.digest))
 
 	g.mu.Lock()
-	known := g.verified[p.digest]
+	verified := g.verified[p.digest]
 	g.mu.Unlock()
 
-	if err != nil || known {
+	if err != nil || verified {
 		return err == nil
 	}
 

@@ -58,18 +58,18 @@ type Gateway struct {
 
 	turn chan struct{} // held while the engine is put to sleep, woken or mended
 
-	mu       sync.Mutex         // guards everything below
-	policies map[string]*policy // by digest
-	verified map[string]bool    // digests whose folders this process has found intact
-	changed  chan struct{}      // closed and replaced whenever something is released
-	uses     int64
-	out      int       // number of requests and loads in flight
-	closed   bool      // whether requests are turned away
-	asleep   bool      // whether the engine sleeps
-	lease    time.Time // time until which the engine may sleep
-	silent   bool      // whether the engine failed to answer the last check
+	mu         sync.Mutex         // guards everything below
+	policies   map[string]*policy // by digest
+	verified   map[string]bool    // digests whose folders this process has found intact
+	changed    chan struct{}      // closed and replaced whenever something is released
+	uses       int64
+	inFlight   int       // number of requests and loads in flight
+	closed     bool      // whether requests are turned away
+	asleep     bool      // whether the engine sleeps
+	lease      time.Time // time until which the engine may sleep
+	unanswered bool      // whether the engine failed to answer the last check
 
-	sleepless bool // whether the engine was started without sleep mode, so that it is not queried about it
+	cannotSleep bool // whether the engine was started without sleep mode, so that it is not queried about it
 }
 
 // New returns a gateway. It contacts neither the engine nor the store. Impossible options are invalid faults.
@@ -141,8 +141,8 @@ func (o *Options) complete() error {
 	}
 
 	// Remove downloads of a process that was killed. The pattern is valid, so Glob cannot fail.
-	torn, _ := filepath.Glob(filepath.Join(o.Adapters, ".part-*"))
-	for _, dir := range torn {
+	partial, _ := filepath.Glob(filepath.Join(o.Adapters, ".part-*"))
+	for _, dir := range partial {
 		_ = os.RemoveAll(dir)
 	}
 

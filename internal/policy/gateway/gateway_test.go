@@ -75,16 +75,16 @@ func (s *stage) restart() {
 
 	g.every, g.patience, g.draining, g.loading = 20*time.Millisecond, 5*time.Second, 5*time.Second, 10*time.Second
 	gs := httptest.NewServer(g)
-	s.t.Cleanup(func() { gs.Close(); loaded(g) })
+	s.t.Cleanup(func() { gs.Close(); waitForLoads(g) })
 	s.gate, s.url = g, gs.URL
 }
 
-// loaded waits until no load is in progress. A load outlasts its request, and writes into the test's folder.
-func loaded(g *Gateway) {
+// waitForLoads waits until no load is in progress. A load outlasts its request, and writes into the test's folder.
+func waitForLoads(g *Gateway) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	for g.out > 0 {
+	for g.inFlight > 0 {
 		changed := g.changed
 		g.mu.Unlock()
 		<-changed

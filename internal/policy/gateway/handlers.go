@@ -58,7 +58,7 @@ func (g *Gateway) models(w http.ResponseWriter, r *http.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(ready)) {
 		list = append(list, httpd.Model(name))
 	}
-	has, _ := g.listed(r.Context()) // an engine that does not answer now has no window
+	has, _ := g.list(r.Context()) // an engine that does not answer now has no window
 	httpd.WriteModels(w, has.window, list...)
 
 	return nil

@@ -19,8 +19,8 @@ func (g *Gateway) Run(ctx context.Context) {
 	defer ticker.Stop()
 
 	for {
-		if g.take(ctx) == nil {
-			g.tend(ctx)
+		if g.takeTurn(ctx) == nil {
+			g.maintain(ctx)
 			<-g.turn
 		}
 
@@ -32,8 +32,8 @@ func (g *Gateway) Run(ctx context.Context) {
 	}
 }
 
-// take waits for the turn to put the engine to sleep, to wake it or to mend it.
-func (g *Gateway) take(ctx context.Context) error {
+// takeTurn waits for the turn to put the engine to sleep, to wake it or to mend it.
+func (g *Gateway) takeTurn(ctx context.Context) error {
 	select {
 	case g.turn <- struct{}{}:
 		return nil
@@ -42,12 +42,12 @@ func (g *Gateway) take(ctx context.Context) error {
 	}
 }
 
-// tend checks the engine once. The caller has the turn.
-func (g *Gateway) tend(ctx context.Context) {
+// maintain checks and mends the engine once. The caller has the turn.
+func (g *Gateway) maintain(ctx context.Context) {
 	g.mu.Lock()
 	asleep := g.asleep
 	over := time.Now().After(g.lease)
-	sleepless := g.sleepless
+	sleepless := g.cannotSleep
 	g.mu.Unlock()
 
 	switch {
@@ -66,15 +66,15 @@ func (g *Gateway) tend(ctx context.Context) {
 // grants a first lease, which its owner can renew. It reports whether the engine sleeps.
 func (g *Gateway) foundAsleep(ctx context.Context) bool {
 	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.sleeping, nil)
-	var is struct {
+	var state struct {
 		Sleeping bool `json:"is_sleeping"`
 	}
 	if err == nil && r.noPath() {
 		g.mu.Lock()
-		g.sleepless = true
+		g.cannotSleep = true
 		g.mu.Unlock()
 	}
-	if err != nil || !r.ok() || json.Unmarshal([]byte(r.text), &is) != nil || !is.Sleeping {
+	if err != nil || !r.ok() || json.Unmarshal([]byte(r.text), &state) != nil || !state.Sleeping {
 		return false
 	}
 
@@ -90,32 +90,32 @@ func (g *Gateway) foundAsleep(ctx context.Context) bool {
 
 // mend compares what the engine serves with what it should serve, and removes the difference.
 func (g *Gateway) mend(ctx context.Context) {
-	has, err := g.listed(ctx)
+	has, err := g.list(ctx)
 	if ctx.Err() != nil {
 		return
 	}
 
 	g.mu.Lock()
-	was := g.silent
-	g.silent = err != nil
-	g.sleepless = g.sleepless && !g.silent // a new process may have sleep mode
+	wasUnanswered := g.unanswered
+	g.unanswered = err != nil
+	g.cannotSleep = g.cannotSleep && !g.unanswered // a new process may have sleep mode
 	g.mu.Unlock()
 
 	if err != nil {
-		if !was {
+		if !wasUnanswered {
 			g.Log("%v", err)
 		}
 
 		return
 	}
-	if was {
+	if wasUnanswered {
 		g.Log("the engine answers again")
 	}
 
 	g.reload(ctx, has)
 	for _, name := range has.adapters {
-		if strings.HasPrefix(name, ours) {
-			g.stray(ctx, name)
+		if strings.HasPrefix(name, namePrefix) {
+			g.unloadStray(ctx, name)
 		}
 	}
 	g.sweep(has.adapters)
@@ -137,7 +137,7 @@ func (g *Gateway) reload(ctx context.Context, has listing) {
 		if !errors.Is(g.probe(ctx, h.model), errMissing) {
 			continue // some engines do not list adapters, and one that does not answer has not lost any
 		}
-		if c := g.lost(ctx, h); c != nil {
+		if c := g.loadAgain(ctx, h); c != nil {
 			changes = append(changes, c)
 		}
 	}
@@ -149,9 +149,9 @@ func (g *Gateway) reload(ctx context.Context, has listing) {
 	}
 }
 
-// stray unloads an adapter of an earlier process that this one does not serve. The next request for it loads it again,
-// from the files that are there.
-func (g *Gateway) stray(ctx context.Context, name string) {
+// unloadStray unloads an adapter of an earlier process that this one does not serve. The next request for it loads it
+// again, from the files that are there.
+func (g *Gateway) unloadStray(ctx context.Context, name string) {
 	g.mu.Lock()
 	for _, p := range g.policies {
 		if strings.HasPrefix(name, prefix(p.digest)) && (p.busy != nil || p.name == name) {

@@ -190,11 +190,11 @@ func TestAllWhoLostAPolicyLoadItOnce(t *testing.T) {
 	}
 
 	e.Restart()
-	if c := s.gate.lost(t.Context(), one); c == nil || wait(t.Context(), c) != nil {
+	if c := s.gate.loadAgain(t.Context(), one); c == nil || wait(t.Context(), c) != nil {
 		t.Fatal("the first who lost it did not load it again, want a load")
 	}
 
-	if s.gate.lost(t.Context(), two) != nil { // held since before the second load
+	if s.gate.loadAgain(t.Context(), two) != nil { // held since before the second load
 		t.Fatal("it is loaded a third time, want the second load to serve both")
 	}
 

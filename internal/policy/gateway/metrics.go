@@ -12,7 +12,7 @@ func (g *Gateway) measure() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 
-		return float64(g.out)
+		return float64(g.inFlight)
 	})
 
 	g.metrics.Gauge("adapters", "Adapters that are loaded and ready.", func() (count float64) {

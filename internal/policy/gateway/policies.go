@@ -11,15 +11,15 @@ import (
 // policy is a policy that the engine serves or is about to serve. The gateway's mu guards all fields. While busy is
 // set, only the goroutine that changes the policy may use art, name and model.
 type policy struct {
-	digest string
-	art    *domain.Artifact
-	name   string  // the adapter's name in the engine
-	model  string  // the name that requests to the engine use
-	busy   *change // the load or unload in progress; nil if the policy is ready
-	gen    int     // number of loads begun
-	seated bool    // whether it counts among the adapters
-	out    int     // number of requests in flight
-	used   int64   // Gateway.uses at the last use
+	digest   string
+	art      *domain.Artifact
+	name     string  // the adapter's name in the engine
+	model    string  // the name that requests to the engine use
+	busy     *change // the load or unload in progress; nil if the policy is ready
+	gen      int     // number of loads begun
+	seated   bool    // whether it counts among the adapters
+	inFlight int     // number of requests in flight
+	used     int64   // Gateway.uses at the last use
 }
 
 // change is a load or an unload of a policy. err is set before done is closed.
@@ -86,7 +86,7 @@ func (g *Gateway) enter() error {
 	if g.closed {
 		return httpd.Later("the engine sleeps, or is about to")
 	}
-	g.out++
+	g.inFlight++
 
 	return nil
 }
@@ -95,7 +95,7 @@ func (g *Gateway) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	g.out--
+	g.inFlight--
 	g.notify()
 }
 
@@ -104,7 +104,7 @@ func (g *Gateway) leave() {
 func (g *Gateway) acquire(ctx context.Context, digest string) (hold, error) {
 	if !httpd.IsDigest(digest) {
 		return hold{}, httpd.Refuse(http.StatusNotFound,
-			"model %q: a model name is the 64 hex digits of a policy's SHA-256", short(digest))
+			"model %q: a model name is the 64 hex digits of a policy's SHA-256", shorten(digest))
 	}
 
 	for {
@@ -119,7 +119,7 @@ func (g *Gateway) acquire(ctx context.Context, digest string) (hold, error) {
 		c := p.busy
 		if c == nil {
 			g.uses++
-			p.out++
+			p.inFlight++
 			p.used = g.uses
 			h := hold{policy: p, model: p.model, adapter: p.name, gen: p.gen}
 			g.mu.Unlock()
@@ -138,7 +138,7 @@ func (g *Gateway) release(h hold) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	h.out--
+	h.inFlight--
 	g.notify()
 }
 
@@ -146,13 +146,13 @@ func (g *Gateway) release(h hold) {
 func (g *Gateway) start(ctx context.Context, p *policy) *change {
 	c := p.begin()
 	p.gen++
-	g.out++
+	g.inFlight++
 
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.loading)
 		defer cancel()
 
-		err := g.ready(ctx, p)
+		err := g.bringUp(ctx, p)
 		g.mu.Lock()
 		g.uses++
 		p.used = g.uses // the requests that wait for it have not used it yet
@@ -164,9 +164,9 @@ func (g *Gateway) start(ctx context.Context, p *policy) *change {
 	return c
 }
 
-// lost is called if the engine did not have a policy that was held. It loads the policy again and returns that change,
-// or nil if a load has begun since the policy was acquired.
-func (g *Gateway) lost(ctx context.Context, h hold) *change {
+// loadAgain is called if the engine did not have a policy that was held. It loads the policy again and returns that
+// change, or nil if a load has begun since the policy was acquired.
+func (g *Gateway) loadAgain(ctx context.Context, h hold) *change {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 

@@ -13,14 +13,14 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// ours begins the names of all adapters that gateways load.
-const ours = "p-"
+// namePrefix begins the names of all adapters that gateways load.
+const namePrefix = "p-"
 
 // prefix begins all names of a policy in the engine.
-func prefix(digest string) string { return ours + digest[:16] }
+func prefix(digest string) string { return namePrefix + digest[:16] }
 
-// ready loads a policy into the engine and checks that it answers.
-func (g *Gateway) ready(ctx context.Context, p *policy) error {
+// bringUp loads a policy into the engine and checks that it answers.
+func (g *Gateway) bringUp(ctx context.Context, p *policy) error {
 	if p.art == nil {
 		artifact, err := g.artifact(ctx, p.digest)
 		if err != nil {
@@ -31,7 +31,7 @@ func (g *Gateway) ready(ctx context.Context, p *policy) error {
 
 	switch p.art.Kind {
 	case domain.ArtifactFull:
-		return g.full(ctx, p)
+		return g.findFull(ctx, p)
 	case domain.ArtifactBase:
 		base, err := g.base(ctx)
 		if err != nil {
@@ -45,9 +45,9 @@ func (g *Gateway) ready(ctx context.Context, p *policy) error {
 	return g.adapter(ctx, p)
 }
 
-// full finds a policy with which the engine was started.
-func (g *Gateway) full(ctx context.Context, p *policy) error {
-	has, err := g.listed(ctx)
+// findFull finds a policy with which the engine was started.
+func (g *Gateway) findFull(ctx context.Context, p *policy) error {
+	has, err := g.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (g *Gateway) full(ctx context.Context, p *policy) error {
 
 // artifact reads the artifact of a digest and refuses one that this engine cannot serve.
 func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact, error) {
-	raw, there, err := store.MayBlob(ctx, g.Bucket, digest)
-	if err == nil && !there { // clients repeat the request
+	raw, exists, err := store.MayBlob(ctx, g.Bucket, digest)
+	if err == nil && !exists { // clients repeat the request
 		err = httpd.Refuse(http.StatusNotFound, "the store has no policy %s", digest)
 	}
 	if err != nil {
@@ -81,7 +81,7 @@ func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact,
 	if g.Model != nil && a.Kind != domain.ArtifactFull && a.Base.Digest != g.Model.Digest {
 		return a, httpd.Refuse(http.StatusConflict, "policy %s belongs to the base model %s (%s), "+
 			"this engine serves %s (%s): start an engine on %s, or ask one that serves it",
-			digest, a.Base.Name, short(a.Base.Digest), g.Model.Name, short(g.Model.Digest), a.Base.Name)
+			digest, a.Base.Name, shorten(a.Base.Digest), g.Model.Name, shorten(g.Model.Digest), a.Base.Name)
 	}
 
 	return a, nil
@@ -108,7 +108,7 @@ func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 		}
 	}
 
-	there, err := g.engineLoad(ctx, p.name, g.dir(p.digest))
+	alreadyLoaded, err := g.engineLoad(ctx, p.name, g.dir(p.digest))
 	if err == nil {
 		p.model = g.dialect.model(base, p.name)
 		err = g.probe(ctx, p.model)
@@ -126,7 +126,7 @@ func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 		return err
 	}
 
-	if again && !there {
+	if again && !alreadyLoaded {
 		g.mends.Inc()
 		g.Log("mended: the engine had lost policy %s; it is loaded again as %s", p.digest, p.name)
 	}

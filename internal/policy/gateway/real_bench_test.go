@@ -19,8 +19,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// together is the number of adapters that answer at once, one for each of four agents.
-const together = 4
+// adaptersAtOnce is the number of adapters that answer at once, one for each of four agents.
+const adaptersAtOnce = 4
 
 // load specifies a number of requests, how many are sent at once, and the tokens of every answer.
 type load struct{ requests, atOnce, tokens int }
@@ -42,30 +42,30 @@ func BenchmarkThroughTheGateway(b *testing.B) {
 		base = filepath.Join(dir, "qwen2")
 		python(b, "", "../../../scripts/make_model.py", base, "--shape", "small", "--vocabulary", "1000")
 	}
-	e := onCPU(together, program, base)
+	e := onCPU(adaptersAtOnce, program, base)
 	e.args = append(e.args, "--no-enable-chunked-prefill") // vLLM 0.32 on a CPU does not support seeds with it
 	gpu := os.Getenv("COLLABUI_BENCH_DEVICES")
 	if gpu != "" {
-		e = vllmWith(together, program, base, "--dtype", "bfloat16", "--max-model-len", "4096",
+		e = vllmWith(adaptersAtOnce, program, base, "--dtype", "bfloat16", "--max-model-len", "4096",
 			"--max-num-seqs", "128", "--gpu-memory-utilization", "0.85", "--enable-sleep-mode")
 		e.env = append(e.env, "CUDA_VISIBLE_DEVICES="+gpu, "VLLM_SERVER_DEV_MODE=1")
 		l = load{requests: 384, atOnce: 64, tokens: 96}
 	}
-	python(b, "", "testdata/adapters.py", "make", base, adapters, strconv.Itoa(together), "8")
+	python(b, "", "testdata/adapters.py", "make", base, adapters, strconv.Itoa(adaptersAtOnce), "8")
 
 	began := time.Now()
-	s := e.behind(b, Options{
+	s := e.newStage(b, Options{
 		Engine: vllm, Bucket: &store.Memory{}, Adapters: filepath.Join(dir, "served"), Model: &model,
 	})
 	b.Logf("vLLM answers after %.0f s", time.Since(began).Seconds())
-	digests := make([]string, together)
+	digests := make([]string, adaptersAtOnce)
 	for i := range digests {
 		began := time.Now()
 		digests[i] = s.folder(filepath.Join(adapters, fmt.Sprint(i)), 8)
 		s.sample(digests[i], 0, 1)
 		b.Logf("adapter %d is loaded and answers after %.2f s", i, time.Since(began).Seconds())
 	}
-	own := s.alone(digests)
+	own := s.scoresAlone(digests)
 	s.compare("direct", false, digests, load{l.atOnce, l.atOnce, l.tokens}) // not measured: compiles on first use
 
 	var direct, through float64 // seconds
@@ -84,9 +84,9 @@ func BenchmarkThroughTheGateway(b *testing.B) {
 	b.ReportMetric(n/through, "tokens/s-gateway")
 	b.ReportMetric(direct/through, "gateway/direct")
 
-	s.atOnce(digests, own)
+	s.checkAtOnce(digests, own)
 	if gpu != "" {
-		s.naps(digests, own)
+		s.checkSleep(digests, own)
 	}
 }
 
@@ -171,8 +171,8 @@ func question(c *http.Client, at, model, name string, i, tokens int) (prompt, an
 	return x.Usage.Prompt, x.Usage.Answer, err
 }
 
-// alone returns the scores of the given answers under every adapter, requested one after another.
-func (s *stage) alone(digests []string) [][]float64 {
+// scoresAlone returns the scores of the given answers under every adapter, requested one after another.
+func (s *stage) scoresAlone(digests []string) [][]float64 {
 	s.t.Helper()
 	out := make([][]float64, len(digests))
 	for i, d := range digests {
@@ -182,8 +182,8 @@ func (s *stage) alone(digests []string) [][]float64 {
 	return out
 }
 
-// atOnce requests scores from all adapters at the same time, and expects the scores that each adapter gave alone.
-func (s *stage) atOnce(digests []string, own [][]float64) {
+// checkAtOnce requests scores from all adapters at the same time, and expects the scores that each adapter gave alone.
+func (s *stage) checkAtOnce(digests []string, own [][]float64) {
 	s.t.Helper()
 	const turns = 8
 	got := make([][]float64, turns*len(digests))
@@ -192,12 +192,12 @@ func (s *stage) atOnce(digests []string, own [][]float64) {
 		all.Go(func() { got[i] = s.scores(digests[i%len(digests)], 0) })
 	}
 	all.Wait()
-	s.same(got, own)
+	s.checkScores(got, own)
 }
 
-// same logs the distances of scores from the scores of their own adapter and of the other adapters, and expects the
-// latter to be three times as large on average, because on a GPU a score depends on what else is computed with it.
-func (s *stage) same(got, own [][]float64) {
+// checkScores logs the distances of scores from the scores of their own adapter and of the other adapters, and expects
+// the latter to be three times as large on average, because on a GPU a score depends on what else is computed with it.
+func (s *stage) checkScores(got, own [][]float64) {
 	s.t.Helper()
 	if s.t.Failed() {
 		return // some scores are missing
@@ -215,7 +215,7 @@ func (s *stage) same(got, own [][]float64) {
 			}
 		}
 	}
-	n := float64(len(got) * len(given))
+	n := float64(len(got) * len(givenAnswers))
 	s.t.Logf("scores of %.0f answers: %.2g from those of their own adapter on average, %.2g at most; %.2g from others'",
 		n, mine/n, worst, others/n)
 	if others <= 3*mine {
@@ -223,15 +223,15 @@ func (s *stage) same(got, own [][]float64) {
 	}
 }
 
-// naps puts the engine to sleep through the gateway and wakes it. Meanwhile, the GPU's memory must be free, and
+// checkSleep puts the engine to sleep through the gateway and wakes it. Meanwhile, the GPU's memory must be free, and
 // afterwards all adapters must give the same scores as before.
-func (s *stage) naps(digests []string, own [][]float64) {
+func (s *stage) checkSleep(digests []string, own [][]float64) {
 	s.t.Helper()
-	before := s.memory()
+	before := s.gpuMemory()
 	began := time.Now()
 	s.wants(http.MethodPost, "/sleep", `{"lease_s":120}`, http.StatusOK)
 	slept := time.Since(began)
-	asleep := s.memory()
+	asleep := s.gpuMemory()
 	began = time.Now()
 	s.wants(http.MethodPost, "/wake_up", "", http.StatusOK)
 	s.t.Logf("asleep after %.2f s, with %d MiB of the GPU instead of %d; awake after %.2f s",
@@ -239,11 +239,11 @@ func (s *stage) naps(digests []string, own [][]float64) {
 	if asleep > before/2 {
 		s.t.Errorf("the sleeping engine holds %d MiB, want at most half of %d", asleep, before)
 	}
-	s.same(s.alone(digests), own)
+	s.checkScores(s.scoresAlone(digests), own)
 }
 
-// memory returns the used memory of the GPU in MiB.
-func (s *stage) memory() int {
+// gpuMemory returns the used memory of the GPU in MiB.
+func (s *stage) gpuMemory() int {
 	s.t.Helper()
 	out, err := exec.Command("nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits").Output()
 	if err != nil {

@@ -119,8 +119,8 @@ func (e *realEngine) kill() {
 	<-e.done
 }
 
-// behind starts the engine and returns a stage with a gateway in front of it.
-func (e *realEngine) behind(t testing.TB, o Options) *stage {
+// newStage starts the engine and returns a stage with a gateway in front of it.
+func (e *realEngine) newStage(t testing.TB, o Options) *stage {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

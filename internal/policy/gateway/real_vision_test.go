@@ -42,11 +42,11 @@ func screen(t *testing.T, button, place int) []byte {
 	return out.Bytes()
 }
 
-// looking and tapping are the prompt of the vision model, which is the same for all screens.
-const looking, tapping = "You operate a user interface.", "Goal: tap the button\nScreen:"
+// visionSystem and visionUser are the prompt of the vision model, which is the same for all screens.
+const visionSystem, visionUser = "You operate a user interface.", "Goal: tap the button\nScreen:"
 
-// press returns the right answer to a screen.
-func press(button int) string {
+// rightAnswer returns the right answer to a screen.
+func rightAnswer(button int) string {
 	return fmt.Sprintf(`Action: {"action_type":"click","index":%d}`, button)
 }
 
@@ -68,7 +68,7 @@ func TestRealVision(t *testing.T) {
 	taught, better := trainOnScreens(t, program, base, b)
 
 	e := realVLLM(os.Getenv("COLLABUI_VLLM"), base)
-	s := e.behind(t, Options{Engine: vllm, Bucket: b, Adapters: served, Model: &of})
+	s := e.newStage(t, Options{Engine: vllm, Bucket: b, Adapters: served, Model: &of})
 	var rows []row
 	var said []float64
 	for _, digest := range []string{taught, better} {
@@ -80,11 +80,11 @@ func TestRealVision(t *testing.T) {
 				t.Fatal(err)
 			}
 			answer, logprob := s.look(digest, shot)
-			if answer == press(button) {
+			if answer == rightAnswer(button) {
 				right++
 			}
 			rows = append(rows, row{
-				Adapter: filepath.Join(served, digest), System: looking, User: tapping, Image: file, Answer: answer,
+				Adapter: filepath.Join(served, digest), System: visionSystem, User: visionUser, Image: file, Answer: answer,
 				End: true,
 			})
 			said = append(said, logprob)
@@ -98,7 +98,7 @@ func TestRealVision(t *testing.T) {
 	worst := 0.0
 	for i, want := range reference(t, base, rows) {
 		off := math.Abs(said[i]-want.LogProb) / float64(want.Tokens)
-		if worst = max(worst, off); off > apart {
+		if worst = max(worst, off); off > tolerance {
 			t.Errorf("%+v: log-probability %g, want %g as the trainer's libraries say", rows[i], said[i], want.LogProb)
 		}
 	}
@@ -117,7 +117,7 @@ func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught
 		t.Fatal(err)
 	}
 	sft := trainer.Job{
-		ID: "runs/seeing/agents/0/sft", Objective: trainer.SFT, Steps: 60, Seed: 11, System: looking, Options: options,
+		ID: "runs/seeing/agents/0/sft", Objective: trainer.SFT, Steps: 60, Seed: 11, System: visionSystem, Options: options,
 		Params: domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 6, Passes: 1, Beta: 0.1, Ftx: 1},
 	}
 	for i := range 30 {
@@ -126,7 +126,7 @@ func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught
 			t.Fatal(err)
 		}
 		sft.Pairs = append(sft.Pairs, domain.Pair{
-			Prompt: tapping, Chosen: press(i % len(buttons)), Rejected: press((i + 1) % len(buttons)), Weight: 1,
+			Prompt: visionUser, Chosen: rightAnswer(i % len(buttons)), Rejected: rightAnswer((i + 1) % len(buttons)), Weight: 1,
 			Image: ref.SHA256,
 		})
 	}
@@ -163,7 +163,7 @@ func (s *stage) look(digest string, shot []byte) (answer string, logprob float64
 		s.t.Fatal(err)
 	}
 	r, err := p.Complete(s.t.Context(), chat.Request{
-		Model: digest, System: looking, User: tapping, Images: [][]byte{shot}, MaxTokens: 80, N: 1, TopP: 1,
+		Model: digest, System: visionSystem, User: visionUser, Images: [][]byte{shot}, MaxTokens: 80, N: 1, TopP: 1,
 	})
 	if err != nil || len(r.Texts) != 1 || len(r.LogProbs) != 1 {
 		s.t.Fatalf("policy %.8s: got %v and error %v, want an answer with its log-probability", digest, r, err)

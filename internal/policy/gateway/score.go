@@ -51,7 +51,7 @@ func (g *Gateway) scores(ctx context.Context, scoreRequest httpd.ScoreRequest, a
 
 	scores, err := g.scoresOf(ctx, h, scoreRequest)
 	if errors.Is(err, errGone) && again {
-		if err := wait(ctx, g.lost(ctx, h)); err != nil {
+		if err := wait(ctx, g.loadAgain(ctx, h)); err != nil {
 			return nil, err
 		}
 	}
@@ -120,11 +120,11 @@ func (g *Gateway) askScore(ctx context.Context, path string, value, out any) err
 	case g.dialect.missing(r):
 		return errGone
 	case r.keyRefused(), r.status == http.StatusTooManyRequests:
-		return unhappy("score an answer", r)
+		return failure("score an answer", r)
 	case r.refused():
-		return cannotScore("the engine answered %d to %s: %s", r.status, path, short(r.text))
+		return cannotScore("the engine answered %d to %s: %s", r.status, path, shorten(r.text))
 	case !r.ok():
-		return unhappy("score an answer", r)
+		return failure("score an answer", r)
 	}
 
 	if err := json.Unmarshal([]byte(r.text), out); err != nil {

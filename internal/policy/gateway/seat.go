@@ -17,7 +17,7 @@ func (g *Gateway) seat(ctx context.Context, p *policy) error {
 
 	for {
 		g.mu.Lock()
-		seated, last := g.seats()
+		seated, last := g.countSeats()
 		if p.seated || seated < g.Keep {
 			p.seated = true
 			g.mu.Unlock()
@@ -47,15 +47,16 @@ func (g *Gateway) seat(ctx context.Context, p *policy) error {
 	}
 }
 
-// seats counts the adapters and returns the ready one that is evicted next, or nil if all are busy. Callers hold mu.
-func (g *Gateway) seats() (n int, last *policy) {
+// countSeats counts the adapters and returns the ready one that is evicted next, or nil if all are busy. Callers hold
+// mu.
+func (g *Gateway) countSeats() (n int, last *policy) {
 	for _, q := range g.policies {
 		if !q.seated {
 			continue
 		}
 		n++
 
-		if q.busy == nil && (last == nil || q.goesBefore(last)) {
+		if q.busy == nil && (last == nil || q.evictedBefore(last)) {
 			last = q
 		}
 	}
@@ -63,10 +64,10 @@ func (g *Gateway) seats() (n int, last *policy) {
 	return n, last
 }
 
-// goesBefore reports whether p is evicted before q: idle policies before used ones, then the one whose last use is
+// evictedBefore reports whether p is evicted before q: idle policies before used ones, then the one whose last use is
 // older.
-func (p *policy) goesBefore(q *policy) bool {
-	if idle := p.out == 0; idle != (q.out == 0) {
+func (p *policy) evictedBefore(q *policy) bool {
+	if idle := p.inFlight == 0; idle != (q.inFlight == 0) {
 		return idle
 	}
 
@@ -81,11 +82,11 @@ func (g *Gateway) evict(ctx context.Context, p *policy) error {
 
 	for {
 		g.mu.Lock()
-		out := p.out
+		inFlight := p.inFlight
 		changed := g.changed
 		g.mu.Unlock()
 
-		if out == 0 {
+		if inFlight == 0 {
 			break
 		}
 
@@ -94,7 +95,7 @@ func (g *Gateway) evict(ctx context.Context, p *policy) error {
 		case <-ctx.Done():
 			g.end(p, false, nil)
 
-			return httpd.Later("%w: policy %s still has %d requests", context.Cause(ctx), p.digest, out)
+			return httpd.Later("%w: policy %s still has %d requests", context.Cause(ctx), p.digest, inFlight)
 		}
 	}
 

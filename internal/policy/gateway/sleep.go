@@ -36,7 +36,7 @@ func (g *Gateway) sleep(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), g.draining, errBusy)
 	defer cancel()
 
-	if err := g.take(ctx); err != nil {
+	if err := g.takeTurn(ctx); err != nil {
 		return err
 	}
 	defer func() { <-g.turn }()
@@ -88,7 +88,7 @@ func (g *Gateway) fallAsleep(ctx context.Context) error {
 		g.admit()
 
 		return httpd.Refuse(http.StatusConflict, "the engine cannot sleep (it answered %d: %s): %s",
-			r.status, short(r.text), g.dialect.hint)
+			r.status, shorten(r.text), g.dialect.hint)
 	}
 
 	g.mu.Lock()
@@ -97,7 +97,7 @@ func (g *Gateway) fallAsleep(ctx context.Context) error {
 	g.mu.Unlock()
 
 	if err == nil {
-		err = unhappy("sleep", r)
+		err = failure("sleep", r)
 	}
 
 	return httpd.Refuse(http.StatusServiceUnavailable, "the engine did not fall asleep: %w (%s)", err, g.dialect.hint)
@@ -129,8 +129,8 @@ func (g *Gateway) drain(ctx context.Context) error {
 	defer g.mu.Unlock()
 
 	g.closed = true
-	for g.out > 0 {
-		out := g.out
+	for g.inFlight > 0 {
+		inFlight := g.inFlight
 		changed := g.changed
 		g.mu.Unlock()
 
@@ -140,7 +140,7 @@ func (g *Gateway) drain(ctx context.Context) error {
 		case <-ctx.Done():
 			g.mu.Lock()
 
-			return httpd.Later("%w: %d requests are still in flight; it stays awake", context.Cause(ctx), out)
+			return httpd.Later("%w: %d requests are still in flight; it stays awake", context.Cause(ctx), inFlight)
 		}
 	}
 
@@ -161,7 +161,7 @@ func (g *Gateway) wakeUp(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), g.patience, errBusy)
 	defer cancel()
 
-	if err := g.take(ctx); err != nil {
+	if err := g.takeTurn(ctx); err != nil {
 		return err
 	}
 	defer func() { <-g.turn }()
@@ -185,7 +185,7 @@ func (g *Gateway) wake(ctx context.Context) error {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.wake, map[string]any{})
 	if err == nil && !r.ok() && r.status != http.StatusNotFound {
 		err = httpd.Refuse(http.StatusServiceUnavailable,
-			"the engine did not wake: it answered %d: %s", r.status, short(r.text))
+			"the engine did not wake: it answered %d: %s", r.status, shorten(r.text))
 	}
 	if err != nil {
 		return err
