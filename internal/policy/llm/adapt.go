@@ -65,16 +65,16 @@ var parameters = []struct {
 	{"seed", regexp.MustCompile(`(?i)\bseed\b`)},
 	{"n", regexp.MustCompile("(?i)['\"`.(]n['\"`)]|^n$|\\bn (>|=|must|should|is)" +
 		`|\b(one|single) (completion )?choice|\bmultiple (choices|completions)`)},
-	{SchemaJSON, form},
-	{SchemaObject, form},
+	{SchemaJSON, formatWords},
+	{SchemaObject, formatWords},
 }
 
-// form matches text about the format of JSON answers.
-var form = regexp.MustCompile(
+// formatWords matches text about the format of JSON answers.
+var formatWords = regexp.MustCompile(
 	`(?i)\bresponse[_ -]?(format|schema)|\bjson[_ -]?(schema|object|mode)|\bstructured[_ ]output`)
 
-// unknown matches text about a parameter itself, not about its value.
-var unknown = regexp.MustCompile(`(?i)unsupported|not supported?\b|unknown|unrecogni|unexpected|\bextra\b` +
+// unsupportedWords matches text about a parameter itself, not about its value.
+var unsupportedWords = regexp.MustCompile(`(?i)unsupported|not supported?\b|unknown|unrecogni|unexpected|\bextra\b` +
 	`|not (permitted|allowed|available|accepted)|deprecated|instead|cannot find`)
 
 // adapt sends a request and, if the server refuses some of its parameters by name, repeats it without them. Parameters
@@ -84,7 +84,7 @@ var unknown = regexp.MustCompile(`(?i)unsupported|not supported?\b|unknown|unrec
 func (c *Client) adapt(ctx context.Context, request chat.Request, left omitted) (completion, error) {
 	for {
 		q := c.request(request, left)
-		out, err := c.ask(ctx, q)
+		out, err := c.postChat(ctx, q)
 		if err == nil && len(left) > 0 {
 			c.lessons.add(q.Model, left)
 		}
@@ -102,11 +102,11 @@ func (c *Client) adapt(ctx context.Context, request chat.Request, left omitted) 
 // have no bound on its answers, or if the server refuses the value of the bound, which another name would not change.
 func (c *Client) refused(err error, q question, left omitted) omitted {
 	var no *refusal
-	if c.conf.Model == "" || !errors.As(err, &no) || !rejects[no.status] {
+	if c.conf.Model == "" || !errors.As(err, &no) || !rejectStatuses[no.status] {
 		return nil
 	}
 
-	for _, texts := range [][]string{no.about, {no.words}} {
+	for _, texts := range [][]string{no.members, {no.words}} {
 		found := omitted{}
 		for _, parameter := range parameters {
 			if sends(q, parameter.name) && slices.ContainsFunc(texts, parameter.words.MatchString) {
@@ -115,7 +115,7 @@ func (c *Client) refused(err error, q question, left omitted) omitted {
 		}
 
 		bounded := found[TokensMax] != "" || found[TokensCompletion] != ""
-		if bounded && (left[TokensMax]+left[TokensCompletion] != "" || !unknown.MatchString(no.words)) {
+		if bounded && (left[TokensMax]+left[TokensCompletion] != "" || !unsupportedWords.MatchString(no.words)) {
 			return nil
 		}
 		if len(found) > 0 {
@@ -126,8 +126,8 @@ func (c *Client) refused(err error, q question, left omitted) omitted {
 	return nil
 }
 
-// rejects holds the statuses with which servers refuse parameters.
-var rejects = map[int]bool{
+// rejectStatuses holds the statuses with which servers refuse parameters.
+var rejectStatuses = map[int]bool{
 	http.StatusBadRequest: true, http.StatusForbidden: true, http.StatusUnprocessableEntity: true,
 	http.StatusNotImplemented: true,
 }

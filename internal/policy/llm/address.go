@@ -26,18 +26,18 @@ func versioned(base string) bool {
 	return err == nil && address.Query().Has("api-version")
 }
 
-// redirected returns an invalid fault for a request that a server redirects, with the base URL to which it leads. No
+// redirectFault returns an invalid fault for a request that a server redirects, with the base URL to which it leads. No
 // redirect is followed, because the headers contain keys of this endpoint.
-func (c *Client) redirected(to *http.Request, before []*http.Request) error {
-	base := redacted(c.conf.BaseURL)
-	asked := ""
+func (c *Client) redirectFault(to *http.Request, before []*http.Request) error {
+	base := redactURL(c.conf.BaseURL)
+	suffix := ""
 	if address, err := url.Parse(base); err == nil {
-		asked = strings.TrimPrefix(before[0].URL.Path, address.Path)
+		suffix = strings.TrimPrefix(before[0].URL.Path, address.Path)
 	}
 
 	found := url.URL{Scheme: to.URL.Scheme, Host: to.URL.Host, Path: to.URL.Path}
 	whole := c.words(found.String())
-	path, leads := strings.CutSuffix(strings.TrimSuffix(found.Path, "/"), asked)
+	path, leads := strings.CutSuffix(strings.TrimSuffix(found.Path, "/"), suffix)
 	found.Path = path
 	if leads && strings.HasPrefix(found.Scheme, "http") && found.String() != base {
 		return fault.New(fault.Invalid, "%s redirects: use %s as base_url", base, c.words(found.String()))
@@ -47,8 +47,8 @@ func (c *Client) redirected(to *http.Request, before []*http.Request) error {
 		"programs through a proxy that wants people to log in", base, whole)
 }
 
-// redacted returns a base URL without its password and its query, for errors.
-func redacted(base string) string {
+// redactURL returns a base URL without its password and its query, for errors.
+func redactURL(base string) string {
 	base, _, _ = strings.Cut(base, "?")
 	address, err := url.Parse(base)
 	if err != nil || address.User == nil && strings.Contains(base, "@") {

@@ -43,14 +43,14 @@ func (c *Client) classify(err error, model string) error {
 
 // classifyRefusal returns the fault of a refusal. A refusal without a status is transient.
 func (c *Client) classifyRefusal(no *refusal, model string) error {
-	base := redacted(c.conf.BaseURL)
+	base := redactURL(c.conf.BaseURL)
 	switch status := no.status; {
 	case no.lasting, no.page && status == http.StatusForbidden:
 		return fault.New(fault.Invalid, "%s answers for model %s with a web page, as of a proxy or a site: %w "+
 			"(correct base_url, or let programs through there)", base, model, no)
-	case status == http.StatusTooManyRequests, mayPassLater(status) && no.after > 0:
-		return fault.After(fault.Throttled, no.after, "model %s%s: %w", model, until(no.after, c.now()), no)
-	case status == http.StatusInternalServerError && unsupported.MatchString(no.words):
+	case status == http.StatusTooManyRequests, mayPassLater(status) && no.delay > 0:
+		return fault.After(fault.Throttled, no.delay, "model %s%s: %w", model, waitText(no.delay, c.now()), no)
+	case status == http.StatusInternalServerError && unsupportedRequest.MatchString(no.words):
 		return fault.New(fault.Refused, "model %s refused the request: %w", model, no)
 	case status == 0, mayPassLater(status):
 		return fault.New(fault.Transient, "model %s: %w", model, no)
@@ -73,8 +73,8 @@ func (c *Client) classifyRefusal(no *refusal, model string) error {
 	return fault.New(fault.Invalid, "model %s refused the request: %w", model, no)
 }
 
-// until describes how long a server wants a client to wait and, from a minute on, also when the wait ends.
-func until(after time.Duration, now time.Time) string {
+// waitText describes how long a server wants a client to wait and, from a minute on, also when the wait ends.
+func waitText(after time.Duration, now time.Time) string {
 	switch {
 	case after == 0:
 		return ""
@@ -86,9 +86,9 @@ func until(after time.Duration, now time.Time) string {
 		after.Round(time.Second), now.Add(after).UTC().Format("2006-01-02 15:04 MST"))
 }
 
-// unsupported matches messages of servers that answer 500 to a request that they will never accept, such as llama.cpp's
-// to an image if its model reads none.
-var unsupported = regexp.MustCompile(`(?i)\b(is|are) not supported\b|\bdo(es)? not support\b`)
+// unsupportedRequest matches messages of servers that answer 500 to a request that they will never accept, such as
+// llama.cpp's to an image if its model reads none.
+var unsupportedRequest = regexp.MustCompile(`(?i)\b(is|are) not supported\b|\bdo(es)? not support\b`)
 
 // Statuses that package http does not name.
 const (

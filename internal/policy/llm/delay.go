@@ -18,7 +18,7 @@ func delayOf(header http.Header, body []byte, now time.Time) time.Duration {
 		return duration
 	}
 
-	for _, place := range delayed.FindAllIndex(body, -1) {
+	for _, place := range delayName.FindAllIndex(body, -1) {
 		unit := time.Second
 		if strings.Contains(strings.ToLower(string(body[place[0]:place[1]])), "ms") {
 			unit = time.Millisecond
@@ -31,8 +31,8 @@ func delayOf(header http.Header, body []byte, now time.Time) time.Duration {
 	return 0
 }
 
-// delayed matches the name of a member, or the words, before a delay.
-var delayed = regexp.MustCompile(`(?i)retry[-_]?(?:delay|after|in)[-_]?(?:ms|seconds|secs?|s)?\\*"\s*:\s*` +
+// delayName matches the name of a member, or the words, before a delay.
+var delayName = regexp.MustCompile(`(?i)retry[-_]?(?:delay|after|in)[-_]?(?:ms|seconds|secs?|s)?\\*"\s*:\s*` +
 	`(?:\{\s*\\*"seconds\\*"\s*:\s*)?\\*"?` +
 	`|\b(?:again|retry|wait|retrying)(?:\s+again)?(?:\s+(?:in|after|for|at least|about|another))*\s*:?\s+`)
 

@@ -74,22 +74,22 @@ func eventsOf(body []byte) values {
 	return out
 }
 
-// absent reports whether a member of a JSON object is missing or null.
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+// isAbsent reports whether a member of a JSON object is missing or null.
+func isAbsent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// empty reports whether a member of a JSON object is absent, false, zero, or has no content.
-func empty(raw json.RawMessage) bool {
+// isEmpty reports whether a member of a JSON object is absent, false, zero, or has no content.
+func isEmpty(raw json.RawMessage) bool {
 	switch string(raw) {
 	case `""`, "{}", "[]", "false", "0":
 		return true
 	}
 
-	return absent(raw)
+	return isAbsent(raw)
 }
 
-// hollow reports whether an error object means that there is no error: all its members are empty, or are words or codes
-// of success.
-func hollow(raw json.RawMessage) bool {
+// isNoError reports whether an error object means that there is no error: all its members are empty, or are words or
+// codes of success.
+func isNoError(raw json.RawMessage) bool {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return false
@@ -98,7 +98,7 @@ func hollow(raw json.RawMessage) bool {
 		switch strings.ToLower(strings.Trim(string(member), `"`)) {
 		case "0", "200", "success", "ok", "none":
 		default:
-			if !empty(member) {
+			if !isEmpty(member) {
 				return false
 			}
 		}

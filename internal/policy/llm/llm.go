@@ -88,7 +88,7 @@ func New(c Config) (*Client, error) {
 	if c.Proxy != "" {
 		address, err := url.Parse(c.Proxy)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "proxy of %s: %w", redacted(c.BaseURL), err)
+			return nil, fault.New(fault.Invalid, "proxy of %s: %w", redactURL(c.BaseURL), err)
 		}
 
 		transport.Proxy = http.ProxyURL(address)
@@ -97,7 +97,7 @@ func New(c Config) (*Client, error) {
 	if c.CA != "" {
 		roots, err := readRoots(c.CA)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "certificates for %s: %w", redacted(c.BaseURL), err)
+			return nil, fault.New(fault.Invalid, "certificates for %s: %w", redactURL(c.BaseURL), err)
 		}
 
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
@@ -109,7 +109,7 @@ func New(c Config) (*Client, error) {
 
 	carrier.next = transport
 	client := &Client{conf: c, now: time.Now}
-	client.http = &http.Client{Transport: carrier, CheckRedirect: client.redirected}
+	client.http = &http.Client{Transport: carrier, CheckRedirect: client.redirectFault}
 
 	return client, nil
 }
@@ -163,7 +163,7 @@ func (c *Client) Complete(ctx context.Context, request chat.Request) (res chat.R
 		out, err := c.adapt(ctx, rest, left)
 		switch {
 		case err == nil:
-			err = check(out, model)
+			err = checkChoices(out, model)
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
 		default:
@@ -176,9 +176,9 @@ func (c *Client) Complete(ctx context.Context, request chat.Request) (res chat.R
 		out.choices = out.choices[:min(len(out.choices), rest.N)]
 		all.choices = append(all.choices, out.choices...)
 		part := c.response(out)
-		used = used.Plus(c.estimated(part.Usage, request, part))
+		used = used.Plus(c.estimateUsage(part.Usage, request, part))
 	}
-	if err := c.silent(all, model); err != nil {
+	if err := c.checkRefusal(all, model); err != nil {
 		return chat.Response{}, err
 	}
 

@@ -170,7 +170,7 @@ func TestKindsOfFaults(t *testing.T) {
 		t.Errorf("a policy that is not loaded yet: %v, want a transient fault", err)
 	}
 
-	hang := httptest.NewServer(http.HandlerFunc(hangs))
+	hang := httptest.NewServer(http.HandlerFunc(hang))
 	defer hang.Close()
 
 	_, err = must(t, Config{BaseURL: hang.URL, Timeout: 50 * time.Millisecond}).Complete(t.Context(), q)

@@ -52,10 +52,10 @@ func (p *Pool) Load(ctx context.Context, name string, quorum int) error {
 			}
 
 			p.mu.Lock()
-			p.servers[r.i].answered(name)
+			p.servers[r.i].noteSuccess(name)
 			p.mu.Unlock()
 			if loaded++; loaded == quorum {
-				late = time.After(p.late)
+				late = time.After(p.lateWait)
 			}
 		case <-late:
 			return nil
@@ -125,7 +125,7 @@ func (c *Client) Load(ctx context.Context, name string) error {
 	}
 
 	kind := fault.Transient
-	if got.status >= 400 && got.status < 500 && !mayPass(got.status) {
+	if got.status >= 400 && got.status < 500 && !loadMayPass(got.status) {
 		kind = fault.Invalid
 	}
 
@@ -133,8 +133,8 @@ func (c *Client) Load(ctx context.Context, name string) error {
 		http.StatusText(got.status), c.words(string(got.body)))
 }
 
-// mayPass reports whether a refusal with a status from 400 to 499 may be temporary.
-func mayPass(status int) bool {
+// loadMayPass reports whether a refusal with a status from 400 to 499 may be temporary.
+func loadMayPass(status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true

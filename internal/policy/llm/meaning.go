@@ -57,8 +57,8 @@ var phrases = []struct {
 	{regexp.MustCompile(`(?i)\b(context|prompt|input)\b.*\btoo long\b|maximum context length`), 400},
 }
 
-// named returns the HTTP status that the names of a complaint mean, or 0 if they mean none.
-func (x *complaint) named() int {
+// namedStatus returns the HTTP status that the names of a complaint mean, or 0 if they mean none.
+func (x *complaint) namedStatus() int {
 	for _, known := range statuses {
 		for _, name := range x.names {
 			if strings.Contains(name, known.part) {
@@ -73,15 +73,15 @@ func (x *complaint) named() int {
 	return 0
 }
 
-// meant returns the HTTP status that a complaint means if it came with a status of success, or 0 if it is assumed to
-// pass. after is the time that the server wants a client to wait.
-func (x *complaint) meant(after time.Duration) int {
-	named := x.named()
+// meantStatus returns the HTTP status that a complaint means if it came with a status of success, or 0 if it is assumed
+// to pass. after is the time that the server wants a client to wait.
+func (x *complaint) meantStatus(after time.Duration) int {
+	status := x.namedStatus()
 	switch {
 	case x.code != 0:
 		return x.code
-	case named != 0:
-		return named
+	case status != 0:
+		return status
 	case after > 0 && len(x.words) > 0:
 		return http.StatusTooManyRequests
 	}

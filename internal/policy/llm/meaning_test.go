@@ -15,7 +15,7 @@ import (
 func TestAnErrorWithAStatusOfSuccessIsOne(t *testing.T) {
 	const spoken = "the words"
 	words := regexp.MustCompile(`":"([^"]*)"}`)
-	for _, x := range []refused{
+	for _, x := range []refusalCase{
 		{body: `{"error":{"code":402,"message":"the words"},"user_id":"u"}`, kind: fault.Invalid},
 		{body: `{"error":{"code":"401","message":"the words"}}`, kind: fault.Invalid},
 		{body: `{"error":{"code":429,"message":"the words"}}`, kind: fault.Throttled},
@@ -83,16 +83,16 @@ func TestAnErrorWithAStatusOfSuccessIsOne(t *testing.T) {
 		`{"error":"something went wrong, authentication server down"}`:                          fault.Transient,
 	} {
 		spoken := words.FindStringSubmatch(body)[1]
-		refused{status: 200, body: body, kind: kind, words: spoken}.check(t)
+		refusalCase{status: 200, body: body, kind: kind, words: spoken}.check(t)
 	}
-	refused{status: 200, body: `{"error":"Unauthorized"}`, kind: fault.Invalid, words: "Unauthorized"}.check(t)
-	refused{status: 200, body: `{"detail":"Not Found"}`, kind: fault.Invalid, words: "Not Found"}.check(t)
-	refused{status: 202, body: `{"error":{"code":429}}`, kind: fault.Throttled, words: "429"}.check(t)
-	refused{status: 303, body: `the words`, kind: fault.Invalid, words: spoken}.check(t)
+	refusalCase{status: 200, body: `{"error":"Unauthorized"}`, kind: fault.Invalid, words: "Unauthorized"}.check(t)
+	refusalCase{status: 200, body: `{"detail":"Not Found"}`, kind: fault.Invalid, words: "Not Found"}.check(t)
+	refusalCase{status: 202, body: `{"error":{"code":429}}`, kind: fault.Throttled, words: "429"}.check(t)
+	refusalCase{status: 303, body: `the words`, kind: fault.Invalid, words: spoken}.check(t)
 }
 
 func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
-	for _, x := range []refused{
+	for _, x := range []refusalCase{
 		{
 			status: 429, kind: fault.Invalid, words: "no quota",
 			body: `{"error":{"type":"insufficient_quota","message":"w"}}`,

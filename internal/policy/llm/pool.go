@@ -38,9 +38,9 @@ const (
 // fewest outstanding requests of this process or, if the difference is small, to the one that has seen prompts with the
 // same beginning. Answers must not depend on the server. It is safe for concurrent use, and calls may be repeated.
 type Pool struct {
-	servers []*member
-	now     func() time.Time
-	late    time.Duration
+	servers  []*member
+	now      func() time.Time
+	lateWait time.Duration
 
 	mu sync.Mutex // guards outstanding and avoid of the servers
 }
@@ -67,11 +67,11 @@ func PolicyServers(urls []string, conf Config) (*Pool, error) {
 			"no policy server is named: set COLLABUI_POLICY to base URLs up to /v1, separated by commas")
 	}
 
-	p := &Pool{now: time.Now, late: lateLoad}
+	p := &Pool{now: time.Now, lateWait: lateLoad}
 	for _, base := range urls {
 		if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return nil, fault.New(fault.Invalid,
-				"policy server %s: expected a base URL like http://HOST:8000/v1", redacted(base))
+				"policy server %s: expected a base URL like http://HOST:8000/v1", redactURL(base))
 		}
 
 		c, err := New(Config{
@@ -81,7 +81,7 @@ func PolicyServers(urls []string, conf Config) (*Pool, error) {
 			return nil, err
 		}
 
-		p.servers = append(p.servers, &member{client: c, url: redacted(c.conf.BaseURL), avoid: map[string]pause{}})
+		p.servers = append(p.servers, &member{client: c, url: redactURL(c.conf.BaseURL), avoid: map[string]pause{}})
 	}
 
 	return p, nil
@@ -92,7 +92,7 @@ func PolicyServers(urls []string, conf Config) (*Pool, error) {
 // or invalid fault and is not sent to another server. If no server answers, the fault is throttled with the smallest
 // Retry-After if any server was throttled, and otherwise transient.
 func (p *Pool) Complete(ctx context.Context, request chat.Request) (res chat.Response, err error) {
-	err = p.first(ctx, request.Model, request.User, func(client *Client) error {
+	err = p.tryServers(ctx, request.Model, request.User, func(client *Client) error {
 		res, err = client.Complete(ctx, request)
 
 		return err
@@ -104,7 +104,7 @@ func (p *Pool) Complete(ctx context.Context, request chat.Request) (res chat.Res
 // Score requests the log-probabilities of answers from one server, and from others in turn as Complete does. If a
 // server cannot score answers, the error is an invalid fault that wraps chat.ErrNoScores.
 func (p *Pool) Score(ctx context.Context, scoreRequest chat.ScoreRequest) (res []chat.Score, err error) {
-	err = p.first(ctx, scoreRequest.Model, scoreRequest.User, func(client *Client) error {
+	err = p.tryServers(ctx, scoreRequest.Model, scoreRequest.User, func(client *Client) error {
 		res, err = client.Score(ctx, scoreRequest)
 
 		return err
@@ -113,8 +113,8 @@ func (p *Pool) Score(ctx context.Context, scoreRequest chat.ScoreRequest) (res [
 	return res, err
 }
 
-// first makes a call about a model and a prompt to one server after another, until one of them answers or refuses.
-func (p *Pool) first(ctx context.Context, model, prompt string, call func(*Client) error) error {
+// tryServers makes a call about a model and a prompt to one server after another, until one of them answers or refuses.
+func (p *Pool) tryServers(ctx context.Context, model, prompt string, call func(*Client) error) error {
 	if err := failpoint.Hit("ask.policy"); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (p *Pool) first(ctx context.Context, model, prompt string, call func(*Clien
 	for left := p.order(model, prompt); len(left) > 0; {
 		var s *member
 		s, left = p.take(left, model)
-		err := p.ask(ctx, s, model, call)
+		err := p.callMember(ctx, s, model, call)
 		k := fault.KindOf(err)
 		if err == nil || ctx.Err() != nil || k != fault.Transient && k != fault.Throttled {
 			return err
@@ -179,8 +179,8 @@ func (p *Pool) take(left []*member, model string) (*member, []*member) {
 	return s, slices.DeleteFunc(left, func(x *member) bool { return x == s })
 }
 
-// ask calls a chosen server and records the outcome.
-func (p *Pool) ask(ctx context.Context, s *member, model string, call func(*Client) error) (err error) {
+// callMember calls a chosen server and records the outcome.
+func (p *Pool) callMember(ctx context.Context, s *member, model string, call func(*Client) error) (err error) {
 	start := p.now()
 	defer func() {
 		p.mu.Lock()
@@ -189,41 +189,41 @@ func (p *Pool) ask(ctx context.Context, s *member, model string, call func(*Clie
 		s.outstanding--
 		switch kind := fault.KindOf(err); {
 		case err == nil:
-			s.answered(model)
+			s.noteSuccess(model)
 		case ctx.Err() != nil: // tells nothing about the server
 		case statusOf(err) == http.StatusNotFound:
-			s.failed(model, start, p.now(), 0)
+			s.noteFailure(model, start, p.now(), 0)
 		case kind == fault.Transient || kind == fault.Throttled:
-			s.failed("", start, p.now(), fault.RetryAfter(err))
+			s.noteFailure("", start, p.now(), fault.RetryAfter(err))
 		}
 	}()
 
 	return call(s.client)
 }
 
-// answered stops avoiding the server and the server's model. Callers hold mu.
-func (s *member) answered(model string) {
+// noteSuccess stops avoiding the server and the server's model. Callers hold mu.
+func (s *member) noteSuccess(model string) {
 	delete(s.avoid, "")
 	delete(s.avoid, model)
 }
 
-// failed avoids a server for the time that it requests or, without one, for twice as long as before. It ignores
+// noteFailure avoids a server for the time that it requests or, without one, for twice as long as before. It ignores
 // failures of calls that began before the last recorded failure, because a server that stops fails all its calls
 // together. Callers hold mu.
-func (s *member) failed(key string, start, now time.Time, asked time.Duration) {
+func (s *member) noteFailure(key string, start, now time.Time, length time.Duration) {
 	maps.DeleteFunc(s.avoid, func(_ string, a pause) bool { return now.Sub(a.until) > maxAvoid })
 	a := s.avoid[key]
 	if start.Before(a.since) {
 		return
 	}
 
-	if asked == 0 {
+	if length == 0 {
 		a.length = min(max(2*a.length, firstAvoid), maxAvoid)
-		asked = a.length
+		length = a.length
 	}
 
 	a.since = now
-	a.until = now.Add(min(asked, maxAvoid))
+	a.until = now.Add(min(length, maxAvoid))
 	s.avoid[key] = a
 }
 

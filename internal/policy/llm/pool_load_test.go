@@ -79,9 +79,9 @@ func TestLoadWantsAQuorum(t *testing.T) {
 
 func TestLoadWaitsALittleForTheOthers(t *testing.T) {
 	fs, p, _ := fakes(t, 3, 0)
-	p.late = time.Second
+	p.lateWait = time.Second
 	slow := atomic.Bool{}
-	fs[0].set(hangs)
+	fs[0].set(hang)
 	fs[1].set(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(50 * time.Millisecond)
 		slow.Store(true)

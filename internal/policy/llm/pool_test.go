@@ -38,8 +38,8 @@ func says(status int, body string, header ...string) http.HandlerFunc {
 	}
 }
 
-// hangs waits until the client disconnects.
-func hangs(_ http.ResponseWriter, r *http.Request) {
+// hang waits until the client disconnects.
+func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
@@ -181,7 +181,7 @@ func TestServersThatDoNotAnswerArePassedOverAndAvoided(t *testing.T) {
 		"lacking":   says(404, `{"error":{"message":"no such model"}}`),
 		"starting":  says(503, "loading"),
 		"broken":    says(500, "oops"),
-		"hanging":   hangs,
+		"hanging":   hang,
 		"busy":      says(503, "", "Retry-After", "2"),
 		"throttled": says(429, "slow down", "Retry-After", "1000"),
 		"senseless": says(200, `{"choices":[]}`),
@@ -274,7 +274,7 @@ func TestTheContextEndsACall(t *testing.T) {
 		defer cancel(nil)
 		before := fs[0].calls.Load() + fs[1].calls.Load()
 		for _, f := range fs {
-			f.set(func(w http.ResponseWriter, r *http.Request) { cancel(why); hangs(w, r) })
+			f.set(func(w http.ResponseWriter, r *http.Request) { cancel(why); hang(w, r) })
 		}
 
 		if err := call(ctx); err != why {

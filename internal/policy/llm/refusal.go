@@ -12,10 +12,10 @@ import (
 
 // refusal is the error of a request that a server refuses or fails to answer.
 type refusal struct {
-	status int           // the HTTP status or, if that is a success, the status that the body means; 0 if it means none
-	words  string        // the server's message, short and without keys
-	about  []string      // the members of the request that it refers to, apart from its message
-	after  time.Duration // the time to wait before a retry; 0 if the server names none
+	status  int           // the HTTP status or, if that is a success, the status that the body means; 0 if it means none
+	words   string        // the server's message, short and without keys
+	members []string      // the members of the request that it refers to, apart from its message
+	delay   time.Duration // the time to wait before a retry; 0 if the server names none
 
 	page    bool // whether the body is a web page
 	lasting bool // whether the page does not pass by itself
@@ -43,13 +43,13 @@ func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal
 		body = body[:maxRefusal]
 	}
 
-	said := complaintOf(body)
-	said.names = append(said.names, letters(header.Get("X-Amzn-Errortype")))
-	out := &refusal{status: status, words: c.words(said.text(body)), about: said.about, page: isPage(body)}
-	out.after = delayOf(header, body, time.Now())
+	complaint := complaintOf(body)
+	complaint.names = append(complaint.names, letters(header.Get("X-Amzn-Errortype")))
+	out := &refusal{status: status, words: c.words(complaint.text(body)), members: complaint.members, page: isPage(body)}
+	out.delay = delayOf(header, body, time.Now())
 	if status < http.StatusMultipleChoices {
-		out.status = said.meant(out.after)
-	} else if named := said.named(); said.overrules(status, named) {
+		out.status = complaint.meantStatus(out.delay)
+	} else if named := complaint.namedStatus(); complaint.overrules(status, named) {
 		out.status = named
 	}
 
@@ -61,7 +61,7 @@ type complaint struct {
 	code    int      // an HTTP status
 	names   []string // codes and types, reduced to letters
 	words   []string
-	about   []string // members of the request
+	members []string // members of the request
 	flagged bool     // whether a filter flagged the input
 }
 
@@ -87,16 +87,16 @@ const (
 
 // Members of complaints, in the order in which they are read. Other members are ignored.
 var (
-	inner = []string{
+	nestedMembers = []string{
 		"error", "errors", "fault", "detail", "details", "innererror", "metadata", "choices",
 		"base_resp",
 	}
-	spoke = []string{
+	messageMembers = []string{
 		"message", "msg", "error_message", "errormessage", "error_description", "faultstring", "description", "title",
 		"raw", "error_msg", "status_msg", "errmsg",
 	}
-	coded = []string{"code", "status_code", "statuscode", "http_code", "http_status", "status"}
-	typed = []string{"code", "type", "status", "reason", "error_type", "error_code", "errorcode", "__type"}
+	codeMembers = []string{"code", "status_code", "statuscode", "http_code", "http_status", "status"}
+	typeMembers = []string{"code", "type", "status", "reason", "error_type", "error_code", "errorcode", "__type"}
 )
 
 // read adds a value of a complaint.
@@ -124,15 +124,15 @@ func (x *complaint) read(value any, within int) {
 
 // readObject adds an object whose members have names in lower case.
 func (x *complaint) readObject(members map[string]any, within int) {
-	for _, name := range inner {
+	for _, name := range nestedMembers {
 		x.read(members[name], within+1)
 	}
-	for _, name := range coded {
+	for _, name := range codeMembers {
 		if code := statusIn(members[name]); x.code == 0 {
 			x.code = code
 		}
 	}
-	for _, name := range typed {
+	for _, name := range typeMembers {
 		if text, ok := members[name].(string); ok && len(x.names) < maxTexts {
 			x.names = append(x.names, letters(text))
 		}
@@ -143,9 +143,9 @@ func (x *complaint) readObject(members map[string]any, within int) {
 	}
 	place := placeOf(members["loc"])
 	for _, about := range []any{members["param"], members["loc"]} {
-		x.about = append(x.about, textsIn(about)...)
+		x.members = append(x.members, textsIn(about)...)
 	}
-	for _, name := range spoke {
+	for _, name := range messageMembers {
 		if text, ok := members[name].(string); ok {
 			x.say(text+place, within)
 		} else {

@@ -19,13 +19,13 @@ type completion struct {
 
 // choice is one answer.
 type choice struct {
-	content string  // may begin with a thought
-	thought string  // the thought, if the server has separated it from the answer
-	refused string  // the reason why the model refuses to answer
-	called  string  // the name of the tool that the model calls instead, although no tool is offered
-	finish  string  // finish_reason, in lower case
-	logProb float64 // of the answer, summed over its tokens
-	scored  bool    // whether every token has a log-probability
+	content    string  // may begin with a thought
+	thought    string  // the thought, if the server has separated it from the answer
+	refusal    string  // the reason why the model refuses to answer
+	tool       string  // the name of the tool that the model calls instead, although no tool is offered
+	finish     string  // finish_reason, in lower case
+	logProb    float64 // of the answer, summed over its tokens
+	hasLogProb bool    // whether every token has a log-probability
 }
 
 // usage holds the numbers of tokens that a server reports. A number is 0 if it is not reported.
@@ -33,11 +33,11 @@ type usage struct{ prompt, cached, answer, thought int }
 
 // unreadable is the error of a body that has a status of success and contains no answer.
 type unreadable struct {
-	why       string
-	complains json.RawMessage // the value that may be an error; nil if the body is not JSON
+	reason     string
+	errorValue json.RawMessage // the value that may be an error; nil if the body is not JSON
 }
 
-func (u *unreadable) Error() string { return u.why }
+func (u *unreadable) Error() string { return u.reason }
 
 // maxChoices bounds the choices of a completion.
 const maxChoices = 4096
@@ -47,28 +47,28 @@ const maxChoices = 4096
 func decode(body []byte) (completion, error) {
 	found := valuesOf(body)
 	if found.broken || len(found.all) == 0 {
-		return completion{}, &unreadable{why: "the answer is not whole, or not JSON"}
+		return completion{}, &unreadable{reason: "the answer is not whole, or not JSON"}
 	}
 
 	var out completion
 	streams := map[int]*choice{}
 	for _, value := range found.all {
 		var e event
-		if !fits(value, &e) { // a list, in which some servers wrap errors
-			return completion{}, &unreadable{why: "the answer has no choices", complains: value}
+		if !decodeObject(value, &e) { // a list, in which some servers wrap errors
+			return completion{}, &unreadable{reason: "the answer has no choices", errorValue: value}
 		}
-		if !empty(e.Error) && (len(e.Choices) == 0 || !hollow(e.Error)) {
-			return completion{}, &unreadable{why: "the answer is an error", complains: value}
+		if !isEmpty(e.Error) && (len(e.Choices) == 0 || !isNoError(e.Error)) {
+			return completion{}, &unreadable{reason: "the answer is an error", errorValue: value}
 		}
 		if len(e.Choices) == 0 && !found.streamed {
-			return completion{}, &unreadable{why: "the answer has no choices", complains: value}
+			return completion{}, &unreadable{reason: "the answer has no choices", errorValue: value}
 		}
 		if n, ok := usageOf(e.Usage); ok {
 			out.usage = n
 		}
 		for _, one := range e.Choices {
-			if one != nil && !empty(one.Error) {
-				return completion{}, &unreadable{why: "an answer is an error", complains: value}
+			if one != nil && !isEmpty(one.Error) {
+				return completion{}, &unreadable{reason: "an answer is an error", errorValue: value}
 			}
 			if err := out.add(one, streams); err != nil {
 				return completion{}, err
@@ -80,7 +80,7 @@ func decode(body []byte) (completion, error) {
 		out.choices = append(out.choices, streams[at])
 	}
 
-	return out, out.whole(found)
+	return out, out.checkWhole(found)
 }
 
 // event is a completion, or a piece of one in a stream. Members whose form differs between servers are decoded later.
@@ -106,28 +106,28 @@ type token struct {
 	LogProb *float64 `json:"logprob"`
 }
 
-// fits decodes a JSON object into a struct and reports whether it is an object. Members whose type differs from the
-// struct's are left unchanged.
-func fits(raw json.RawMessage, to any) bool {
+// decodeObject decodes a JSON object into a struct and reports whether it is an object. Members whose type differs from
+// the struct's are left unchanged.
+func decodeObject(raw json.RawMessage, to any) bool {
 	var mismatch *json.UnmarshalTypeError
 	err := json.Unmarshal(raw, to)
 
 	return err == nil || errors.As(err, &mismatch) && mismatch.Field != ""
 }
 
-// whole returns an error if a stream was cut: it has no end mark, and an answer has no finish reason.
-func (c *completion) whole(found values) error {
+// checkWhole returns an error if a stream was cut: it has no end mark, and an answer has no finish reason.
+func (c *completion) checkWhole(found values) error {
 	if !found.streamed || found.ended {
 		return nil
 	}
 
 	last := found.all[len(found.all)-1]
 	if len(c.choices) == 0 {
-		return &unreadable{why: "the stream has no choices", complains: last}
+		return &unreadable{reason: "the stream has no choices", errorValue: last}
 	}
 	for _, ch := range c.choices {
 		if ch.finish == "" {
-			return &unreadable{why: "the stream was cut", complains: last}
+			return &unreadable{reason: "the stream was cut", errorValue: last}
 		}
 	}
 
@@ -140,11 +140,11 @@ func (c *completion) add(one *eventChoice, streams map[int]*choice) error {
 		return nil
 	}
 	if len(c.choices)+len(streams) >= maxChoices {
-		return &unreadable{why: "the answer has more than " + strconv.Itoa(maxChoices) + " choices"}
+		return &unreadable{reason: "the answer has more than " + strconv.Itoa(maxChoices) + " choices"}
 	}
 
 	ch := &choice{}
-	if absent(one.Delta) || !absent(one.Message) {
+	if isAbsent(one.Delta) || !isAbsent(one.Message) {
 		c.choices = append(c.choices, ch)
 		ch.read(one.Message)
 	} else {
@@ -174,13 +174,13 @@ func (ch *choice) read(raw json.RawMessage) {
 		ToolCalls        json.RawMessage `json:"tool_calls"`
 		FunctionCall     json.RawMessage `json:"function_call"`
 	}
-	if absent(raw) || !fits(raw, &message) {
+	if isAbsent(raw) || !decodeObject(raw, &message) {
 		return
 	}
 
-	said := textOf(message.Content, 0)
+	content := textOf(message.Content, 0)
 	refusal := textOf(message.Refusal, 0)
-	thought := said.thought
+	thought := content.thought
 	// Servers that send several of these send the same thought in each.
 	for _, other := range []json.RawMessage{
 		message.ReasoningContent, message.Reasoning, message.Thinking, message.ReasoningDetails,
@@ -191,13 +191,13 @@ func (ch *choice) read(raw json.RawMessage) {
 		}
 	}
 
-	ch.content += said.answer
+	ch.content += content.answer
 	ch.thought += thought
-	ch.refused += said.refused + refusal.answer
-	ch.called = cmp.Or(ch.called, toolIn(message.ToolCalls), toolIn(message.FunctionCall))
+	ch.refusal += content.refused + refusal.answer
+	ch.tool = cmp.Or(ch.tool, toolIn(message.ToolCalls), toolIn(message.FunctionCall))
 }
 
-// score adds the log-probabilities of tokens. Without that of one token, the whole answer lacks one. An answer without
+// score adds the log-probabilities of tokens. If one token lacks one, so does the whole answer. An answer without
 // tokens needs none.
 func (ch *choice) score(tokens []token) {
 	if tokens == nil && ch.content+ch.thought != "" {
@@ -212,7 +212,7 @@ func (ch *choice) score(tokens []token) {
 		}
 	}
 
-	ch.scored = !math.IsNaN(ch.logProb)
+	ch.hasLogProb = !math.IsNaN(ch.logProb)
 }
 
 // usageOf returns the numbers of tokens that a server reports, under any of their common names. It returns false if
@@ -231,7 +231,7 @@ func usageOf(raw json.RawMessage) (usage, bool) {
 		OfInput json.RawMessage `json:"prompt_tokens_details"`
 		OfText  json.RawMessage `json:"completion_tokens_details"`
 	}
-	if absent(raw) || json.Unmarshal(raw, &counted) != nil {
+	if isAbsent(raw) || json.Unmarshal(raw, &counted) != nil {
 		return usage{}, false
 	}
 

@@ -16,8 +16,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// completed calls a server that gives this answer to every request.
-func completed(t *testing.T, conf Config, body string) (chat.Response, error) {
+// completeWith calls a server that gives this answer to every request.
+func completeWith(t *testing.T, conf Config, body string) (chat.Response, error) {
 	t.Helper()
 	conf.BaseURL, _, _ = server(t, http.StatusOK, nil, body)
 
@@ -101,7 +101,7 @@ func TestAnswersAreReadInTheFormsInWhichServersSendThem(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := completed(t, Config{}, c.body)
+			got, err := completeWith(t, Config{}, c.body)
 			want := chat.Response{Texts: []string{c.text}, Usage: domain.Usage{Prompt: 5, Answer: 2}}
 			want.Cut = strings.Contains(c.body, `"length"`)
 			if c.thought != "" {
@@ -128,7 +128,7 @@ func TestAnAnswerThatIsNotWholeIsAskedForAgain(t *testing.T) {
 		"only comments":       ": PROCESSING\n\n: PROCESSING\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := completed(t, Config{}, body)
+			got, err := completeWith(t, Config{}, body)
 			if err == nil || fault.KindOf(err) != fault.Transient {
 				t.Errorf("Complete = %+v, %v, want a transient fault", got, err)
 			}
@@ -142,7 +142,7 @@ func TestAModelThatRefusesToAnswerIsAFault(t *testing.T) {
 		"a part":         `{"choices":[{"message":{"content":[{"type":"refusal","refusal":"I may not."}]}}]}`,
 		"content_filter": `{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}`,
 	} {
-		_, err := completed(t, Config{}, body)
+		_, err := completeWith(t, Config{}, body)
 		words := name == "content_filter" || err != nil && strings.Contains(err.Error(), "I may not.")
 		if err == nil || fault.KindOf(err) != fault.Refused || !words {
 			t.Errorf("%s: %v, want a refusal with the model's words", name, err)
@@ -175,7 +175,7 @@ func TestLogProbabilitiesAreThoseOfEveryTokenOrNone(t *testing.T) {
 		`{"content":[]}`:         {0},
 		`{"token_logprobs":[1]}`: nil,
 	} {
-		got, err := completed(t, Config{LogProbs: true}, strings.Replace(with, "%", probabilities, 1))
+		got, err := completeWith(t, Config{LogProbs: true}, strings.Replace(with, "%", probabilities, 1))
 		if err != nil || !reflect.DeepEqual(got.LogProbs, want) {
 			t.Errorf("%s: %v, %v, want %v", probabilities, got.LogProbs, err, want)
 		}
@@ -236,7 +236,7 @@ func FuzzDecode(f *testing.F) {
 
 		size := 0
 		for _, ch := range out.choices {
-			thought, text := ch.parted()
+			thought, text := ch.split()
 			size += len(thought) + len(text)
 		}
 		// A byte that is not UTF-8 becomes a replacement character of three bytes.

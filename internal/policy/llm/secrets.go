@@ -38,9 +38,9 @@ func (c *Client) hide(text string) string {
 	return text
 }
 
-// keyless removes the key from an answer, which is recorded and shown. It searches only for the whole key, because a
+// withoutKey removes the key from an answer, which is recorded and shown. It searches only for the whole key, because a
 // part may be a word of the answer.
-func (c *Client) keyless(answer string) string {
+func (c *Client) withoutKey(answer string) string {
 	if c.conf.Key == nil {
 		return answer
 	}
@@ -54,22 +54,22 @@ func (c *Client) keyless(answer string) string {
 
 // without returns a text without a secret, both in encoded and in plain form. If wordy is set, common words stay.
 func without(text, secret string, wordy bool) string {
-	text = read(text, true).without(secret, wordy)
+	text = decodeText(text, true).without(secret, wordy)
 
-	return read(text, false).without(secret, wordy)
+	return decodeText(text, false).without(secret, wordy)
 }
 
 // without returns the text without a secret.
 func (p plain) without(secret string, wordy bool) string {
 	fold := len(secret) >= anyForm
 	hits := make([]byte, len(p.bytes)) // the secret's byte at each position, or 0
-	mark(hits, p.bytes, secret, fold)
+	markParts(hits, p.bytes, secret, fold)
 	for at := 0; wordy && at < len(hits); {
 		end := at
 		for end < len(hits) && hits[end] != 0 {
 			end++
 		}
-		if end > at && end-at < min(anyPart, len(secret)) && usual.Match(hits[at:end]) {
+		if end > at && end-at < min(anyPart, len(secret)) && usualWord.Match(hits[at:end]) {
 			clear(hits[at:end])
 		}
 		at = end + 1
@@ -77,7 +77,7 @@ func (p plain) without(secret string, wordy bool) string {
 	if fold {
 		coded := make([]byte, len(hits))
 		for _, form := range inBase64(secret) {
-			mark(coded, p.bytes, form, fold)
+			markParts(coded, p.bytes, form, fold)
 		}
 		for _, place := range base64Text.FindAllIndex(p.bytes, -1) {
 			if bytes.Trim(coded[place[0]:place[1]], "\x00") != nil { // the rest of the match also belongs to the secret
@@ -92,11 +92,11 @@ func (p plain) without(secret string, wordy bool) string {
 // base64Text matches text that may be base64.
 var base64Text = regexp.MustCompile(`[0-9A-Za-z+/_-]{8,}=*`)
 
-// usual matches words that are in lower case or begin with a capital.
-var usual = regexp.MustCompile(`^[A-Z]?[a-z]*(?:[^0-9A-Za-z]+[A-Z]?[a-z]*)*$`)
+// usualWord matches words that are in lower case or begin with a capital.
+var usualWord = regexp.MustCompile(`^[A-Z]?[a-z]*(?:[^0-9A-Za-z]+[A-Z]?[a-z]*)*$`)
 
-// mark records in hits where parts of a secret occur in a text.
-func mark(hits, text []byte, secret string, fold bool) {
+// markParts records in hits where parts of a secret occur in a text.
+func markParts(hits, text []byte, secret string, fold bool) {
 	compared := secret
 	if fold {
 		text = []byte(lower(string(text)))
@@ -159,8 +159,8 @@ type plain struct {
 var encoded = regexp.MustCompile(
 	`^(?:%(?:25)*([0-9a-fA-F]{2})|\\+(?:u00|x)([0-9a-fA-F]{2})|&#[xX]0*([0-9a-fA-F]{1,2});|&#0*([0-9]{1,3});)`)
 
-// read returns a text with its encoded characters decoded, or unchanged.
-func read(text string, decode bool) plain {
+// decodeText returns a text with its encoded characters decoded, or unchanged.
+func decodeText(text string, decode bool) plain {
 	out := plain{text: text, bytes: make([]byte, 0, len(text)), from: make([]int, 0, len(text)+1)}
 	for at := 0; at < len(text); {
 		size := 1

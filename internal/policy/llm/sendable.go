@@ -31,13 +31,13 @@ func (u *unsendable) Error() string {
 // Header returns the name of the header with the value, or "" for the key.
 func (u *unsendable) Header() string { return u.header }
 
-// sendable returns an invalid fault if no request can carry the key or a header of an endpoint.
-func sendable(base, key string, headers map[string]string) error {
-	wrong := &unsendable{base: redacted(base), what: control(key)}
+// checkSendable returns an invalid fault if no request can carry the key or a header of an endpoint.
+func checkSendable(base, key string, headers map[string]string) error {
+	wrong := &unsendable{base: redactURL(base), what: unsendablePart(key)}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if wrong.what == "" {
 			wrong.header = name
-			wrong.what = control(headers[name])
+			wrong.what = unsendablePart(headers[name])
 		}
 	}
 	if wrong.what == "" {
@@ -47,9 +47,9 @@ func sendable(base, key string, headers map[string]string) error {
 	return fault.As(fault.Invalid, wrong)
 }
 
-// control names the first character of a value that no header can carry or with which no secret begins. It returns ""
-// if the value has no such character.
-func control(value string) string {
+// unsendablePart names the first character of a value that no header can carry or with which no secret begins. It
+// returns "" if the value has no such character.
+func unsendablePart(value string) string {
 	if strings.HasPrefix(value, "\ufeff") {
 		return "a byte order mark"
 	}

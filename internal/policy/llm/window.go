@@ -31,7 +31,7 @@ func (c *Client) Window(ctx context.Context, model string) (int, error) {
 
 	got, err := c.send(ctx, http.MethodGet, c.url("/models"), nil)
 	if err != nil {
-		return 0, fault.New(fault.Transient, "list the models of %s: %w", redacted(c.conf.BaseURL), err)
+		return 0, fault.New(fault.Transient, "list the models of %s: %w", redactURL(c.conf.BaseURL), err)
 	}
 	var list struct {
 		window

@@ -74,7 +74,7 @@ func (w *wire) secret() (string, error) {
 		key = w.key()
 	}
 
-	return key, sendable(w.base, key, w.headers)
+	return key, checkSendable(w.base, key, w.headers)
 }
 
 // authorize adds a key. Deployments on Azure take keys in a separate header, but a token of Entra, which is a JWT, is a

@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// bare and labelled match keys, by their form or by the words before them, because servers quote the key of a request,
-// in whole or in part.
+// bareKey and labelledKey match keys, by their form or by the words before them, because servers quote the key of a
+// request, in whole or in part.
 var (
-	bare = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|hf|nvapi|r8|pplx|tgp|csk|fw)[-_][\w*.-]{4,}` +
+	bareKey = regexp.MustCompile(`(?i)\b(?:sk|pk|rk|gsk|xai|hf|nvapi|r8|pplx|tgp|csk|fw)[-_][\w*.-]{4,}` +
 		`|\bAIza[\w*-]{8,}|\bAKIA\w{8,}|\beyJ[\w-]{8,}(?:\.[\w-]+)*`)
-	labelled = regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+` +
+	labelledKey = regexp.MustCompile(`(?i)\b((?:bearer|basic)\s+` +
 		`|(?:api[-_ ]?key|token|secret|password|authorization)(?:\s+provided)?["']?\s*[:=]\s*["']?` +
 		`(?:(?:bearer|basic)\s+)?)[^\s"'&,;<>{}]+`)
 )
@@ -19,9 +19,9 @@ var (
 // words returns the beginning of a server's message, on one line and without keys.
 func (c *Client) words(says string) string {
 	says = c.hide(oneLine(says[:min(len(says), maxRefusal)]))
-	says = labelled.ReplaceAllString(says, "${1}"+removed)
+	says = labelledKey.ReplaceAllString(says, "${1}"+removed)
 
-	return beginning(bare.ReplaceAllString(says, removed), maxReason)
+	return beginning(bareKey.ReplaceAllString(says, removed), maxReason)
 }
 
 // brief returns the beginning of a text, on one line.
