@@ -18,22 +18,23 @@ func (p *Prompt) noteCandidates(first int, sec Section) {
 	}
 
 	if sec == SecPeer {
-		p.noteTold(first)
+		p.notePeerElement(first)
 	}
 	if sec == SecGoal {
 		p.addWords(first+1, last)
 	}
 }
 
-// toldIndex matches the index of an action in JSON. It does not match inside JSON strings, where quotes are escaped.
-var toldIndex = regexp.MustCompile(`"index": ?([0-9]+)[,} ]`)
+// peerIndex matches the index of an action in JSON. It does not match inside JSON strings, where quotes are escaped.
+var peerIndex = regexp.MustCompile(`"index": ?([0-9]+)[,} ]`)
 
-// noteTold records the element whose index the peer's action names in the line that begins at token first, unless the
-// screen or another peer has it already. An agent can name an element that it does not see if a peer named it.
-func (p *Prompt) noteTold(first int) {
+// notePeerElement records the element whose index the peer's action names in the line that begins at token first,
+// unless the screen or another peer has it already. An agent can name an element that it does not see if a peer named
+// it.
+func (p *Prompt) notePeerElement(first int) {
 	from := int(p.Tokens[first].Start)
 	end := int(p.Tokens[len(p.Tokens)-1].End)
-	all := toldIndex.FindAllStringSubmatchIndex(p.Text[from:end], -1)
+	all := peerIndex.FindAllStringSubmatchIndex(p.Text[from:end], -1)
 	if len(all) == 0 {
 		return
 	}

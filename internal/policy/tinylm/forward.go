@@ -26,9 +26,9 @@ func (m *Model) newSeq(capacity int) *seq {
 	return s
 }
 
-// emptied returns an empty sequence with room for at least capacity tokens, which is s itself if s is large enough. s
+// reuseSeq returns an empty sequence with room for at least capacity tokens, which is s itself if s is large enough. s
 // may be nil.
-func (m *Model) emptied(s *seq, capacity int) *seq {
+func (m *Model) reuseSeq(s *seq, capacity int) *seq {
 	if s == nil || s.cap < capacity {
 		return m.newSeq(capacity)
 	}

@@ -76,9 +76,10 @@ func logSoftmax(x []float64) {
 	}
 }
 
-// back adds the gradients for dL/dlogp(pick) = c to dh (the gradient of h), to dhid (the gradients of the candidates)
-// and to g. With dlogp(pick)/dscoreᵢ = [i = pick] − pᵢ, it goes through the softmax and then through the head.
-func (m *Model) back(work *headWork, g view, h, dh, dhid []float32, st step, pick int, c float64) {
+// headBack adds the gradients for dL/dlogp(pick) = c to dh (the gradient of h), to dhid (the gradients of the
+// candidates) and to g. With dlogp(pick)/dscoreᵢ = [i = pick] − pᵢ, it goes through the softmax and then through the
+// head.
+func (m *Model) headBack(work *headWork, g view, h, dh, dhid []float32, st step, pick int, c float64) {
 	d := m.Cfg.Dim
 	dquery := make([]float32, d)
 	sums := make([]float32, d)

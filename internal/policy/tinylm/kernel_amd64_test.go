@@ -10,8 +10,8 @@ import (
 	"github.com/collabui/collabui/internal/method/preference"
 )
 
-// trained returns a digest of a model after steps of SFT and of preference optimisation, and of sampled answers.
-func trained(t *testing.T) string {
+// trainedDigest returns a digest of a model after steps of SFT and of preference optimisation, and of sampled answers.
+func trainedDigest(t *testing.T) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(21, 22))
 	tr := Trainer{M: New(DefaultConfig, 4), Workers: 2}
@@ -19,7 +19,7 @@ func trained(t *testing.T) string {
 	for i := range 8 {
 		batch := append([]Example(nil), long[i:i+3]...)
 		for range 7 + i {
-			p, c := toy(r)
+			p, c := toyTask(r)
 			batch = append(batch, Example{p, []Choice{c}})
 		}
 		tr.SFTStep(batch, nil, 3e-3)
@@ -27,7 +27,7 @@ func trained(t *testing.T) string {
 
 	var pairs []Example
 	for range 9 {
-		p, right := toy(r)
+		p, right := toyTask(r)
 		wrong := right
 		for wrong.Elem == right.Elem {
 			wrong.Elem = p.Index[r.IntN(len(p.Index))].Pos
@@ -72,7 +72,7 @@ func TestTheBitsOfAKernelNeverChange(t *testing.T) {
 			continue
 		}
 		vectors = use
-		if got := trained(t); got != want[Kernel()] {
+		if got := trainedDigest(t); got != want[Kernel()] {
 			t.Errorf("the digest of %s is %s, want %s", Kernel(), got, want[Kernel()])
 		}
 	}

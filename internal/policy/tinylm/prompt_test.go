@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// long returns a view of up to 120 elements and 12 long lines of history, and messages about it.
-func long(r *rand.Rand) (agents.View, string, []agents.Message) {
+// longView returns a view of up to 120 elements and 12 long lines of history, and messages about it.
+func longView(r *rand.Rand) (agents.View, string, []agents.Message) {
 	word := func() string { return fmt.Sprintf("w%d", r.IntN(200)) }
 	v := agents.View{Goal: "press " + word() + " and " + word()}
 	for i := range r.IntN(13) {
@@ -44,7 +44,7 @@ func TestPromptsOfAgentsAreReadInFull(t *testing.T) {
 	bounded := agents.Default.Bounded(tinylm.Over)
 	cut, same := 0, 0
 	for range 300 {
-		v, own, peers := long(r)
+		v, own, peers := longView(r)
 		text, left, err := bounded.Fit(v, own, peers)
 		if err != nil {
 			t.Fatal(err)

@@ -140,7 +140,7 @@ func (s *shard) run(model *Model, wt transposed, batch []Example, coeff coeffici
 		for k := range ds[i] {
 			x := &ds[i][k]
 			h := seqs[i].hid[x.row*d : (x.row+1)*d]
-			model.back(&x.work, s.v, h, own[x.row*d:(x.row+1)*d], own, x.st, x.pick, dl[x.answer])
+			model.headBack(&x.work, s.v, h, own[x.row*d:(x.row+1)*d], own, x.st, x.pick, dl[x.answer])
 		}
 
 		base += len(seqs[i].toks)
@@ -158,7 +158,7 @@ func (s *shard) forward(model *Model, batch []Example) ([]*seq, [][]decision) {
 	ds := make([][]decision, len(batch))
 	for i, example := range batch {
 		add[i], ds[i] = example.tokens()
-		seqs[i] = model.emptied(seqs[i], len(add[i]))
+		seqs[i] = model.reuseSeq(seqs[i], len(add[i]))
 	}
 
 	model.extend(&s.a, seqs, add)
