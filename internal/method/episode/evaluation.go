@@ -106,8 +106,8 @@ func screen(env envadapters.Environment) func(context.Context) ([]byte, error) {
 			return envadapters.Take(ctx, screenshotter)
 		}
 
-		return nil, fault.New(fault.Invalid, "the environment shows no screenshots, which this system reads: "+
-			"leave it out there, or say images: false of its model if it can do without")
+		return nil, fault.New(fault.Invalid, "the environment has no screenshots, which this system reads: "+
+			"leave the system out there, or set images: false for its model if it needs none")
 	}
 }
 

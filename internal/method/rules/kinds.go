@@ -154,7 +154,7 @@ func (k Kind) soloSystem(specification spec.Spec, policies []string) (EvalSystem
 	case !ok:
 		return system, fmt.Errorf("%s: the specification has no model %q", k, k.Of)
 	case baselines.Marks(system.Style) && !model.Images:
-		return system, fmt.Errorf("%s: it reads screenshots: say models.%s.images if the model reads images", k, k.Of)
+		return system, fmt.Errorf("%s: it reads screenshots: set models.%s.images if the model reads images", k, k.Of)
 	}
 	system.Model = k.Of
 	system.Policies = []string{k.Of}

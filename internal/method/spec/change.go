@@ -43,7 +43,7 @@ func (s Spec) Change(typed map[string]string, src Source, catalog Catalog) (Valu
 	for _, key := range slices.Sorted(maps.Keys(typed)) {
 		if s.isFixed(key) {
 			fixed = append(fixed, key)
-			wrong = append(wrong, key+": a run has it for good; start a new run instead")
+			wrong = append(wrong, key+": cannot be changed in a run; start a new run instead")
 		}
 	}
 	others := maps.Clone(typed)

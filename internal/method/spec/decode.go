@@ -32,7 +32,7 @@ const (
 // err returns all mistakes as one invalid fault, or nil.
 func (d *decoder) err() error {
 	if d.more > 0 {
-		d.errs = append(d.errs, fmt.Sprintf("and %d mistakes more", d.more))
+		d.errs = append(d.errs, fmt.Sprintf("and %d more mistakes", d.more))
 	}
 	if len(d.errs) == 0 {
 		return nil

@@ -67,7 +67,7 @@ func (d *decoder) options(trainer *Trainer, catalog Catalog) {
 	}
 	if rules.Options == nil {
 		if given != nil {
-			d.fail(given, field, "the trainer %s takes none", trainer.Name)
+			d.fail(given, field, "the trainer %s has no options", trainer.Name)
 		}
 		return
 	}

@@ -86,7 +86,7 @@ func (s Spec) checkModels(must Must) {
 	for _, name := range slices.Sorted(maps.Keys(s.Models)) {
 		field := "models." + string(name)
 		ok := runName.MatchString(string(name)) && !slices.Contains(reserved, name)
-		must(ok, field, "a name of 1 to 40 lower-case letters, digits and dashes, and none of %v", reserved)
+		must(ok, field, "a name of 1 to 40 lower-case letters, digits and dashes, other than %v", reserved)
 		s.Models[name].check(field, must)
 	}
 	must.amount(s.Budget.Money, "budget.money")
@@ -108,7 +108,7 @@ func (m Model) check(field string, must Must) {
 	for _, h := range slices.Sorted(maps.Keys(m.Headers)) {
 		value := m.Headers[h]
 		must(headerName.MatchString(h) && !transport[strings.ToLower(h)], field+".headers."+h,
-			"the name of a header that is no matter of the connection, such as X-Org, not %q", h)
+			"the name of a header that does not control the connection, such as X-Org, not %q", h)
 		must(!strings.ContainsFunc(value, isControl), field+".headers."+h,
 			"a value without line breaks and control characters")
 		must(!strings.HasPrefix(value, "$") || envName.MatchString(value[1:]), field+".headers."+h,

@@ -15,10 +15,10 @@ var forms = []string{"prompt", "messages", "conversations", "instruction"}
 // essentialMembers lists members of LLaMA-Factory's rows that cannot be dropped without changing the row's meaning,
 // with the error.
 var essentialMembers = map[string]string{
-	"videos": "rows with videos are not read", "audios": "rows with sound are not read",
-	"tools":   "rows with tools are not read",
+	"videos": "rows with videos are not supported", "audios": "rows with audio are not supported",
+	"tools":   "rows with tools are not supported",
 	"history": "expected one turn of the user, without a history",
-	"kto_tag": "rows for KTO are not read: remove those whose answer is not desired, and the member",
+	"kto_tag": "rows for KTO are not supported: remove the rows with undesired answers, and the member",
 }
 
 // form returns the name of the member that holds the prompt.
@@ -117,7 +117,7 @@ func turnOf(raw json.RawMessage, field string) (turn, error) {
 	}
 	for name, raw := range m {
 		if name != role && name != content && !empty(raw) {
-			return turn{}, fmt.Errorf("%s.%s: a message with more than %s and %s is not read",
+			return turn{}, fmt.Errorf("%s.%s: a message with more than %s and %s is not supported",
 				field, name, role, content)
 		}
 	}

@@ -173,7 +173,7 @@ func readRow(raw []byte) (pair domain.Pair, dropped droppedParts, err error) {
 	}
 	if raw, ok := m["rejected"]; ok {
 		if !ranked {
-			return pair, dropped, errors.New("rejected: stands without chosen")
+			return pair, dropped, errors.New("rejected: requires chosen")
 		}
 		pair.Rejected, err = answerOf(raw, "rejected")
 	}

@@ -186,7 +186,7 @@ func membersOf(raw []byte, field string) (members, error) {
 		}
 		text, _ := name.(string)
 		if seen[text] {
-			return nil, fmt.Errorf("%smember %q comes twice", prefix(field), text)
+			return nil, fmt.Errorf("%smember %q occurs twice", prefix(field), text)
 		}
 		seen[text] = true
 		if string(value) == "null" {

@@ -117,9 +117,9 @@ func (w *walker) checkBounds(node *yaml.Node, e extent, level int) error {
 	case level+e.depth > maxDepth:
 		return w.fail(node, "nested deeper than %d levels", maxDepth)
 	case e.values > maxValues:
-		return w.fail(node, "more than %d values, where each alias counts as all that it stands for", maxValues)
+		return w.fail(node, "more than %d values, counting all values of every alias", maxValues)
 	case e.text > maxText:
-		return w.fail(node, "more than %d KiB of text, where each alias counts as all that it stands for", maxText>>10)
+		return w.fail(node, "more than %d KiB of text, counting all text of every alias", maxText>>10)
 	}
 
 	return nil
@@ -131,13 +131,13 @@ var tags = []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!
 // checkNode checks a node without its contents.
 func (w *walker) checkNode(node *yaml.Node) error {
 	if node.Style&yaml.TaggedStyle != 0 && !slices.Contains(tags, node.ShortTag()) {
-		return w.fail(node, "the tag %s means nothing here; write the value itself", shorten(node.Tag))
+		return w.fail(node, "the tag %s is not supported; write the value itself", shorten(node.Tag))
 	}
 	if node.Kind != yaml.AliasNode {
 		return nil
 	}
 	if w.open[node.Alias] {
-		return w.fail(node, "the alias %s holds itself", shorten(node.Value))
+		return w.fail(node, "the alias %s contains itself", shorten(node.Value))
 	}
 	if w.aliases++; w.aliases > maxAliases {
 		return w.fail(node, "more than %d aliases", maxAliases)
@@ -150,7 +150,7 @@ func (w *walker) checkNode(node *yaml.Node) error {
 func (w *walker) key(node *yaml.Node, lines map[string]int) error {
 	switch {
 	case node.Kind == yaml.ScalarNode && node.Tag == "!!merge":
-		return w.fail(node, "merge keys (<<) are not read; write the keys themselves, or use an alias as a value")
+		return w.fail(node, "merge keys (<<) are not supported; write the keys themselves, or use an alias as a value")
 	case node.Kind != yaml.ScalarNode || node.Value == "" || node.Tag == "!!null":
 		return w.fail(node, "expected a name as the key")
 	case len(node.Value) > maxKey:

@@ -72,7 +72,7 @@ func (e *Endpoints) reach(specification spec.Spec, name spec.Role, role string) 
 		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", specification.Name, name)
 	}
 	if e == nil || e.Connect == nil {
-		return nil, nil, fault.New(fault.Invalid, "this worker reaches no chat endpoints")
+		return nil, nil, fault.New(fault.Invalid, "this worker cannot reach chat endpoints")
 	}
 
 	prompt, err := rules.Prompt(specification, role)

@@ -252,8 +252,8 @@ func TestAnEndpointThatCannotBeReachedIsInvalid(t *testing.T) {
 		want      string
 	}{
 		"no such model":                   {reached, "author", `has no model "author"`},
-		"a worker without endpoints":      {nil, "judge", "reaches no chat endpoints"},
-		"a worker that cannot connect":    {&endpoints.Endpoints{}, "judge", "reaches no chat endpoints"},
+		"a worker without endpoints":      {nil, "judge", "cannot reach chat endpoints"},
+		"a worker that cannot connect":    {&endpoints.Endpoints{}, "judge", "cannot reach chat endpoints"},
 		"no such model, and no endpoints": {nil, "author", `has no model "author"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,7 @@ func (c *Client) redirectFault(to *http.Request, before []*http.Request) error {
 		return fault.New(fault.Invalid, "%s redirects: use %s as base_url", base, c.words(found.String()))
 	}
 
-	return fault.New(fault.Invalid, "%s redirects to %s, which is no address of its API: correct base_url, or let "+
+	return fault.New(fault.Invalid, "%s redirects to %s, which is not an address of its API: correct base_url, or let "+
 		"programs through a proxy that wants people to log in", base, whole)
 }
 

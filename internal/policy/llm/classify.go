@@ -46,7 +46,7 @@ func (c *Client) classifyRefusal(no *refusal, model string) error {
 	base := redactURL(c.conf.BaseURL)
 	switch status := no.status; {
 	case no.lasting, no.page && status == http.StatusForbidden:
-		return fault.New(fault.Invalid, "%s answers for model %s with a web page, as of a proxy or a site: %w "+
+		return fault.New(fault.Invalid, "%s answers for model %s with a web page, such as the page of a proxy: %w "+
 			"(correct base_url, or let programs through there)", base, model, no)
 	case status == http.StatusTooManyRequests, mayPassLater(status) && no.delay > 0:
 		return fault.After(fault.Throttled, no.delay, "model %s%s: %w", model, waitText(no.delay, c.now()), no)
