@@ -113,7 +113,7 @@ func summarise(
 		if err != nil {
 			return "", err
 		}
-		h := agents.Happened{
+		h := agents.ExecutedStep{
 			Step: x.Number, Goal: x.Goal, Before: x.Observation, After: x.After, Invalid: x.Invalid,
 			Line: agents.Summarise(x.Number, x.Action, x.Observation, x.Invalid),
 		}

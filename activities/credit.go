@@ -77,7 +77,7 @@ func (m *Models) of(ctx context.Context, l *labelling, made, record store.Ref, e
 func credited(c runs.Credits) Credited {
 	n := count(c.Steps)
 	for _, a := range c.Audit {
-		why := a.Useless()
+		why := a.UselessReason()
 		if why == "" {
 			continue
 		}

@@ -44,7 +44,7 @@ func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem,
 				return nil, err
 			}
 		}
-		accepted := rules.Together(s, nameAccepted, f.Accepted.Digests())
+		accepted := rules.AllAgents(s, nameAccepted, f.Accepted.Digests())
 		item, err := c.item(ctx, f, accepted, driftSplit, tasks)
 
 		return []rules.EvalItem{item}, err

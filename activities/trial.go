@@ -191,7 +191,7 @@ func play(
 	case prompts.Instructions:
 		_, _, err = author.Instructions(ctx, screen, s.Synthesis.Instructions, seed)
 	case prompts.Summariser:
-		h := agents.Happened{Step: 1, Goal: step.Goal, Line: "1 click", Before: screen.Observation}
+		h := agents.ExecutedStep{Step: 1, Goal: step.Goal, Line: "1 click", Before: screen.Observation}
 		h.After = h.Before
 		_, err = agents.ModelSummary(ctx, t, p, h, seed)
 	default:

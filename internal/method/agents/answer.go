@@ -108,8 +108,8 @@ func readRepaired(text string) answer {
 // lastObject returns the object that follows the last mark, and the text before that mark. Variants of the mark count
 // only until a line in the specified form has been read.
 func lastObject(text string) (before string, last foundObject, ok bool) {
-	searched := 0    // end of the text searched so far
-	settled := false // a line in the specified form has been read
+	searched := 0      // end of the text searched so far
+	specified := false // a line in the specified form has been read
 	for range maxStarts {
 		place := marks.FindStringIndex(text[searched:])
 		if place == nil {
@@ -117,21 +117,21 @@ func lastObject(text string) (before string, last foundObject, ok bool) {
 		}
 		start := searched + place[0]
 		searched += place[1]
-		asked := strings.HasSuffix(text[start:searched], mark)
-		if asked {
+		isSpecified := strings.HasSuffix(text[start:searched], mark)
+		if isSpecified {
 			start = searched - len(mark)
 		}
-		if settled && !asked {
+		if specified && !isSpecified {
 			continue
 		}
-		if object, has := readObject(text[searched:]); has {
+		if object, found := readObject(text[searched:]); found {
 			before = text[:start]
 			last = object
 			ok = true
-			if !asked {
+			if !isSpecified {
 				last.repairs = append([]Repair{RepairMark}, last.repairs...)
 			}
-			settled = settled || asked && len(object.repairs) == 0 && beginsLine(text, start)
+			specified = specified || isSpecified && len(object.repairs) == 0 && beginsLine(text, start)
 			searched += object.to
 		}
 	}

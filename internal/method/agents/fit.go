@@ -16,15 +16,15 @@ import (
 // agent's own previous answer and its peers' messages always stay. Errors are errors of the template. Fit may be
 // repeated.
 func (t *Template) Fit(view View, own string, peers []Message) (string, domain.LeftOut, error) {
-	none := domain.LeftOut{}
-	text, err := t.render(view, own, peers, none)
+	nothing := domain.LeftOut{}
+	text, err := t.render(view, own, peers, nothing)
 	if err != nil || t.excess == nil || t.excess(text) == 0 {
-		return text, none, err
+		return text, nothing, err
 	}
 
 	lines := max(0, len(view.recent())-1)
 	elements := view.omissionOrder(own, peers)
-	leave := func(n int) domain.LeftOut {
+	leftOutAt := func(n int) domain.LeftOut {
 		n++
 		left := domain.LeftOut{History: min(n, lines), Elements: append([]int(nil), elements[:max(0, n-lines)]...)}
 		slices.Sort(left.Elements)
@@ -32,7 +32,7 @@ func (t *Template) Fit(view View, own string, peers []Message) (string, domain.L
 		return left
 	}
 	n := sort.Search(lines+len(elements)-1, func(n int) bool {
-		shorter, e := t.render(view, own, peers, leave(n))
+		shorter, e := t.render(view, own, peers, leftOutAt(n))
 		if e != nil {
 			err = e
 		}
@@ -40,10 +40,10 @@ func (t *Template) Fit(view View, own string, peers []Message) (string, domain.L
 		return t.excess(shorter) == 0
 	})
 	if err != nil || lines+len(elements) == 0 {
-		return text, none, err
+		return text, nothing, err
 	}
 
-	left := leave(n)
+	left := leftOutAt(n)
 	text, err = t.render(view, own, peers, left)
 
 	return text, left, err
@@ -54,25 +54,25 @@ func (t *Template) Fit(view View, own string, peers []Message) (string, domain.L
 // goal or the history. All others are distant and come first.
 func (v View) omissionOrder(own string, peers []Message) []int {
 	known := words(v.Goal + " " + strings.Join(v.recent(), " "))
-	named := map[int]bool{}
+	namedByAgents := map[int]bool{}
 	for _, message := range append([]Message{{Text: own}}, peers...) {
 		if action, err := ParseAnswer(message.Text); err == nil && action.Index != nil {
-			named[*action.Index] = true
+			namedByAgents[*action.Index] = true
 		}
 	}
 
 	var distant, near []int
 	for _, element := range slices.Backward(v.Shown()) {
-		at := &distant
-		if named[element.Index] {
-			at = &near
+		group := &distant
+		if namedByAgents[element.Index] {
+			group = &near
 		}
 		for word := range words(element.Text + " " + element.Desc + " " + element.Value) {
 			if known[word] {
-				at = &near
+				group = &near
 			}
 		}
-		*at = append(*at, element.Index)
+		*group = append(*group, element.Index)
 	}
 
 	return append(distant, near...)

@@ -32,8 +32,8 @@ type Template struct {
 	excess func(user string) int
 }
 
-// Bounded returns the template for a policy that reads only a limited prompt. over returns by how much a user message
-// exceeds the limit, or 0 if the policy reads all of it. If over is nil, the policy reads messages of any length.
+// Bounded returns the template for a policy that reads only a limited prompt. excess returns by how much a user message
+// exceeds the limit, or 0 if the policy reads all of it. If excess is nil, the policy reads messages of any length.
 func (t *Template) Bounded(excess func(user string) int) *Template {
 	return &Template{prompt: t.prompt, system: t.system, excess: excess}
 }

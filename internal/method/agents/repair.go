@@ -198,8 +198,8 @@ func (m *mender) mendField(kind, field string) {
 // wholeNumber matches a whole number of up to nine digits, also with a decimal point.
 var wholeNumber = regexp.MustCompile(`^(-?[0-9]{1,9})(?:\.0*)?$`)
 
-// Whole parses a whole number that a model wrote, such as 3, 3.0 or "3".
-func Whole(raw json.RawMessage) (int, error) {
+// WholeNumber parses a whole number that a model wrote, such as 3, 3.0 or "3".
+func WholeNumber(raw json.RawMessage) (int, error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
 		text = string(raw)
@@ -213,7 +213,7 @@ func Whole(raw json.RawMessage) (int, error) {
 }
 
 func (m *mender) mendNumber(field string) {
-	number, err := Whole(m.fields[field])
+	number, err := WholeNumber(m.fields[field])
 	if err != nil {
 		return
 	}

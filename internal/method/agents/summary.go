@@ -55,8 +55,8 @@ func historyLine(step int, what, invalid string) string {
 	return number + what + failed
 }
 
-// Happened is an executed step, as a summarising model needs it.
-type Happened struct {
+// ExecutedStep describes an executed step to a summarising model.
+type ExecutedStep struct {
 	Step          int
 	Goal          string
 	Line          string // the line that Summarise returns
@@ -68,17 +68,17 @@ type Happened struct {
 // the reason regardless of the model's answer. If the model's answer is empty or the prompt is refused, it returns the
 // line of Summarise. The call may be repeated.
 func ModelSummary(
-	ctx context.Context, model chat.Model, prompt *prompts.Prompt, happened Happened, seed uint64,
+	ctx context.Context, model chat.Model, prompt *prompts.Prompt, step ExecutedStep, seed uint64,
 ) (string, error) {
 	data := struct {
 		Goal, Done, Invalid string
 		Screen, After       []string
 	}{
-		Goal:    Line(happened.Goal, maxGoal),
-		Done:    happened.Line,
-		Invalid: Line(happened.Invalid, maxSummary),
-		Screen:  Lines(happened.Before),
-		After:   Lines(happened.After),
+		Goal:    Line(step.Goal, maxGoal),
+		Done:    step.Line,
+		Invalid: Line(step.Invalid, maxSummary),
+		Screen:  Lines(step.Before),
+		After:   Lines(step.After),
 	}
 	sys, user, err := prompt.Messages(data)
 	if err != nil {
@@ -87,7 +87,7 @@ func ModelSummary(
 
 	response, err := model.Complete(ctx, chat.Request{System: sys, User: user, TopP: 1, Seed: seed, N: 1})
 	if fault.KindOf(err) == fault.Refused {
-		return happened.Line, nil
+		return step.Line, nil
 	}
 	if err != nil {
 		return "", err
@@ -96,9 +96,9 @@ func ModelSummary(
 	if summary == "" {
 		response.Read("it is empty")
 
-		return happened.Line, nil
+		return step.Line, nil
 	}
 	response.Read("")
 
-	return historyLine(happened.Step, summary, happened.Invalid), nil
+	return historyLine(step.Step, summary, step.Invalid), nil
 }

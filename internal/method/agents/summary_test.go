@@ -39,7 +39,7 @@ func TestNoSummaryHidesThatNothingWasExecuted(t *testing.T) {
 		"everything long": {long, long, "… failed: word word"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := Happened{Step: 3, Line: Summarise(3, typed, o, c.invalid), Before: o, Invalid: c.invalid}
+			h := ExecutedStep{Step: 3, Line: Summarise(3, typed, o, c.invalid), Before: o, Invalid: c.invalid}
 			got, err := ModelSummary(t.Context(), storyteller(c.said), p, h, 1)
 			if err != nil {
 				t.Fatal(err)

@@ -41,21 +41,21 @@ func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.V
 
 // rule names the rule that decided a vote.
 func rule(best domain.Vote, all, last map[string]int) string {
-	tied := false
-	tiedLast := false
+	isTied := false
+	isTiedInLastRound := false
 	for key, n := range all {
 		if key != best.Canonical && n == best.Votes {
-			tied = true
-			tiedLast = tiedLast || last[key] == last[best.Canonical]
+			isTied = true
+			isTiedInLastRound = isTiedInLastRound || last[key] == last[best.Canonical]
 		}
 	}
 
 	switch {
 	case best.Votes == 0:
 		return "none"
-	case !tied:
+	case !isTied:
 		return "majority"
-	case !tiedLast:
+	case !isTiedInLastRound:
 		return "last-round"
 	}
 

@@ -46,7 +46,7 @@ type Agent struct {
 	Recorded bool
 
 	summaries   []string // summaries of the steps so far
-	last        *turn
+	previous    *turn
 	expectation string
 }
 
@@ -94,7 +94,7 @@ func (a *Agent) Decide(ctx context.Context, n int, view agents.View, seed uint64
 	if err != nil {
 		return domain.Decision{}, err
 	}
-	if a.summarises() && a.last != nil {
+	if a.summarises() && a.previous != nil {
 		if err := c.summarise(ctx, n-1, view, images); err != nil {
 			return domain.Decision{}, err
 		}
@@ -119,7 +119,7 @@ func (a *Agent) Decide(ctx context.Context, n int, view agents.View, seed uint64
 	if cell.Action != nil {
 		out.Executed = *cell.Action
 	}
-	a.last = &turn{view: view, images: images, text: cell.Text, action: out.Executed}
+	a.previous = &turn{view: view, images: images, text: cell.Text, action: out.Executed}
 	a.expectation = restAfter(cell.Text, "Expectation:")
 
 	return out, nil
@@ -228,7 +228,7 @@ func (c *call) act(ctx context.Context, d data, observation domain.Observation, 
 // rules.
 func (c *call) summarise(ctx context.Context, n int, view agents.View, images [][]byte) error {
 	agent := c.agent
-	last := c.agent.last
+	last := c.agent.previous
 	line := agents.Summarise(n, last.action, last.view.Observation, "")
 	if len(view.History) > 0 {
 		line = view.History[len(view.History)-1]

@@ -86,15 +86,15 @@ func parseAnswers(text string, n int) []string {
 	}
 
 	for i, rawMessage := range answer.Answers[:min(n, len(answer.Answers))] {
-		var one struct {
+		var entry struct {
 			Reason string          `json:"reason"`
 			Action json.RawMessage `json:"action"`
 		}
-		if json.Unmarshal(rawMessage, &one) != nil {
+		if json.Unmarshal(rawMessage, &entry) != nil {
 			continue
 		}
-		if action, _, err := agents.ReadAction(one.Action); err == nil {
-			out[i] = "Reason: " + agents.Line(one.Reason, maxReason) + "\nAction: " + action.JSON()
+		if action, _, err := agents.ReadAction(entry.Action); err == nil {
+			out[i] = "Reason: " + agents.Line(entry.Reason, maxReason) + "\nAction: " + action.JSON()
 		}
 	}
 

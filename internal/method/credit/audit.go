@@ -47,9 +47,9 @@ type CriticFault struct {
 	Detail string `json:"detail"`
 }
 
-// Useless returns the reason why the critic's answers about the step are unusable: its model refused a request, or no
-// proposal got a score. It returns "" if some score is usable, or if there was nothing to grade.
-func (a Audit) Useless() string {
+// UselessReason returns the reason why the critic's answers about the step are unusable: its model refused a request,
+// or no proposal got a score. It returns "" if some score is usable, or if there was nothing to grade.
+func (a Audit) UselessReason() string {
 	for _, criticFault := range a.Faults {
 		if criticFault.Kind == FaultRefused {
 			return criticFault.Detail

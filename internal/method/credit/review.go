@@ -21,8 +21,8 @@ const (
 	FateLimit     Fate = "limit"     // The limits of the specification were reached.
 )
 
-// Proposed is an answer of the adversary with its fate and, if the critic is a model, its grade.
-type Proposed struct {
+// ProposedAnswer is an answer of the adversary with its fate and, if the critic is a model, its grade.
+type ProposedAnswer struct {
 	Text  string
 	Fate  Fate
 	Grade *Score
@@ -48,9 +48,9 @@ type Review struct {
 
 // Call adds a call of the adversary about a cell and returns its answers. Calls are added in the order of the record,
 // and Graded must follow.
-func (r *Review) Call(agent, round int, texts []string) []Proposed {
+func (r *Review) Call(agent, round int, texts []string) []ProposedAnswer {
 	forbidden := forbiddenActions(r.Step, r.Labels)
-	out := make([]Proposed, len(texts))
+	out := make([]ProposedAnswer, len(texts))
 	for i, text := range texts {
 		out[i].Text = text
 		cell := r.Answers.Cell(agent, round, text, "", r.Step.Observation)
@@ -67,9 +67,9 @@ func (r *Review) Call(agent, round int, texts []string) []Proposed {
 	return out
 }
 
-// Graded sets the fates and grades of the usable answers of all calls. again holds the grades of the cells labelled 1
-// that the critic saw once more among the candidates, by canonical action.
-func (r *Review) Graded(calls [][]Proposed) (again map[string]Score) {
+// Graded sets the fates and grades of the usable answers of all calls. regraded holds the grades of the cells labelled
+// 1 that the critic saw once more among the candidates, by canonical action.
+func (r *Review) Graded(calls [][]ProposedAnswer) (regraded map[string]Score) {
 	r.grades = make([]*Score, len(r.cands))
 	if r.Audit != nil {
 		r.unblind()
@@ -84,7 +84,7 @@ func (r *Review) Graded(calls [][]Proposed) (again map[string]Score) {
 			call[i].Fate = r.fate(r.cands[k], labels[k])
 			call[i].Grade = r.grades[k]
 			k++
-			if call[i].Fate == FatePaired && slices.ContainsFunc(call[:i], func(proposed Proposed) bool {
+			if call[i].Fate == FatePaired && slices.ContainsFunc(call[:i], func(proposed ProposedAnswer) bool {
 				return proposed.Fate == FatePaired && proposed.Text == call[i].Text
 			}) {
 				call[i].Fate = FateDuplicate

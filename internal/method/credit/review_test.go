@@ -62,7 +62,7 @@ func TestWhatBecameOfProposedAnswersIsFoundAgain(t *testing.T) {
 			}
 
 			r.Pairs = made
-			var got [][]Proposed
+			var got [][]ProposedAnswer
 			for _, cell := range calls {
 				got = append(got, r.Call(cell.Agent, cell.Round, texts))
 			}

@@ -54,7 +54,7 @@ func Samples(
 		return nil, m.counts
 	}
 
-	own := make([][]domain.Pair, numAgents(steps[0].Decision))
+	samplesOf := make([][]domain.Pair, numAgents(steps[0].Decision))
 	for at, step := range steps {
 		m.countLabels(credits[at].Labels)
 		spread := false
@@ -64,7 +64,7 @@ func Samples(
 			}
 			spread = true
 			cell := step.Decision.Cells[i]
-			own[cell.Agent] = append(own[cell.Agent], domain.Pair{
+			samplesOf[cell.Agent] = append(samplesOf[cell.Agent], domain.Pair{
 				Agent: cell.Agent, Slot: slot, Step: step.Number, Round: cell.Round, Template: template,
 				Prompt: cell.Prompt, Chosen: cell.Text, ChosenCanonical: cell.Canonical,
 				Source: domain.SourceGroup, Weight: 1, Advantage: a,
@@ -76,7 +76,7 @@ func Samples(
 	}
 
 	var samples []domain.Pair
-	for agent, all := range own {
+	for agent, all := range samplesOf {
 		samples = append(samples, m.draw(all, agent)...)
 	}
 	m.counts.Pairs[domain.SourceGroup] = len(samples)

@@ -34,7 +34,7 @@ func evaluation() episode.Evaluation {
 
 	return episode.Evaluation{
 		Spec:   s,
-		System: rules.Together(s, rules.BaseName(2), []string{"p", "q"}),
+		System: rules.AllAgents(s, rules.BaseName(2), []string{"p", "q"}),
 		Split:  domain.SplitVal,
 		Model:  dice{},
 	}

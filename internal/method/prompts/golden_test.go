@@ -110,7 +110,7 @@ func ask(ctx context.Context, role string, p *prompts.Prompt, family domain.Fami
 	case prompts.Instructions:
 		_, _, err = synth.Model{Chat: model, Prompt: p, Forms: forms}.Instructions(ctx, screen, 6, 1)
 	case prompts.Summariser:
-		_, err = agents.ModelSummary(ctx, model, p, agents.Happened{
+		_, err = agents.ModelSummary(ctx, model, p, agents.ExecutedStep{
 			Step:    2,
 			Goal:    step.Goal,
 			Line:    "2 click button Send",

@@ -46,13 +46,13 @@ type Pair struct {
 // NewGroup compares both systems on paired episodes. Tasks are listed in the order in which they first occur.
 func NewGroup(name string, pairs []Pair) Group {
 	group := Group{Name: name, Episodes: len(pairs), Tasks: []Task{}}
-	at := map[string]int{}
-	each := []float64{}
+	index := map[string]int{}
+	differences := []float64{}
 	for _, pair := range pairs {
-		i, known := at[pair.Template]
-		if !known {
+		i, exists := index[pair.Template]
+		if !exists {
 			i = len(group.Tasks)
-			at[pair.Template] = i
+			index[pair.Template] = i
 			group.Tasks = append(group.Tasks, Task{Template: pair.Template})
 		}
 		task := &group.Tasks[i]
@@ -74,12 +74,12 @@ func NewGroup(name string, pairs []Pair) Group {
 			task.OnlyNew++
 			group.OnlyNew++
 		}
-		each = append(each, diff)
+		differences = append(differences, diff)
 	}
 	if len(pairs) >= 2 {
 		group.Old = group.Old / float64(len(pairs))
 		group.New = group.New / float64(len(pairs))
-		group.Mean, group.Low, group.High = stats.TInterval(each)
+		group.Mean, group.Low, group.High = stats.TInterval(differences)
 	}
 
 	return group

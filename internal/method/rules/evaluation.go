@@ -52,8 +52,8 @@ func ValName(specification spec.Spec, epoch int) string {
 	return NameBaseWarm
 }
 
-// Together returns the system of all agents of a run, as evaluation plays it.
-func Together(specification spec.Spec, name string, policies []string) EvalSystem {
+// AllAgents returns the system of all agents of a run, as evaluation plays it.
+func AllAgents(specification spec.Spec, name string, policies []string) EvalSystem {
 	return EvalSystem{
 		Name: name, Policies: policies, Rounds: specification.Rounds,
 		Temperature: specification.Temperatures(), TopP: specification.Decoding.TopP,

@@ -28,7 +28,7 @@ func TestAgentsAreEvaluatedAtTheTemperaturesOfTheirTraining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		evaluation, _, err := rules.Together(s, "x", policies).Config(s, domain.SplitVal, 0)
+		evaluation, _, err := rules.AllAgents(s, "x", policies).Config(s, domain.SplitVal, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestASystemDecidesOnTheFixedGraphsOfEvaluation(t *testing.T) {
 	s, warmths := twoAgents()
 	graphs := domain.EvaluationTopologies(2)
 	silent := domain.Topology{Agents: 2, Edges: [][2]int{}}
-	together := rules.Together(s, "x", []string{"p", "q"})
+	together := rules.AllAgents(s, "x", []string{"p", "q"})
 	quiet := together
 	quiet.Silent = true
 

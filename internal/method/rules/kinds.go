@@ -97,7 +97,7 @@ func (k Kind) System(specification spec.Spec, policies []string) (EvalSystem, er
 		return k.soloSystem(specification, policies)
 	}
 
-	evalSystem := Together(specification, k.String(), policies)
+	evalSystem := AllAgents(specification, k.String(), policies)
 	n, alone := k.agent()
 	switch {
 	case alone && n >= len(policies):

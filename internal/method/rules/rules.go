@@ -48,8 +48,8 @@ func Template(specification spec.Spec) (*agents.Template, error) {
 	return agents.NewTemplate(prompt, specification.Family())
 }
 
-// Bound adapts the agents' prompt to the run's policies. Language models read all of it. For the embedded policy, it is
-// cut as over requires, which returns by how much a user message is too long, or 0.
+// Bound adapts the agents' prompt to the run's policies. Language models read all of it. For the embedded policy,
+// it leaves out parts until over, which returns by how much a user message is too long, returns 0.
 func Bound(specification spec.Spec, template *agents.Template, over func(user string) int) *agents.Template {
 	if template == nil || !specification.Embedded() {
 		return template
@@ -160,9 +160,9 @@ func Slot(specification spec.Spec, suite envadapters.Suite, epoch, n, r int) (do
 		return domain.Slot{}, fault.New(fault.Invalid,
 			"environment %q has no training templates outside of quarantine", specification.Environment)
 	}
-	ts, turn, drawn := turnOf(specification.Focus, ts, n)
-	order := domain.Rand(specification.Seed, append(drawn, epoch)...).Perm(len(ts))
-	t := ts[order[(turn+r)%len(ts)]]
+	ts, position, path := turnOf(specification.Focus, ts, n)
+	order := domain.Rand(specification.Seed, append(path, epoch)...).Perm(len(ts))
+	t := ts[order[(position+r)%len(ts)]]
 
 	return domain.Slot{
 		Epoch: epoch, Number: n, Replacement: r, Seed: domain.Seed(specification.Seed, "calls", epoch, n, r),

@@ -13,7 +13,7 @@ const (
 // decodings and a system of n agents with the base policy. At later epochs, it is the trained system.
 func EvalSystems(specification spec.Spec, epoch int, policies []string) []EvalSystem {
 	if epoch > 0 {
-		return []EvalSystem{Together(specification, TrainedName(specification.Agents), policies)}
+		return []EvalSystem{AllAgents(specification, TrainedName(specification.Agents), policies)}
 	}
 
 	one := EvalSystem{Policies: policies[:1], Rounds: 1, TopP: specification.Decoding.TopP}
@@ -27,5 +27,5 @@ func EvalSystems(specification spec.Spec, epoch int, policies []string) []EvalSy
 		return []EvalSystem{greedy, warm}
 	}
 
-	return []EvalSystem{greedy, warm, Together(specification, BaseName(specification.Agents), policies)}
+	return []EvalSystem{greedy, warm, AllAgents(specification, BaseName(specification.Agents), policies)}
 }

@@ -42,7 +42,7 @@ func (s Spec) checkEnvironments(catalog Catalog, must Must) {
 	must(s.Credit == CreditCritic || !s.Recorded(catalog, s.Environment), "credit", "critic where tasks are recorded: "+
 		"the recorded next page follows whatever the agents do, so an outcome says nothing about a step")
 	for i, x := range s.Evaluation.OutOfDistribution {
-		s.checkReference(catalog, x.Environment, elsewhere(i)+".environment", must)
+		s.checkReference(catalog, x.Environment, elsewhereField(i)+".environment", must)
 	}
 }
 

@@ -25,8 +25,8 @@ type Elsewhere struct {
 	Episodes    int    `json:"episodes"` // 0 means every template once
 }
 
-// elsewhere returns the name of the field of evaluation i on another environment.
-func elsewhere(i int) string { return fmt.Sprintf("evaluation.out_of_distribution[%d]", i) }
+// elsewhereField returns the name of the field of evaluation i on another environment.
+func elsewhereField(i int) string { return fmt.Sprintf("evaluation.out_of_distribution[%d]", i) }
 
 // WithoutTests returns the evaluation without its test splits.
 func (e Evaluation) WithoutTests() Evaluation {
@@ -45,11 +45,11 @@ func (e Evaluation) check(must Must) {
 	must.count(e.Every, "evaluation.every", 1, 1000)
 
 	for i, x := range e.OutOfDistribution {
-		must(x.Split != "", elsewhere(i)+".split", "the name of a split; `collabui envs list` shows them")
-		must(x.Episodes >= 0 && x.Episodes <= 9999, elsewhere(i)+".episodes",
+		must(x.Split != "", elsewhereField(i)+".split", "the name of a split; `collabui envs list` shows them")
+		must(x.Episodes >= 0 && x.Episodes <= 9999, elsewhereField(i)+".episodes",
 			"a whole number from 0 (every template once) to 9999, not %d", x.Episodes)
 		for _, y := range e.OutOfDistribution[:i] {
-			must(x.Environment != y.Environment || x.Split != y.Split, elsewhere(i), "each environment and split once")
+			must(x.Environment != y.Environment || x.Split != y.Split, elsewhereField(i), "each environment and split once")
 		}
 	}
 }

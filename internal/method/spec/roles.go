@@ -78,9 +78,9 @@ func (s Spec) checkRoles(must Must) {
 	must.within(s.Adversary.TopP, "adversary.top_p", 0.01, 1)
 	must.count(s.Adversary.Candidates, "adversary.candidates", 1, 64)
 
-	plays := func(who Role, field string, builtin Role) {
-		_, ok := s.Models[who]
-		must(ok || who == builtin, field, "%s or a name under models, not %q", builtin, who)
+	plays := func(player Role, field string, builtin Role) {
+		_, ok := s.Models[player]
+		must(ok || player == builtin, field, "%s or a name under models, not %q", builtin, player)
 	}
 	plays(s.Critic.Model, "critic.model", RoleOracle)
 	plays(s.Adversary.Model, "adversary.model", RolePolicy)

@@ -91,7 +91,7 @@ func TestFormsOfLLaMAFactoryAreRead(t *testing.T) {
 
 func TestWhatWouldBeChangedInSilenceIsRefusedWithItsLine(t *testing.T) {
 	ok := pair("a", wait, back) + "\n"
-	half := `is half of a character`
+	half := `is half of a surrogate pair`
 	for text, want := range map[string]string{
 		ok + "{\"prompt\":\"caf\xe9\"}":                                      "f:2: not UTF-8: found the byte 0xe9",
 		"[" + ok + ",\n\n{\"prompt\":\"\xed\xa0\x80\"}]":                     "f:4: not UTF-8: found the byte 0xed",

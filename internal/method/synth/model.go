@@ -145,7 +145,7 @@ func question(raw json.RawMessage) Item {
 		Answer: agents.Line(x.Answer, maxAnswer),
 	}
 	if len(x.Element) > 0 && string(x.Element) != "null" {
-		element, err := agents.Whole(x.Element)
+		element, err := agents.WholeNumber(x.Element)
 		if err != nil {
 			return Item{}
 		}

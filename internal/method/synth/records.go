@@ -146,7 +146,7 @@ func wholeCharacters(raw []byte) error {
 			if high == 0 {
 				half = r
 			}
-			return fmt.Errorf("\\u%04x is half of a character", half)
+			return fmt.Errorf("\\u%04x is half of a surrogate pair", half)
 		}
 		high = 0
 		if utf16.IsSurrogate(r) && !second {

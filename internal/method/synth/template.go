@@ -72,37 +72,37 @@ func (w *writer) askAbout(e domain.Element) {
 // the screen shows as reached.
 func (Template) Instructions(_ context.Context, screen Screen, n int, seed uint64) ([]Item, bool, error) {
 	rng := domain.Rand(seed, "instructions")
-	open := &writer{rng: rng}
-	done := &writer{rng: rng}
-	els := uniquelyNamed(screen.Observation)
-	for _, element := range els {
-		instruct(element, els, open, done)
+	openGoals := &writer{rng: rng}
+	doneGoals := &writer{rng: rng}
+	elements := uniquelyNamed(screen.Observation)
+	for _, element := range elements {
+		instruct(element, elements, openGoals, doneGoals)
 	}
 	if rng.IntN(4) == 0 {
 		back := domain.Action{Type: domain.ActionBack}
-		open.add(Item{Reason: "This screen is to be left.", Action: &back},
+		openGoals.add(Item{Reason: "This screen is to be left.", Action: &back},
 			"Go back", "Leave this screen", "Return to the screen before")
 	}
-	out := pick(rng, open.items, max(n-2, 1))
+	out := pick(rng, openGoals.items, max(n-2, 1))
 
-	return append(out, pick(rng, done.items, min(2, n-len(out)))...), true, nil
+	return append(out, pick(rng, doneGoals.items, min(2, n-len(out)))...), true, nil
 }
 
-// instruct adds the goals that an element allows to open, and the goals that it shows as reached to done.
-func instruct(e domain.Element, els []domain.Element, open, done *writer) {
+// instruct adds the goals that an element allows to openGoals, and the goals that it shows as reached to doneGoals.
+func instruct(e domain.Element, elements []domain.Element, openGoals, doneGoals *writer) {
 	add := func(action domain.Action, reason string, forms ...string) {
-		open.add(Item{Reason: reason, Action: &action}, forms...)
+		openGoals.add(Item{Reason: reason, Action: &action}, forms...)
 	}
 	complete := func(forms ...string) {
 		a := domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
-		done.add(Item{Reason: "The screen shows that this is done.", Action: &a}, forms...)
+		doneGoals.add(Item{Reason: "The screen shows that this is done.", Action: &a}, forms...)
 	}
 
 	click := domain.Action{Type: domain.ActionClick}.At(e.Index)
 	switch {
 	case e.Role == "heading" || e.Role == "text":
 	case e.Editable:
-		text := words(open.rng, els)
+		text := words(openGoals.rng, elements)
 		add(domain.Action{Type: domain.ActionInputText, Text: text}.At(e.Index), e.Text+" takes the text.",
 			fmt.Sprintf("Type %s into %s", text, e.Text),
 			fmt.Sprintf("Enter %s in the field %s", text, e.Text),
@@ -177,12 +177,12 @@ func newText(before, after domain.Observation) string {
 
 // words returns one to three words to type. Some are words of the screen, so that goals also contain words that occur
 // elsewhere; the others are made up.
-func words(rng *rand.Rand, els []domain.Element) string {
+func words(rng *rand.Rand, elements []domain.Element) string {
 	const syllables = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu"
 	all := strings.Fields(syllables)
 	var out []string
 	for range 1 + rng.IntN(3) {
-		if element := els[rng.IntN(len(els))]; rng.IntN(3) == 0 && len(strings.Fields(element.Text)) == 1 {
+		if element := elements[rng.IntN(len(elements))]; rng.IntN(3) == 0 && len(strings.Fields(element.Text)) == 1 {
 			out = append(out, element.Text)
 
 			continue

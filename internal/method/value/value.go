@@ -55,13 +55,13 @@ func Fit(examples []Example, seed uint64) *Model {
 	for pass := range passes {
 		for _, i := range domain.Rand(seed, "value", pass).Perm(len(examples)) {
 			step++
-			want := 0.0
+			target := 0.0
 			if examples[i].Success {
-				want = 1
+				target = 1
 			}
-			by := rate / math.Sqrt(1+step/float64(len(examples))) * (want - model.at(features[i]))
+			update := rate / math.Sqrt(1+step/float64(len(examples))) * (target - model.at(features[i]))
 			for _, f := range features[i] {
-				model.weights[f] += by/math.Sqrt(float64(len(features[i]))) - rate*decay*model.weights[f]
+				model.weights[f] += update/math.Sqrt(float64(len(features[i]))) - rate*decay*model.weights[f]
 			}
 		}
 	}

@@ -33,8 +33,8 @@ func (g *Gateway) chat(w http.ResponseWriter, r *http.Request) error {
 	defer g.leave()
 
 	for again := true; ; again = false {
-		gone, err := g.pass(w, r, digest, fields, again)
-		if !gone || err != nil {
+		missing, err := g.pass(w, r, digest, fields, again)
+		if !missing || err != nil {
 			return err
 		}
 	}
@@ -82,10 +82,10 @@ func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage
 }
 
 // pass sends a request to the engine. If the engine lacks the policy and again is set, it loads the policy again and
-// returns gone without answering the client.
+// returns missing without answering the client.
 func (g *Gateway) pass(
 	w http.ResponseWriter, r *http.Request, digest string, fields map[string]json.RawMessage, again bool,
-) (gone bool, err error) {
+) (missing bool, err error) {
 	h, err := g.acquire(r.Context(), digest)
 	if err != nil {
 		return false, err
@@ -112,16 +112,16 @@ func (g *Gateway) pass(
 	case http.StatusNotFound, http.StatusBadRequest:
 		text, err := io.ReadAll(io.LimitReader(res.Body, maxControl))
 		if err != nil {
-			return false, brokeOff(err)
+			return false, brokenAnswer(err)
 		}
 
 		if g.dialect.missing(reply{res.StatusCode, string(text)}) {
-			lost := wait(r.Context(), g.loadAgain(r.Context(), h))
-			if !again && lost == nil { // the request is not at fault
-				lost = httpd.Later("the engine has lost policy %s again", digest)
+			reloadErr := wait(r.Context(), g.loadAgain(r.Context(), h))
+			if !again && reloadErr == nil { // the request is not at fault
+				reloadErr = httpd.Later("the engine has lost policy %s again", digest)
 			}
 
-			return again, lost
+			return again, reloadErr
 		}
 		from = bytes.NewReader(text)
 	case http.StatusUnauthorized, http.StatusForbidden: // the engine refused the gateway's key, not the client's

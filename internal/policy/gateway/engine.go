@@ -74,13 +74,13 @@ func (g *Gateway) callUpTo(
 
 	text, err := io.ReadAll(io.LimitReader(res.Body, size))
 	if err != nil {
-		return reply{}, brokeOff(err)
+		return reply{}, brokenAnswer(err)
 	}
 
 	return reply{res.StatusCode, string(text)}, nil
 }
 
-func brokeOff(err error) error {
+func brokenAnswer(err error) error {
 	return httpd.Refuse(http.StatusServiceUnavailable, "the engine's answer broke off: %w", err)
 }
 
@@ -204,7 +204,7 @@ func (g *Gateway) engineLoad(ctx context.Context, name, dir string) (already boo
 }
 
 // engineUnload unloads a name and reports whether it was loaded. A name that was not loaded is not an error.
-func (g *Gateway) engineUnload(ctx context.Context, name string) (had bool, err error) {
+func (g *Gateway) engineUnload(ctx context.Context, name string) (wasLoaded bool, err error) {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.unload, map[string]string{"lora_name": name})
 	switch {
 	case err != nil:

@@ -46,25 +46,25 @@ func (g *Gateway) takeTurn(ctx context.Context) error {
 func (g *Gateway) maintain(ctx context.Context) {
 	g.mu.Lock()
 	asleep := g.asleep
-	over := time.Now().After(g.lease)
+	expired := time.Now().After(g.lease)
 	sleepless := g.cannotSleep
 	g.mu.Unlock()
 
 	switch {
-	case asleep && over:
+	case asleep && expired:
 		g.Log("the lease of the sleeping engine ran out: it is woken")
 		if err := g.wake(ctx); err != nil && ctx.Err() == nil {
 			g.Log("%v", err)
 		}
-	case asleep, g.dialect.sleeping != "" && !sleepless && g.foundAsleep(ctx):
+	case asleep, g.dialect.sleeping != "" && !sleepless && g.adoptSleep(ctx):
 	default:
 		g.mend(ctx)
 	}
 }
 
-// foundAsleep takes over an engine that another process put to sleep, for example before a restart of this process. It
+// adoptSleep takes over an engine that another process put to sleep, for example before a restart of this process. It
 // grants a first lease, which its owner can renew. It reports whether the engine sleeps.
-func (g *Gateway) foundAsleep(ctx context.Context) bool {
+func (g *Gateway) adoptSleep(ctx context.Context) bool {
 	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.sleeping, nil)
 	var state struct {
 		Sleeping bool `json:"is_sleeping"`
@@ -122,11 +122,11 @@ func (g *Gateway) mend(ctx context.Context) {
 }
 
 // reload loads the ready policies that the engine neither lists nor answers for, and waits until they are loaded.
-func (g *Gateway) reload(ctx context.Context, has listing) {
+func (g *Gateway) reload(ctx context.Context, served listing) {
 	var missing []hold
 	g.mu.Lock()
 	for _, p := range g.policies {
-		if p.busy == nil && !slices.Contains(has.models, p.model) && !slices.Contains(has.adapters, p.name) {
+		if p.busy == nil && !slices.Contains(served.models, p.model) && !slices.Contains(served.adapters, p.name) {
 			missing = append(missing, hold{policy: p, model: p.model, gen: p.gen})
 		}
 	}

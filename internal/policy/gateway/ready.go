@@ -137,11 +137,11 @@ func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 // renew downloads an adapter whose folder is missing or damaged.
 func (g *Gateway) renew(ctx context.Context, p *policy) error {
 	// Unload before the download: afterwards the files would seem to confirm what the engine holds under the name.
-	had, err := g.engineUnload(ctx, p.name)
+	wasLoaded, err := g.engineUnload(ctx, p.name)
 	if err != nil {
 		return err
 	}
-	if had {
+	if wasLoaded {
 		g.Log("policy %s: the engine had an adapter under its name, but its files are missing: it is unloaded",
 			p.digest)
 		p.name = prefix(p.digest) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)

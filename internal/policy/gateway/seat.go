@@ -17,7 +17,7 @@ func (g *Gateway) seat(ctx context.Context, p *policy) error {
 
 	for {
 		g.mu.Lock()
-		seated, last := g.countSeats()
+		seated, victim := g.countSeats()
 		if p.seated || seated < g.Keep {
 			p.seated = true
 			g.mu.Unlock()
@@ -26,13 +26,13 @@ func (g *Gateway) seat(ctx context.Context, p *policy) error {
 		}
 
 		changed := g.changed
-		if last != nil {
-			last.begin()
+		if victim != nil {
+			victim.begin()
 		}
 		g.mu.Unlock()
 
-		if last != nil {
-			if err := g.evict(ctx, last); err != nil {
+		if victim != nil {
+			if err := g.evict(ctx, victim); err != nil {
 				return err
 			}
 
@@ -49,19 +49,19 @@ func (g *Gateway) seat(ctx context.Context, p *policy) error {
 
 // countSeats counts the adapters and returns the ready one that is evicted next, or nil if all are busy. Callers hold
 // mu.
-func (g *Gateway) countSeats() (n int, last *policy) {
+func (g *Gateway) countSeats() (n int, victim *policy) {
 	for _, q := range g.policies {
 		if !q.seated {
 			continue
 		}
 		n++
 
-		if q.busy == nil && (last == nil || q.evictedBefore(last)) {
-			last = q
+		if q.busy == nil && (victim == nil || q.evictedBefore(victim)) {
+			victim = q
 		}
 	}
 
-	return n, last
+	return n, victim
 }
 
 // evictedBefore reports whether p is evicted before q: idle policies before used ones, then the one whose last use is

@@ -116,8 +116,8 @@ func (g *Gateway) keepsWeights(ctx context.Context) error {
 		Backup bool `json:"enable_weights_cpu_backup"`
 	}
 	if !r.ok() || json.Unmarshal([]byte(r.text), &args) != nil || !args.Backup {
-		return httpd.Refuse(http.StatusConflict, "the engine may not sleep: it does not say that it keeps its "+
-			"weights meanwhile: %s", g.dialect.hint)
+		return httpd.Refuse(http.StatusConflict, "the engine must not sleep: it does not report that it keeps its "+
+			"weights: %s", g.dialect.hint)
 	}
 
 	return nil

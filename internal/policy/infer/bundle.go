@@ -21,20 +21,20 @@ const SystemDir = "system"
 
 // Exported is the content of system.json, which specifies how the system decides. Its topologies are in topology.json.
 type Exported struct {
-	Run       string           `json:"run"`
-	Epoch     int              `json:"epoch"` // the epoch that made it; 0 is the system of the base policy
-	Family    domain.Family    `json:"actions"`
-	Rounds    int              `json:"rounds"`
-	TopP      float64          `json:"top_p"`
-	MaxTokens int              `json:"max_tokens"`
-	VoteScope agents.VoteScope `json:"vote_scope"`
-	Answers   agents.Parsing   `json:"answers"`
-	Prompts   map[string]Of    `json:"prompts"` // by role
-	Agents    []Agent          `json:"agents"`
+	Run       string                `json:"run"`
+	Epoch     int                   `json:"epoch"` // the epoch that made it; 0 is the system of the base policy
+	Family    domain.Family         `json:"actions"`
+	Rounds    int                   `json:"rounds"`
+	TopP      float64               `json:"top_p"`
+	MaxTokens int                   `json:"max_tokens"`
+	VoteScope agents.VoteScope      `json:"vote_scope"`
+	Answers   agents.Parsing        `json:"answers"`
+	Prompts   map[string]TemplateID `json:"prompts"` // by role
+	Agents    []Agent               `json:"agents"`
 }
 
-// Of identifies a prompt template.
-type Of struct {
+// TemplateID identifies a prompt template.
+type TemplateID struct {
 	Version string `json:"version"`
 	Digest  string `json:"digest"`
 }
@@ -88,8 +88,8 @@ func (s System) Write(ctx context.Context, bucket store.Bucket, dir string) (Exp
 }
 
 // writePrompts writes the prompt templates that the run uses and returns their identities by role.
-func (s System) writePrompts(dir string) (map[string]Of, error) {
-	out := map[string]Of{}
+func (s System) writePrompts(dir string) (map[string]TemplateID, error) {
+	out := map[string]TemplateID{}
 	for _, role := range roles(s.Spec) {
 		text, own := s.Spec.Prompts[role]
 		if !own {
@@ -104,7 +104,7 @@ func (s System) writePrompts(dir string) (map[string]Of, error) {
 			return out, fault.New(fault.Invalid, "prompt of role %s: %w", role, err)
 		}
 
-		out[role] = Of{Version: prompt.Version, Digest: prompt.Digest}
+		out[role] = TemplateID{Version: prompt.Version, Digest: prompt.Digest}
 		if err := writeFile(dir, "prompts/"+role+".tmpl", []byte(text)); err != nil {
 			return out, err
 		}

@@ -166,7 +166,7 @@ func (s System) Load(ctx context.Context, load func(ctx context.Context, policy 
 // Config returns how the system decides. It decides as in evaluation: on one of the fixed evaluation topologies, drawn
 // for the turn, never on the epoch's own, and it skips cells that can no longer change the vote.
 func (s System) Config(turn uint64) (agents.Config, error) {
-	evaluated := rules.Together(s.Spec, s.Name(), s.Digests())
+	evaluated := rules.AllAgents(s.Spec, s.Name(), s.Digests())
 	config, _, err := evaluated.Config(s.Spec, domain.SplitVal, turn)
 	config.Template = rules.Bound(s.Spec, config.Template, tinylm.Over)
 

@@ -30,7 +30,7 @@ func acceptedSystem(ctx context.Context, bucket store.Bucket, line string, entry
 
 // Follow keeps a server on the system that a line accepts, until ctx ends. It checks the line at the interval every,
 // and switches when the new policies are loaded. Until then, and while the store does not answer, the old system
-// answers. told is called after every switch, and once for every new error.
+// answers. report is called after every switch, and once for every new error.
 func (s *Server) Follow(
 	ctx context.Context, bucket store.Bucket, line string, every time.Duration,
 	load func(ctx context.Context, policy string, quorum int) error, report func(System, error),

@@ -155,7 +155,7 @@ func (muteModel) Complete(_ context.Context, q chat.Request) (chat.Response, err
 	return chat.Response{Texts: slices.Repeat([]string{"hm"}, max(1, q.N))}, nil
 }
 
-// checkUndecided checks that clients are told not to repeat a request that cannot be decided.
+// checkUndecided checks that the response keeps clients from repeating a request that cannot be decided.
 func checkUndecided(t *testing.T, sys infer.System) {
 	res, body := raw(t, serve(t, sys, muteModel{}, ""), nil)
 	if res.StatusCode != http.StatusBadGateway || !strings.Contains(body, `"code":"no_action"`) {

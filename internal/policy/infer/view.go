@@ -195,7 +195,7 @@ func parseElement(line string, place int, family domain.Family) (domain.Element,
 
 	switch {
 	case isSpeech(line):
-		return e, errors.New("leave out what agents said: the system asks them itself")
+		return e, errors.New("leave out what agents said: the system queries them itself")
 	case strings.HasPrefix(line, "Left out: "):
 		return e, errors.New("give the whole screen: the system leaves out what its policies cannot read")
 	case family == domain.FamilyWeb && name != "" && ok:

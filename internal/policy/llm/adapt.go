@@ -89,11 +89,11 @@ func (c *Client) adapt(ctx context.Context, request chat.Request, left omitted) 
 			c.lessons.add(q.Model, left)
 		}
 
-		more := c.refused(err, q, left)
-		if len(more) == 0 {
+		refused := c.refused(err, q, left)
+		if len(refused) == 0 {
 			return out, err
 		}
-		maps.Copy(left, more)
+		maps.Copy(left, refused)
 	}
 }
 

@@ -25,9 +25,9 @@ func (c *Client) postChat(ctx context.Context, q question) (completion, error) {
 		return completion{}, fault.As(fault.Fatal, err)
 	}
 
-	got, broke := c.send(ctx, http.MethodPost, c.url("/chat/completions"), body)
+	got, readErr := c.send(ctx, http.MethodPost, c.url("/chat/completions"), body)
 	if got.status == 0 {
-		return completion{}, broke
+		return completion{}, readErr
 	}
 	if got.failed() {
 		return completion{}, c.refusalOf(got.status, got.header, got.body)
@@ -38,14 +38,14 @@ func (c *Client) postChat(ctx context.Context, q question) (completion, error) {
 	if err == nil {
 		return out, nil
 	}
-	if broke != nil {
-		return completion{}, broke
+	if readErr != nil {
+		return completion{}, readErr
 	}
 
 	content := got.body
-	var no *unreadable
-	if errors.As(err, &no) && no.errorValue != nil {
-		content = no.errorValue
+	var unread *unreadable
+	if errors.As(err, &unread) && unread.errorValue != nil {
+		content = unread.errorValue
 	}
 
 	refused := c.refusalOf(got.status, got.header, content)

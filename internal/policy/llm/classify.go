@@ -74,16 +74,16 @@ func (c *Client) classifyRefusal(no *refusal, model string) error {
 }
 
 // waitText describes how long a server wants a client to wait and, from a minute on, also when the wait ends.
-func waitText(after time.Duration, now time.Time) string {
+func waitText(delay time.Duration, now time.Time) string {
 	switch {
-	case after == 0:
+	case delay == 0:
 		return ""
-	case after < time.Minute:
-		return fmt.Sprintf(", asked to wait %s", after)
+	case delay < time.Minute:
+		return fmt.Sprintf(", asked to wait %s", delay)
 	}
 
 	return fmt.Sprintf(", asked to wait %s, until %s",
-		after.Round(time.Second), now.Add(after).UTC().Format("2006-01-02 15:04 MST"))
+		delay.Round(time.Second), now.Add(delay).UTC().Format("2006-01-02 15:04 MST"))
 }
 
 // unsupportedRequest matches messages of servers that answer 500 to a request that they will never accept, such as

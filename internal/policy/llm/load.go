@@ -19,7 +19,7 @@ import (
 func (p *Pool) Load(ctx context.Context, name string, quorum int) error {
 	n := len(p.servers)
 	if quorum < 0 || quorum > n {
-		return fault.New(fault.Invalid, "load policy %s: a quorum of %d policy servers is asked for, there are %d; "+
+		return fault.New(fault.Invalid, "load policy %s: a quorum of %d policy servers is impossible, there are %d; "+
 			"lower it or name more servers in COLLABUI_POLICY", name, quorum, n)
 	}
 

@@ -72,7 +72,7 @@ func complaintOf(body []byte) complaint {
 	for _, raw := range valuesOf(body).all {
 		var value any
 		if json.Unmarshal(raw, &value) == nil {
-			out.read(value, 0)
+			out.add(value, 0)
 		}
 	}
 
@@ -81,8 +81,8 @@ func complaintOf(body []byte) complaint {
 
 // Bounds on what is read of a complaint: the nesting, and the number of texts and names.
 const (
-	maxWithin = 8
-	maxTexts  = 16
+	maxComplaintDepth = 8
+	maxTexts          = 16
 )
 
 // Members of complaints, in the order in which they are read. Other members are ignored.
@@ -99,33 +99,33 @@ var (
 	typeMembers = []string{"code", "type", "status", "reason", "error_type", "error_code", "errorcode", "__type"}
 )
 
-// read adds a value of a complaint.
-func (x *complaint) read(value any, within int) {
-	if within > maxWithin {
+// add adds a value of a complaint.
+func (x *complaint) add(value any, depth int) {
+	if depth > maxComplaintDepth {
 		return
 	}
 
 	switch v := value.(type) {
 	case []any:
 		for _, one := range v {
-			x.read(one, within+1)
+			x.add(one, depth+1)
 		}
 	case string:
-		x.say(v, within)
+		x.addText(v, depth)
 	case map[string]any:
 		members := make(map[string]any, len(v))
 		for name, member := range v {
 			members[strings.ToLower(name)] = member
 		}
 
-		x.readObject(members, within)
+		x.addObject(members, depth)
 	}
 }
 
-// readObject adds an object whose members have names in lower case.
-func (x *complaint) readObject(members map[string]any, within int) {
+// addObject adds an object whose members have names in lower case.
+func (x *complaint) addObject(members map[string]any, depth int) {
 	for _, name := range nestedMembers {
-		x.read(members[name], within+1)
+		x.add(members[name], depth+1)
 	}
 	for _, name := range codeMembers {
 		if code := statusIn(members[name]); x.code == 0 {
@@ -147,20 +147,20 @@ func (x *complaint) readObject(members map[string]any, within int) {
 	}
 	for _, name := range messageMembers {
 		if text, ok := members[name].(string); ok {
-			x.say(text+place, within)
+			x.addText(text+place, depth)
 		} else {
-			x.read(members[name], within+1)
+			x.add(members[name], depth+1)
 		}
 	}
 }
 
-// say adds a text. The text may be JSON, because gateways quote the servers behind them.
-func (x *complaint) say(text string, within int) {
+// addText adds a text. The text may be JSON, because gateways quote the servers behind them.
+func (x *complaint) addText(text string, depth int) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		var value any
 		if before := len(x.words); json.Unmarshal([]byte(text), &value) == nil {
-			if x.read(value, within+1); len(x.words) > before {
+			if x.add(value, depth+1); len(x.words) > before {
 				return
 			}
 		}

@@ -47,12 +47,12 @@ func SplitThinking(text string) (thought, answer string) {
 		return thought, answer
 	}
 
-	place := endOfThink.FindStringIndex(text)
-	if place == nil || isQuoted(text[:place[0]], text[place[1]:]) {
+	end := endOfThink.FindStringIndex(text)
+	if end == nil || isQuoted(text[:end[0]], text[end[1]:]) {
 		return "", text
 	}
 
-	return strings.TrimSpace(text[:place[0]]), strings.TrimSpace(text[place[1]:])
+	return strings.TrimSpace(text[:end[0]]), strings.TrimSpace(text[end[1]:])
 }
 
 // splitOpened separates the thoughts with which a text begins. It returns false if the text does not begin with their

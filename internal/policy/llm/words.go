@@ -17,11 +17,11 @@ var (
 )
 
 // words returns the beginning of a server's message, on one line and without keys.
-func (c *Client) words(says string) string {
-	says = c.hide(oneLine(says[:min(len(says), maxRefusal)]))
-	says = labelledKey.ReplaceAllString(says, "${1}"+removed)
+func (c *Client) words(text string) string {
+	text = c.hide(oneLine(text[:min(len(text), maxRefusal)]))
+	text = labelledKey.ReplaceAllString(text, "${1}"+removed)
 
-	return beginning(bareKey.ReplaceAllString(says, removed), maxReason)
+	return beginning(bareKey.ReplaceAllString(text, removed), maxReason)
 }
 
 // brief returns the beginning of a text, on one line.

@@ -86,8 +86,8 @@ func (s *Server) evict(keep string) {
 	}
 }
 
-// loaded returns the digests of the policies in memory, sorted.
-func (s *Server) loaded() []string {
+// loadedDigests returns the digests of the policies in memory, sorted.
+func (s *Server) loadedDigests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

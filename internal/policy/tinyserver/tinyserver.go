@@ -85,7 +85,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // models lists the loaded policies.
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	var list []map[string]any
-	for _, name := range s.loaded() {
+	for _, name := range s.loadedDigests() {
 		list = append(list, httpd.Model(name))
 	}
 
