@@ -98,7 +98,8 @@ func (c ModelCritic) labels(step domain.Step, audit *Audit) domain.Credit {
 		p.high = math.Max(p.high, g.Value)
 	}
 	for key, p := range by {
-		audit.Means[key], audit.Spread = p.sum/p.n, math.Max(audit.Spread, p.high-p.low)
+		audit.Means[key] = p.sum / p.n
+		audit.Spread = math.Max(audit.Spread, p.high-p.low)
 	}
 
 	out := domain.Credit{Step: step.Number, Labels: make([]domain.Label, len(step.Decision.Cells))}

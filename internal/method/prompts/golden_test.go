@@ -81,8 +81,8 @@ var (
 	screen   = synth.Screen{Step: 2, Observation: before, Action: &send, After: &after}
 )
 
-// ask makes a role send its request to the model.
-func ask(ctx context.Context, role string, p *prompts.Prompt, family domain.Family, model chat.Model) error {
+// sendRequest makes a role send its request to the model.
+func sendRequest(ctx context.Context, role string, p *prompts.Prompt, family domain.Family, model chat.Model) error {
 	var err error
 	forms := prompts.FormsOf(string(family))
 	switch role {
@@ -149,7 +149,7 @@ func TestEveryRolesPromptInFull(t *testing.T) {
 			name := role + "-" + string(family)
 			t.Run(name, func(t *testing.T) {
 				model := &recorder{}
-				if err := ask(t.Context(), role, builtIn(t, role), family, model); err != nil {
+				if err := sendRequest(t.Context(), role, builtIn(t, role), family, model); err != nil {
 					t.Fatal(err)
 				}
 				got := text(model.last())

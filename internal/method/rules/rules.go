@@ -48,8 +48,8 @@ func Template(specification spec.Spec) (*agents.Template, error) {
 	return agents.NewTemplate(prompt, specification.Family())
 }
 
-// Bound adapts the agents' prompt to the run's policies. Language models read all of it. For the embedded policy,
-// it leaves out parts until over, which returns by how much a user message is too long, returns 0.
+// Bound adapts the agents' prompt to the run's policies. Language models read all of it. For the embedded policy, the
+// template leaves out parts of a user message that is too long. over returns by how much it is too long, or 0.
 func Bound(specification spec.Spec, template *agents.Template, over func(user string) int) *agents.Template {
 	if template == nil || !specification.Embedded() {
 		return template

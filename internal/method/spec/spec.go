@@ -130,7 +130,8 @@ func Default() Spec {
 func (s *Spec) UnmarshalJSON(data []byte) error {
 	type plain Spec
 	d := plain(Default())
-	d.Train.Smoothing, d.FineTune.Preference.Smoothing = 0, 0
+	d.Train.Smoothing = 0
+	d.FineTune.Preference.Smoothing = 0
 	if err := json.Unmarshal(data, &d); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 // Timeouts of requests to the engine.
 const (
-	askTime    = 10 * time.Second // requests about the engine itself
+	queryTime  = 10 * time.Second // requests about the engine itself
 	changeTime = 2 * time.Minute  // a load, a probe, falling asleep and waking
 )
 
@@ -114,7 +114,7 @@ func shorten(text string) string {
 
 // healthy returns nil if the engine reports that it is healthy.
 func (g *Gateway) healthy(ctx context.Context) error {
-	r, err := g.call(ctx, askTime, http.MethodGet, "/health", nil)
+	r, err := g.call(ctx, queryTime, http.MethodGet, "/health", nil)
 	if err == nil && !r.ok() {
 		err = httpd.Refuse(http.StatusServiceUnavailable,
 			"the engine is not healthy: it answered %d: %s", r.status, shorten(r.text))
@@ -132,7 +132,7 @@ type listing struct {
 
 // list returns what the engine serves.
 func (g *Gateway) list(ctx context.Context) (out listing, err error) {
-	r, err := g.call(ctx, askTime, http.MethodGet, "/v1/models", nil)
+	r, err := g.call(ctx, queryTime, http.MethodGet, "/v1/models", nil)
 	if err != nil {
 		return out, err
 	}
@@ -180,7 +180,7 @@ func (g *Gateway) base(ctx context.Context) (string, error) {
 	return has.models[0], nil
 }
 
-// engineLoad loads a folder under a name. If the engine already has the name, it returns there, although the name may
+// engineLoad loads a folder under a name. If the engine already has the name, it returns already, although the name may
 // stand for another folder.
 func (g *Gateway) engineLoad(ctx context.Context, name, dir string) (already bool, err error) {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.load,

@@ -65,7 +65,7 @@ func (g *Gateway) maintain(ctx context.Context) {
 // adoptSleep takes over an engine that another process put to sleep, for example before a restart of this process. It
 // grants a first lease, which its owner can renew. It reports whether the engine sleeps.
 func (g *Gateway) adoptSleep(ctx context.Context) bool {
-	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.sleeping, nil)
+	r, err := g.call(ctx, queryTime, http.MethodGet, g.dialect.sleeping, nil)
 	var state struct {
 		Sleeping bool `json:"is_sleeping"`
 	}

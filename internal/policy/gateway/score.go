@@ -103,14 +103,14 @@ func (g *Gateway) tokens(ctx context.Context, path string, value any) ([]int, er
 		Tokens []int `json:"tokens"`
 	}
 
-	err := g.askScore(ctx, path, value, &got)
+	err := g.requestScoring(ctx, path, value, &got)
 
 	return got.Tokens, err
 }
 
-// askScore sends a request that scoring needs and decodes the answer into out. If the engine does not know or refuses
-// the request, it cannot score, which is a 501.
-func (g *Gateway) askScore(ctx context.Context, path string, value, out any) error {
+// requestScoring sends a request that scoring needs and decodes the answer into out. If the engine does not know or
+// refuses the request, it cannot score, which is a 501.
+func (g *Gateway) requestScoring(ctx context.Context, path string, value, out any) error {
 	r, err := g.callUpTo(ctx, maxBody, changeTime, http.MethodPost, path, value)
 	switch {
 	case err != nil:

@@ -43,7 +43,7 @@ func vllmSum(ctx context.Context, gateway *Gateway, h hold, prompt, answer []int
 		} `json:"choices"`
 	}
 	all := append(append(make([]int, 0, len(prompt)+len(answer)), prompt...), answer...)
-	err := gateway.askScore(ctx, "/v1/completions", map[string]any{
+	err := gateway.requestScoring(ctx, "/v1/completions", map[string]any{
 		"model": h.model, "prompt": all, "max_tokens": 1, "temperature": 0, "prompt_logprobs": 1,
 	}, &got)
 	if err != nil {
@@ -71,7 +71,7 @@ func sglangPrompt(ctx context.Context, gateway *Gateway, h hold, chat []message)
 			Prompt []int `json:"prompt_token_ids"`
 		} `json:"choices"`
 	}
-	err := gateway.askScore(ctx, "/v1/chat/completions", map[string]any{
+	err := gateway.requestScoring(ctx, "/v1/chat/completions", map[string]any{
 		"model": h.model, "messages": chat, "max_tokens": 1, "temperature": 0, "return_prompt_token_ids": true,
 	}, &got)
 	if err != nil {
@@ -100,7 +100,7 @@ func sglangSum(ctx context.Context, gateway *Gateway, h hold, prompt, answer []i
 			Input [][]any `json:"input_token_logprobs"` // log-probability or null, token, text or null
 		} `json:"meta_info"`
 	}
-	if err := gateway.askScore(ctx, "/generate", q, &got); err != nil {
+	if err := gateway.requestScoring(ctx, "/generate", q, &got); err != nil {
 		return 0, err
 	}
 

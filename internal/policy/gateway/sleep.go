@@ -108,7 +108,7 @@ func (g *Gateway) keepsWeights(ctx context.Context) error {
 	if g.dialect.backup == "" {
 		return nil
 	}
-	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.backup, nil)
+	r, err := g.call(ctx, queryTime, http.MethodGet, g.dialect.backup, nil)
 	if err != nil {
 		return err
 	}

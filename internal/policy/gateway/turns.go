@@ -37,7 +37,7 @@ func (t tokenizer) Prompt(ctx context.Context, user string) (string, error) {
 		Prompt string `json:"prompt"` // vLLM
 		Text   string `json:"text"`   // SGLang
 	}
-	err = t.askScore(ctx, t.dialect.scoring.detokenize, map[string]any{
+	err = t.requestScoring(ctx, t.dialect.scoring.detokenize, map[string]any{
 		"model": t.model, "tokens": ids, "skip_special_tokens": false,
 	}, &got)
 

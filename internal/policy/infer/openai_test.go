@@ -46,7 +46,7 @@ type streamedChunk struct {
 // checkStreaming checks that the chunks of a streamed answer add up to the whole answer.
 func checkStreaming(t *testing.T, r *testrun.Run, sys infer.System) {
 	url := serve(t, sys, r.Deps.Chat, "")
-	_, whole := ask(t, url, goodPrompt, nil)
+	_, whole := postChat(t, url, goodPrompt, nil)
 	for _, withUsage := range []bool{false, true} {
 		res, body := raw(t, url, object{
 			"stream": true, "stream_options": object{"include_usage": withUsage}, "collabui": object{"matrix": true},
@@ -94,11 +94,11 @@ func checkStreaming(t *testing.T, r *testrun.Run, sys infer.System) {
 // stops checks that an answer ends before the first stop text.
 func stops(t *testing.T, r *testrun.Run, sys infer.System) {
 	url := serve(t, sys, r.Deps.Chat, "")
-	_, whole := ask(t, url, goodPrompt, nil)
+	_, whole := postChat(t, url, goodPrompt, nil)
 	text := whole.Choices[0].Message.Content
 	before, _, _ := strings.Cut(text, "Action:")
 	for _, stop := range []any{"Action:", []string{"click", "Action:"}, []string{"never said"}} {
-		_, got := ask(t, url, goodPrompt, object{"stop": stop})
+		_, got := postChat(t, url, goodPrompt, object{"stop": stop})
 		want := before
 		if fmt.Sprint(stop) == "[never said]" {
 			want = text
@@ -115,7 +115,7 @@ func stops(t *testing.T, r *testrun.Run, sys infer.System) {
 // checkIgnoredMembers checks that members without an effect are named and have no effect.
 func checkIgnoredMembers(t *testing.T, r *testrun.Run, sys infer.System) {
 	url := serve(t, sys, r.Deps.Chat, "")
-	_, whole := ask(t, url, goodPrompt, nil)
+	_, whole := postChat(t, url, goodPrompt, nil)
 	many := object{}
 	for i := range 30 {
 		many[fmt.Sprintf("x%02d", i)] = 1
@@ -165,7 +165,7 @@ func checkModels(t *testing.T, r *testrun.Run, sys infer.System) {
 
 // checkUsage checks that the usage of all agents adds up.
 func checkUsage(t *testing.T, r *testrun.Run, sys infer.System) {
-	_, a := ask(t, serve(t, sys, r.Deps.Chat, ""), goodPrompt, nil)
+	_, a := postChat(t, serve(t, sys, r.Deps.Chat, ""), goodPrompt, nil)
 	prompt, total := 0, 0
 	for i, u := range a.Collabui.Agents {
 		if u.Agent != i || u.Completion == 0 {

@@ -99,7 +99,7 @@ func checkRefusals(t *testing.T, r *testrun.Run, sys infer.System) {
 			if want == 0 {
 				want = http.StatusBadRequest
 			}
-			status, a := ask(t, url, c.content, c.more)
+			status, a := postChat(t, url, c.content, c.more)
 			if status != want || a.Error == nil {
 				t.Fatalf("the status = %d, %+v; want %d and an error", status, a.Error, want)
 			}
@@ -140,7 +140,7 @@ func checkFailures(t *testing.T, sys infer.System) {
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			url := serve(t, sys, failingModel{fault.After(kind, 1500*time.Millisecond, "down")}, "")
-			status, a := ask(t, url, goodPrompt, nil)
+			status, a := postChat(t, url, goodPrompt, nil)
 			if status != want || a.Error == nil || !strings.Contains(a.Error.Message, "down") {
 				t.Errorf("the status = %d, %+v; want %d, down", status, a.Error, want)
 			}

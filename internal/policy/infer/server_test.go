@@ -36,8 +36,8 @@ func serve(t *testing.T, sys infer.System, model chat.Model, key string) (url st
 	return srv.URL
 }
 
-// ask posts a request with further fields. content is the content of the last message.
-func ask(t *testing.T, url string, content any, more object) (int, answer) {
+// postChat posts a request with further fields. content is the last message's content.
+func postChat(t *testing.T, url string, content any, more object) (int, answer) {
 	t.Helper()
 	q := object{"model": "small", "messages": []any{
 		object{"role": "system", "content": "ignored"},
@@ -188,7 +188,7 @@ func decisions(t *testing.T, r *testrun.Run, sys infer.System) {
 	for seed := range uint64(6) {
 		early, full := decide(t, r, sys, seed)
 		matrix := object{"seed": seed, "collabui": object{"matrix": true}}
-		status, got := ask(t, url, screenAsJSON(t, false), matrix)
+		status, got := postChat(t, url, screenAsJSON(t, false), matrix)
 		if full.AllRound.Votes == 0 {
 			if status != http.StatusBadGateway || got.Error.Code != "no_action" {
 				t.Errorf("seed %d decides nothing and answers %d, %+v; want 502, no_action", seed, status, got.Error)
@@ -274,7 +274,7 @@ func wantAllForms(t *testing.T, url string, seed uint64, want answer) {
 		"parts":            []any{object{"type": "text", "text": text}},
 		"lines of Windows": strings.ReplaceAll(text, "\n", "\r\n"),
 	} {
-		status, got := ask(t, url, content, object{"seed": seed})
+		status, got := postChat(t, url, content, object{"seed": seed})
 		if status != http.StatusOK || len(got.Choices) != 1 {
 			t.Errorf("seed %d as %s: status %d, %+v; want 200 and one choice", seed, form, status, got)
 			continue
@@ -293,9 +293,9 @@ func wantAllForms(t *testing.T, url string, seed uint64, want answer) {
 func checkGreedy(t *testing.T, r *testrun.Run, sys infer.System) {
 	url, text := serve(t, sys, r.Deps.Chat, ""), screenAsPrompt(t)
 	cold := object{"temperature": 0, "collabui": object{"matrix": true}}
-	_, one := ask(t, url, text, cold)
+	_, one := postChat(t, url, text, cold)
 	cold["seed"] = 4
-	_, two := ask(t, url, text, cold)
+	_, two := postChat(t, url, text, cold)
 	if one.Collabui.Decided == nil || two.Collabui.Decided == nil {
 		t.Fatalf("the answers = %+v and %+v, want both with the matrix", one, two)
 	}

@@ -190,7 +190,7 @@ func (p *Pool) callMember(ctx context.Context, s *member, model string, call fun
 		switch kind := fault.KindOf(err); {
 		case err == nil:
 			s.noteSuccess(model)
-		case ctx.Err() != nil: // tells nothing about the server
+		case ctx.Err() != nil: // no evidence about the server
 		case statusOf(err) == http.StatusNotFound:
 			s.noteFailure(model, start, p.now(), 0)
 		case kind == fault.Transient || kind == fault.Throttled:

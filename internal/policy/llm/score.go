@@ -29,7 +29,7 @@ func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]c
 	for _, text := range scoreRequest.Answers {
 		request.Answers = append(request.Answers, domain.BreakTokens(text))
 	}
-	got, err := c.askScores(ctx, request)
+	got, err := c.requestScores(ctx, request)
 	switch {
 	case err != nil && parent.Err() != nil:
 		return nil, context.Cause(parent)
@@ -53,8 +53,8 @@ func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]c
 	return out, nil
 }
 
-// askScores sends a request for scores. A status other than 200 is a refusal.
-func (c *Client) askScores(ctx context.Context, request httpd.ScoreRequest) (out httpd.ScoreResponse, err error) {
+// requestScores sends a request for scores. A status other than 200 is a refusal.
+func (c *Client) requestScores(ctx context.Context, request httpd.ScoreRequest) (out httpd.ScoreResponse, err error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return out, err
