@@ -88,7 +88,7 @@ func TestChangedValuesCountFromTheNextEpochOn(t *testing.T) {
 	switch {
 	case got.rejected != nil || got.failed != nil || got.change.Who != "ann" || got.change.At.IsZero():
 		t.Errorf("the change is answered by %+v, want it recorded with who and when", got)
-	case bad.failed == nil || !strings.Contains(bad.failed.Error(), "seed: a run has it for good"):
+	case bad.failed == nil || !strings.Contains(bad.failed.Error(), "seed: cannot be changed in a run"):
 		t.Errorf("an impossible change is answered by %+v, want an error that names seed", bad)
 	case nobody.rejected == nil:
 		t.Errorf("a change by nobody is answered by %+v, want it rejected", nobody)

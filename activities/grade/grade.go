@@ -133,7 +133,7 @@ const maxQuoted = 200
 func creditedOf(credits runs.Credits) Credited {
 	out := Credited{LabelCounts: credit.CountLabels(credits.Steps)}
 	for _, audit := range credits.Audit {
-		why := audit.Useless()
+		why := audit.UselessReason()
 		if why == "" {
 			continue
 		}

@@ -25,7 +25,7 @@ func Summariser(
 		if err != nil {
 			return "", err
 		}
-		happened := agents.Happened{
+		happened := agents.ExecutedStep{
 			Step: turn.Number, Goal: turn.Goal, Before: turn.Observation, After: turn.After, Invalid: turn.Invalid,
 			Line: agents.Summarise(turn.Number, turn.Action, turn.Observation, turn.Invalid),
 		}

@@ -195,7 +195,7 @@ func playRole(
 	case prompts.Instructions:
 		_, _, err = author.Instructions(ctx, screen, s.Synthesis.Instructions, seed)
 	case prompts.Summariser:
-		happened := agents.Happened{Step: 1, Goal: step.Goal, Line: "1 click", Before: screen.Observation}
+		happened := agents.ExecutedStep{Step: 1, Goal: step.Goal, Line: "1 click", Before: screen.Observation}
 		happened.After = happened.Before
 		_, err = agents.ModelSummary(ctx, trial, prompt, happened, seed)
 	default:

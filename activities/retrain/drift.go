@@ -50,7 +50,7 @@ func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem,
 				return nil, err
 			}
 		}
-		accepted := rules.Together(s, nameAccepted, firing.Accepted.Digests())
+		accepted := rules.AllAgents(s, nameAccepted, firing.Accepted.Digests())
 		item, err := c.item(ctx, firing, accepted, driftSplit, tasks)
 
 		return []rules.EvalItem{item}, err

@@ -49,8 +49,8 @@ func (c *Control) PlanGate(ctx context.Context, id FiringID) ([]rules.EvalItem, 
 				return nil, err
 			}
 			for _, system := range []rules.EvalSystem{
-				rules.Together(s, nameAccepted, firing.Accepted.Digests()),
-				rules.Together(s, nameRetrained, trained.Digests()),
+				rules.AllAgents(s, nameAccepted, firing.Accepted.Digests()),
+				rules.AllAgents(s, nameRetrained, trained.Digests()),
 			} {
 				item, err := c.item(ctx, firing, system, group.name, tasks)
 				if err != nil {

@@ -69,7 +69,7 @@ func (e Episode) proposed(review *credit.Review, step *detailStep) (out []detail
 	if len(review.Labels) != len(review.Step.Decision.Cells) {
 		return nil // pairs without labels have no calls
 	}
-	var all [][]credit.Proposed
+	var all [][]credit.ProposedAnswer
 	for _, c := range e.Pairs.Calls {
 		if c.Step == review.Step.Number {
 			call := detailCall{Agent: c.Agent, Round: c.Round, Refused: c.Refused}

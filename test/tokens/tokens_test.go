@@ -109,7 +109,7 @@ var roles = map[string]func(ctx context.Context, m chat.Model, p *prompts.Prompt
 		return err
 	},
 	prompts.Summariser: func(ctx context.Context, m chat.Model, p *prompts.Prompt, text string) error {
-		h := agents.Happened{
+		h := agents.ExecutedStep{
 			Step: 1, Goal: text, Line: text, Before: screen(text), After: screen(text), Invalid: text,
 		}
 		_, err := agents.ModelSummary(ctx, m, p, h, 1)

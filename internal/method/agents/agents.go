@@ -1,5 +1,5 @@
-// Package agents is the system of agents that decides each step of an episode: their prompts, their rounds over a
-// directed acyclic graph, and the vote that yields one action (docs/method.md, Decision).
+// Package agents implements the system of agents that decides each step of an episode: their prompts, their rounds over
+// a directed acyclic graph, and the vote that yields one action (docs/method.md, Decision).
 //
 // It does no I/O.
 package agents
@@ -16,20 +16,21 @@ type Config struct {
 	MaxTokens   int             `json:"max_tokens"`
 	VoteScope   VoteScope       `json:"vote_scope"`
 
-	// Early leaves out cells that can no longer change the vote. Evaluation sets it.
+	// Early skips cells that can no longer change the vote. Evaluation sets it.
 	Early bool `json:"early"`
 
-	// Answers is how the agents' answers are read.
+	// Answers specifies how the agents' answers are read.
 	Answers Parsing `json:"answers,omitempty"`
 
-	// Template is the prompt; nil means Default.
+	// Template renders the prompts. If it is nil, Default is used.
 	Template *Template `json:"-"`
 
-	// Heard returns what is read instead of what an agent said in a round; nil means what it said.
+	// Heard returns the message that peers read in place of an agent's answer in a round. If it is nil, they read the
+	// answer.
 	Heard func(agent, round int) string `json:"-"`
 }
 
-// VoteScope says which cells vote.
+// VoteScope specifies which cells vote.
 type VoteScope string
 
 // Vote scopes.
@@ -38,7 +39,7 @@ const (
 	ScopeLast VoteScope = "last_round"
 )
 
-// Winner returns the vote that counts.
+// Winner returns the vote of a decision that counts under the scope.
 func (s VoteScope) Winner(decision domain.Decision) domain.Vote {
 	if s == ScopeLast {
 		return decision.LastOnly
@@ -47,7 +48,7 @@ func (s VoteScope) Winner(decision domain.Decision) domain.Vote {
 	return decision.AllRound
 }
 
-// template returns the prompt that applies.
+// template returns the configured template, or Default.
 func (c Config) template() *Template {
 	if c.Template == nil {
 		return Default
@@ -56,7 +57,7 @@ func (c Config) template() *Template {
 	return c.Template
 }
 
-// message returns what peers read of a cell.
+// message returns the text of a cell that peers read.
 func (c Config) message(cell domain.Cell) string {
 	if c.Heard != nil {
 		return c.Heard(cell.Agent, cell.Round)

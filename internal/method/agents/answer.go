@@ -10,46 +10,47 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// ErrNoAction means that an answer has no Action line with a JSON object.
+// ErrNoAction is returned if an answer has no "Action:" followed by a JSON object.
 var ErrNoAction = errors.New("answer has no 'Action: {json}'")
 
-// Bounds of the search for an object in a text that a model wrote.
+// Bounds on the search for an object in a model's text.
 const (
 	maxSearched = 1 << 18 // bytes
 	maxStarts   = 200
 )
 
-// mark begins the action of an answer.
+// mark precedes the action in an answer.
 const mark = "Action:"
 
-// marks matches the mark, and the forms in which models write it.
+// marks matches the mark and the variants of it that models write.
 var marks = regexp.MustCompile(`Action[:：]|(?im:^[ \t*#>-]*action[*_ ]*[:：])`)
 
-// Parsing is how answers of agents are read. The zero value is Usual.
+// Parsing specifies how agents' answers are read. The zero value behaves as Usual.
 type Parsing string
 
 // The ways of parsing.
 const (
-	Usual  Parsing = "usual"  // with the repairs of docs/method.md, What is read
-	Strict Parsing = "strict" // only what the prompt asks for
+	Usual  Parsing = "usual"  // applies the repairs of docs/method.md, What is read
+	Strict Parsing = "strict" // accepts only the form that the prompt specifies
 )
 
-// ParseAnswer finds the action of a text, as Usual reads it: the JSON object after the last "Action:". Braces inside
-// strings do not count, nor does an "Action:" inside an object, so text that an agent copies from a page is not its
-// own action.
+// ParseAnswer parses the action of a text as Usual does: the JSON object after the last "Action:". Braces inside
+// strings are not counted, and an "Action:" inside an object is ignored, so text that an agent copies from a page is
+// not taken for its action.
 func ParseAnswer(text string) (domain.Action, error) { return Usual.Answer(text) }
 
-// Answer finds the action of a text.
+// Answer parses the action of a text. The error is ErrNoAction if the text has no action, or explains why its object is
+// not a valid action.
 func (p Parsing) Answer(text string) (domain.Action, error) {
 	a := p.read(text)
 
 	return a.action, a.err
 }
 
-// answer is what was read in the text of an agent.
+// answer is the result of parsing an agent's text.
 type answer struct {
 	before  string // the text before "Action:"
-	object  string // of the action, as JSON; empty if there is none
+	object  string // the action as JSON; empty if the text has no action
 	action  domain.Action
 	repairs []Repair
 	err     error
@@ -57,27 +58,27 @@ type answer struct {
 
 func (p Parsing) read(text string) answer {
 	if p == Strict {
-		return asAsked(text)
+		return readStrict(text)
 	}
 
-	return asMeant(text)
+	return readRepaired(text)
 }
 
-// asAsked reads the object after the last "Action:" that has one.
-func asAsked(text string) answer {
+// readStrict reads the object that follows the last "Action:", if any, and repairs nothing.
+func readStrict(text string) answer {
 	out := answer{err: ErrNoAction}
-	at := 0 // end of what is searched
+	searched := 0 // end of the text searched so far
 	for range maxStarts {
-		n := strings.Index(text[at:], mark)
+		n := strings.Index(text[searched:], mark)
 		if n < 0 {
 			break
 		}
-		start := at + n
-		at = start + len(mark)
-		if object, ok := firstObject(text[at:]); ok {
+		start := searched + n
+		searched = start + len(mark)
+		if object, ok := firstObject(text[searched:]); ok {
 			out.before = text[:start]
 			out.object = object
-			at += strings.Index(text[at:], object) + len(object)
+			searched += strings.Index(text[searched:], object) + len(object)
 		}
 	}
 	if out.object != "" {
@@ -87,9 +88,9 @@ func asAsked(text string) answer {
 	return out
 }
 
-// asMeant reads the object after the last mark that has one, in any form, or else the object that is the whole answer
-// or the code fence at its end.
-func asMeant(text string) answer {
+// readRepaired reads the object that follows the last mark, in any of its forms. If there is no such object, it reads
+// the one that makes up the whole answer or the code fence at its end.
+func readRepaired(text string) answer {
 	before, object, ok := lastObject(text)
 	if !ok {
 		before, object, ok = bareObject(text)
@@ -104,56 +105,56 @@ func asMeant(text string) answer {
 	}
 }
 
-// lastObject returns the object after the last mark that has one, and the text before that mark. Other forms of the
-// mark count until a line has been read that is as asked.
-func lastObject(text string) (before string, last found, ok bool) {
-	at := 0          // end of what is searched
-	settled := false // a line that is as asked was read
+// lastObject returns the object that follows the last mark, and the text before that mark. Variants of the mark count
+// only until a line in the specified form has been read.
+func lastObject(text string) (before string, last foundObject, ok bool) {
+	searched := 0      // end of the text searched so far
+	specified := false // a line in the specified form has been read
 	for range maxStarts {
-		place := marks.FindStringIndex(text[at:])
+		place := marks.FindStringIndex(text[searched:])
 		if place == nil {
 			break
 		}
-		start := at + place[0]
-		at += place[1]
-		asked := strings.HasSuffix(text[start:at], mark)
-		if asked {
-			start = at - len(mark)
+		start := searched + place[0]
+		searched += place[1]
+		isSpecified := strings.HasSuffix(text[start:searched], mark)
+		if isSpecified {
+			start = searched - len(mark)
 		}
-		if settled && !asked {
+		if specified && !isSpecified {
 			continue
 		}
-		if object, has := readObject(text[at:]); has {
+		if object, found := readObject(text[searched:]); found {
 			before = text[:start]
 			last = object
 			ok = true
-			if !asked {
+			if !isSpecified {
 				last.repairs = append([]Repair{RepairMark}, last.repairs...)
 			}
-			settled = settled || asked && len(object.repairs) == 0 && beginsLine(text, start)
-			at += object.to
+			specified = specified || isSpecified && len(object.repairs) == 0 && beginsLine(text, start)
+			searched += object.to
 		}
 	}
 
 	return before, last, ok
 }
 
-// beginsLine reports whether only blanks are before a place in its line.
+// beginsLine reports whether only blanks precede a position in its line.
 func beginsLine(text string, at int) bool {
 	before := strings.TrimRight(text[:at], " \t")
 
 	return before == "" || strings.HasSuffix(before, "\n")
 }
 
-// fence begins and ends code in an answer.
+// fence delimits code in an answer.
 const fence = "```"
 
-func bareObject(text string) (before string, object found, ok bool) {
+func bareObject(text string) (before string, object foundObject, ok bool) {
 	text = strings.TrimSpace(text)
 	if inside, fenced := strings.CutSuffix(text, fence); fenced {
 		start := strings.LastIndex(inside, fence)
 		if start < 0 {
-			return "", found{}, false
+			return "", foundObject{}, false
 		}
 		before = inside[:start]
 		text = strings.TrimLeftFunc(inside[start+len(fence):], unicode.IsLetter) // the name of a language
@@ -165,9 +166,9 @@ func bareObject(text string) (before string, object found, ok bool) {
 	return before, object, ok && object.from == 0 && object.to == len(text)
 }
 
-// FindObject returns the last JSON object of a text that has the key, as the last action of an agent's answer counts:
-// what comes before it is a draft. The form of JSON is repaired as Usual does. A code fence and other text around the
-// object are ignored, and an object inside another one is not the answer.
+// FindObject returns the last JSON object of a text that has the key. The last one counts, as for an agent's action,
+// because earlier ones are drafts. The JSON is repaired as Usual does. A code fence and other text around the object
+// are ignored, and nested objects do not count.
 func FindObject(text, key string) (last string, ok bool) {
 	text = text[:min(len(text), maxSearched)]
 	for range maxStarts {
@@ -193,7 +194,7 @@ func FindObject(text, key string) (last string, ok bool) {
 	return last, ok
 }
 
-// firstObject returns the text from the first opening brace to the one that closes it.
+// firstObject returns the text from the first opening brace to its matching closing brace.
 func firstObject(text string) (string, bool) {
 	start := strings.IndexByte(text, '{')
 	depth := 0

@@ -38,8 +38,8 @@ func TestParseAnswerRejectsWhatIsNotAnAction(t *testing.T) {
 	}
 }
 
-// FuzzParseAnswer checks that whatever a model writes, parsing does not panic, and that a parsed action is valid and
-// survives being written and read again.
+// FuzzParseAnswer checks that parsing does not panic on any text, and that a parsed action is valid and survives being
+// written and read again.
 func FuzzParseAnswer(f *testing.F) {
 	for _, s := range []string{
 		"",
@@ -74,7 +74,7 @@ func FuzzParseAnswer(f *testing.F) {
 	})
 }
 
-// FuzzFindObject checks that what is found is JSON and has the key.
+// FuzzFindObject checks that a found object is JSON and has the key.
 func FuzzFindObject(f *testing.F) {
 	for _, s := range []string{
 		"",

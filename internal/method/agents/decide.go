@@ -11,14 +11,15 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// errCertain ends a decision whose winner is certain.
+// errCertain ends a decision as soon as its winner is certain.
 var errCertain = errors.New("the remaining cells cannot change the vote")
 
-// Decide asks all agents in all rounds and counts the votes. The seed is that of the step; the seed of every call is
-// derived from it, the agent and the round. A cell waits only for what it reads, which is the agent's own previous
-// round and its predecessors' same round, so independent agents speak concurrently. With Early, cells that follow the
-// point at which the winner is certain, in the order of rounds and speakers, stay empty: the result does not depend
-// on timing.
+// Decide queries every agent in every round and counts the votes. The seed is the step's seed; each call's seed is
+// derived from it, the agent and the round. A cell waits only for the cells that its prompt contains, which are the
+// agent's own cell of the previous round and its predecessors' cells of the same round, so independent agents are
+// queried concurrently. With Early, the cells after the point at which the winner is certain, in the order of rounds
+// and speakers, stay empty, so the result does not depend on timing. If the prompts of all cells are refused, the error
+// is a refused fault. Decide may be repeated.
 func Decide(ctx context.Context, model chat.Model, config Config, view View, seed uint64) (domain.Decision, error) {
 	order, err := config.Topology.Order()
 	if err != nil {
@@ -35,7 +36,7 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 	for agent := range config.Policies {
 		d.Seen[agent] = view.indices()
 		wg.Go(func() {
-			if err := m.agent(ctx, agent, view); err != nil {
+			if err := m.fillAgent(ctx, agent, view); err != nil {
 				cancel(err)
 			}
 		})
@@ -45,7 +46,7 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 	if err := context.Cause(ctx); err != nil && (!errors.Is(err, errCertain) || parent.Err() != nil) {
 		return domain.Decision{}, err
 	}
-	if err := m.unheard(); err != nil {
+	if err := m.checkRefusals(); err != nil {
 		return domain.Decision{}, err
 	}
 	m.vote.clear()
@@ -56,36 +57,36 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 	return d, nil
 }
 
-// matrix is the action matrix of one step while it is filled. Cells are ordered by agent, then round.
+// matrix is the action matrix of one step while it is being filled. Cells are ordered by agent, then by round.
 type matrix struct {
 	model  chat.Model
 	conf   Config
 	seed   uint64
 	cells  []domain.Cell
-	spoken []chan struct{} // closed when the cell is filled
+	filled []chan struct{} // closed when the cell has been filled
 	vote   *earlyVote
 }
 
 func newMatrix(model chat.Model, config Config, order []int, seed uint64) *matrix {
 	m := &matrix{model: model, conf: config, seed: seed}
 	m.cells = make([]domain.Cell, len(config.Policies)*config.Rounds)
-	m.spoken = make([]chan struct{}, len(m.cells))
-	for i := range m.spoken {
-		m.spoken[i] = make(chan struct{})
+	m.filled = make([]chan struct{}, len(m.cells))
+	for i := range m.filled {
+		m.filled[i] = make(chan struct{})
 	}
 	m.vote = newEarlyVote(m.cells, config.Rounds, order, config.VoteScope)
 
 	return m
 }
 
-// agent fills the cells of one agent, round by round. It returns errCertain when the winner is certain.
-func (m *matrix) agent(ctx context.Context, a int, view View) error {
+// fillAgent fills the cells of one agent, round by round. It returns errCertain as soon as the winner is certain.
+func (m *matrix) fillAgent(ctx context.Context, a int, view View) error {
 	for j := range m.conf.Rounds {
-		if err := m.speak(ctx, view, a, j); err != nil {
+		if err := m.fillCell(ctx, view, a, j); err != nil {
 			return err
 		}
-		close(m.spoken[m.at(a, j)])
-		if m.conf.Early && m.vote.certain(a, j) {
+		close(m.filled[m.at(a, j)])
+		if m.conf.Early && m.vote.certainAfter(a, j) {
 			return errCertain
 		}
 	}
@@ -93,8 +94,8 @@ func (m *matrix) agent(ctx context.Context, a int, view View) error {
 	return nil
 }
 
-// speak asks agent a in round j and fills its cell.
-func (m *matrix) speak(ctx context.Context, view View, agent, j int) error {
+// fillCell queries an agent in round j and fills its cell.
+func (m *matrix) fillCell(ctx context.Context, view View, agent, j int) error {
 	peers, err := m.peers(ctx, agent, j)
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (m *matrix) speak(ctx context.Context, view View, agent, j int) error {
 	response.Read(cell.ParseError)
 	cell.Usage = response.Usage
 	cell.LeftOut = left
-	cell.Told = view.told(left, peers)
+	cell.Told = view.peerElements(left, peers)
 	if len(response.Reasoning) > 0 {
 		cell.Thought = response.Reasoning[0]
 	}
@@ -146,11 +147,13 @@ func (m *matrix) speak(ctx context.Context, view View, agent, j int) error {
 	return nil
 }
 
-// Refusal returns what is kept of the reason for which a model refused a prompt: one line of at most 300 characters.
+// Refusal returns the part of a model's reason for refusing a prompt that is recorded: one line of at most 300
+// characters.
 func Refusal(err error) string { return Line(err.Error(), 300) }
 
-// unheard returns a refused fault if the prompts of all cells were refused: there is nothing to decide on.
-func (m *matrix) unheard() error {
+// checkRefusals returns a refused fault if the prompts of all cells were refused, because then there is nothing to vote
+// on.
+func (m *matrix) checkRefusals() error {
 	for _, cell := range m.cells {
 		if cell.Refused == "" {
 			return nil
@@ -160,14 +163,14 @@ func (m *matrix) unheard() error {
 	return fault.New(fault.Refused, "the prompts of all %d cells were refused: %s", len(m.cells), m.cells[0].Refused)
 }
 
-// peers waits for the predecessors' messages of a round.
+// peers waits for the messages of an agent's predecessors in a round. Refused predecessors send no message.
 func (m *matrix) peers(ctx context.Context, agent, j int) ([]Message, error) {
 	var out []Message
 	for _, p := range m.conf.Topology.Preds(agent) {
 		select {
-		case <-m.spoken[m.at(p, j)]:
-			if said := m.cells[m.at(p, j)]; said.Refused == "" {
-				out = append(out, Message{Agent: p, Text: m.conf.message(said)})
+		case <-m.filled[m.at(p, j)]:
+			if cell := m.cells[m.at(p, j)]; cell.Refused == "" {
+				out = append(out, Message{Agent: p, Text: m.conf.message(cell)})
 			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -179,23 +182,23 @@ func (m *matrix) peers(ctx context.Context, agent, j int) ([]Message, error) {
 
 func (m *matrix) at(agent, round int) int { return agent*m.conf.Rounds + round }
 
-// NewCell parses what an agent said into a cell, as Usual reads it.
+// NewCell makes a cell from an agent's text, which is parsed as Usual does.
 func NewCell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
 	return Usual.Cell(agent, round, text, prompt, observation)
 }
 
-// Cell parses what an agent said into a cell.
+// Cell makes a cell from an agent's text.
 func (p Parsing) Cell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
 	cell := domain.Cell{Agent: agent, Round: round, Text: text, Prompt: prompt}
-	said := p.read(text)
-	if said.err != nil {
-		cell.ParseError = said.err.Error()
+	parsed := p.read(text)
+	if parsed.err != nil {
+		cell.ParseError = parsed.err.Error()
 
 		return cell
 	}
-	cell.Action = &said.action
-	cell.Canonical = said.action.Canonical(observation)
-	for _, repair := range said.repairs {
+	cell.Action = &parsed.action
+	cell.Canonical = parsed.action.Canonical(observation)
+	for _, repair := range parsed.repairs {
 		cell.Repaired = append(cell.Repaired, string(repair))
 	}
 

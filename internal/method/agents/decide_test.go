@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// recorder answers with the number of the call and keeps the requests by their seed.
+// recorder answers with the number of the call and records the requests by their seed.
 type recorder struct {
 	mu   sync.Mutex
 	seen map[uint64]chat.Request
@@ -44,8 +44,8 @@ func decide(t *testing.T, model chat.Model, c Config, v View, seed uint64) domai
 	return d
 }
 
-// three is a system in which agent 1 reads agents 0 and 2.
-func three() Config {
+// threeAgents returns a system of three agents in which agent 1 reads agents 0 and 2.
+func threeAgents() Config {
 	return Config{
 		Policies:    []string{"p0", "p1", "p2"},
 		Topology:    domain.Topology{Agents: 3, Edges: [][2]int{{0, 1}, {2, 1}}},
@@ -56,7 +56,7 @@ func three() Config {
 }
 
 func TestAgentsReadTheirPredecessorsAndThemselves(t *testing.T) {
-	c, r := three(), newRecorder()
+	c, r := threeAgents(), newRecorder()
 	d := decide(t, r, c, View{Goal: "g"}, 9)
 	for a := range 3 {
 		for j := range 2 {
@@ -83,7 +83,7 @@ func TestAgentsReadTheirPredecessorsAndThemselves(t *testing.T) {
 }
 
 func TestTheSameSeedDecidesTheSame(t *testing.T) {
-	first, again := decide(t, newRecorder(), three(), View{}, 9), decide(t, newRecorder(), three(), View{}, 9)
+	first, again := decide(t, newRecorder(), threeAgents(), View{}, 9), decide(t, newRecorder(), threeAgents(), View{}, 9)
 	if !reflect.DeepEqual(again, first) {
 		t.Errorf("Decide() = %+v, want %+v", again, first)
 	}
@@ -91,12 +91,12 @@ func TestTheSameSeedDecidesTheSame(t *testing.T) {
 
 func TestAFailingModelFailsTheDecision(t *testing.T) {
 	down := errors.New("down")
-	if d, err := Decide(t.Context(), &recorder{err: down}, three(), View{}, 9); !errors.Is(err, down) {
+	if d, err := Decide(t.Context(), &recorder{err: down}, threeAgents(), View{}, 9); !errors.Is(err, down) {
 		t.Errorf("Decide() = %+v, %v; want %v", d, err, down)
 	}
 }
 
-// thinker thinks before it answers.
+// thinker answers as recorder does, with thoughts.
 type thinker struct{ *recorder }
 
 func (r thinker) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
@@ -139,7 +139,7 @@ func TestSeenAreTheElementsOfEachAgentsPrompts(t *testing.T) {
 			Index: i, Role: "button", Text: fmt.Sprint("b", i), Visible: i%5 > 0, Occluded: i%7 == 0,
 		})
 	}
-	d := decide(t, newRecorder(), three(), View{Observation: o}, 3)
+	d := decide(t, newRecorder(), threeAgents(), View{Observation: o}, 3)
 	for _, cell := range d.Cells {
 		for _, e := range o.Elements {
 			got := slices.Contains(d.Seen[cell.Agent], e.Index)
@@ -155,7 +155,7 @@ func TestSeenIsBoundedAsThePromptIs(t *testing.T) {
 	for i := range maxElements + 10 {
 		o.Elements = append(o.Elements, domain.Element{Index: i, Role: "button", Visible: true})
 	}
-	d := decide(t, newRecorder(), three(), View{Observation: o}, 3)
+	d := decide(t, newRecorder(), threeAgents(), View{Observation: o}, 3)
 	for a, seen := range d.Seen {
 		if len(seen) != maxElements || seen[maxElements-1] != maxElements-1 {
 			t.Errorf("agent %d saw %d elements, want the first %d", a, len(seen), maxElements)
@@ -163,14 +163,14 @@ func TestSeenIsBoundedAsThePromptIs(t *testing.T) {
 	}
 }
 
-// TestCellsSayWhatOnlyPeersNamed checks that exactly the elements that a peer's action names and the prompt does not
-// show are recorded as told.
+// TestCellsSayWhatOnlyPeersNamed checks that exactly those elements are recorded as told that a peer's action names but
+// the prompt does not show.
 func TestCellsSayWhatOnlyPeersNamed(t *testing.T) {
 	var o domain.Observation
 	for i := range 7 {
 		o.Elements = append(o.Elements, domain.Element{Index: i, Role: "button", Visible: i != 5})
 	}
-	c := three()
+	c := threeAgents()
 	c.Template = Default.Bounded(wordsBeyond(18))
 	told := 0
 	for seed := range uint64(50) {

@@ -6,18 +6,18 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// earlyVote counts votes in the order of rounds and, within a round, of speakers, while the cells are filled in any
-// order.
+// earlyVote counts votes in the order of rounds and, within a round, of speakers, although the cells may be filled in
+// any order.
 type earlyVote struct {
 	mu       sync.Mutex
 	cells    []domain.Cell
 	rounds   int
 	order    []int
 	lastOnly bool
-	done     []bool
-	next     int // position of the first cell that is not counted
+	filled   []bool
+	next     int // position of the first uncounted cell
 	votes    map[string]int
-	over     bool
+	decided  bool
 }
 
 func newEarlyVote(cells []domain.Cell, rounds int, order []int, scope VoteScope) *earlyVote {
@@ -26,32 +26,32 @@ func newEarlyVote(cells []domain.Cell, rounds int, order []int, scope VoteScope)
 		rounds:   rounds,
 		order:    order,
 		lastOnly: scope == ScopeLast,
-		done:     make([]bool, len(cells)),
+		filled:   make([]bool, len(cells)),
 		votes:    map[string]int{},
 	}
 }
 
-// certain marks a cell as filled, counts up to the first gap, and reports whether the winner is certain: it leads the
-// second by more votes than cells remain, so no tie rule can apply.
-func (t *earlyVote) certain(agent, round int) bool {
+// certainAfter marks a cell as filled, counts up to the first cell that is not, and reports whether the winner is
+// certain: it leads the second by more votes than cells remain, so no tie rule can apply.
+func (t *earlyVote) certainAfter(agent, round int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	t.done[agent*t.rounds+round] = true
-	for !t.over && t.next < len(t.cells) && t.done[t.at(t.next)] {
+	t.filled[agent*t.rounds+round] = true
+	for !t.decided && t.next < len(t.cells) && t.filled[t.at(t.next)] {
 		cell := t.cells[t.at(t.next)]
 		if cell.Action != nil && (!t.lastOnly || cell.Round == t.rounds-1) {
 			t.votes[cell.Canonical]++
 		}
 		t.next++
 		first, second := t.leaders()
-		t.over = first > second+min(len(t.cells)-t.next, t.voters())
+		t.decided = first > second+min(len(t.cells)-t.next, t.voters())
 	}
 
-	return t.over
+	return t.decided
 }
 
-// leaders returns the two highest numbers of votes.
+// leaders returns the two highest vote counts.
 func (t *earlyVote) leaders() (first, second int) {
 	for _, v := range t.votes {
 		if v > first {
@@ -64,10 +64,10 @@ func (t *earlyVote) leaders() (first, second int) {
 	return first, second
 }
 
-// at returns the index of the cell at a position of the counting order.
+// at returns the index of the cell at a position in the counting order.
 func (t *earlyVote) at(pos int) int { return t.order[pos%len(t.order)]*t.rounds + pos/len(t.order) }
 
-// voters returns how many cells may vote.
+// voters returns the number of cells that may vote.
 func (t *earlyVote) voters() int {
 	if t.lastOnly {
 		return len(t.order)
@@ -76,8 +76,8 @@ func (t *earlyVote) voters() int {
 	return len(t.cells)
 }
 
-// executed returns the action of the first cell in the counting order that has the winning canonical form, or the
-// no-op. That cell precedes the point of certainty, so it is the same whether or not agents are asked after it.
+// executed returns the action of the first cell in the counting order whose canonical form won, or the no-op. That cell
+// precedes the point of certainty, so it is the same whether or not later agents are queried.
 func (t *earlyVote) executed(canonical string) domain.Action {
 	for pos := range t.cells {
 		if cell := t.cells[t.at(pos)]; cell.Action != nil && cell.Canonical == canonical {
@@ -90,7 +90,7 @@ func (t *earlyVote) executed(canonical string) domain.Action {
 
 // clear empties the cells after the point of certainty.
 func (t *earlyVote) clear() {
-	for pos := t.next; t.over && pos < len(t.cells); pos++ {
+	for pos := t.next; t.decided && pos < len(t.cells); pos++ {
 		t.cells[t.at(pos)] = domain.Cell{}
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// hasty answers by the seed alone, after a time that differs from call to call.
-type hasty struct {
+// hastyModel answers by the seed alone, after a delay that differs from call to call.
+type hastyModel struct {
 	seed  uint64
 	kinds int
 	calls atomic.Int64
 }
 
-func (h *hasty) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
+func (h *hastyModel) Complete(ctx context.Context, q chat.Request) (chat.Response, error) {
 	select {
 	case <-time.After(time.Duration(rand.IntN(300)) * time.Microsecond):
 	case <-ctx.Done():
@@ -58,12 +58,12 @@ func TestCellsThatCannotChangeTheVoteAreNotAskedFor(t *testing.T) {
 			c.VoteScope = ScopeLast
 		}
 		kinds := 2 + int(seed%4)
-		all := &hasty{seed: seed, kinds: kinds}
+		all := &hastyModel{seed: seed, kinds: kinds}
 		want := decide(t, all, c, view, seed)
 
 		c.Early = true
 		for range 3 {
-			h := &hasty{seed: seed, kinds: kinds}
+			h := &hastyModel{seed: seed, kinds: kinds}
 			got := decide(t, h, c, view, seed)
 			if got.Executed.JSON() != want.Executed.JSON() {
 				t.Fatalf("seed %d, scope %s: decided %s early, want %s", seed, c.VoteScope, got.Executed.JSON(),
@@ -90,7 +90,7 @@ func TestACancelledDecisionIsNotMade(t *testing.T) {
 		Temperature: []float64{0},
 		Early:       true,
 	}
-	d, err := Decide(ctx, &hasty{kinds: 2}, c, View{}, 1)
+	d, err := Decide(ctx, &hastyModel{kinds: 2}, c, View{}, 1)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Decide() = %s, want %v", fmt.Sprint(d, err), context.Canceled)
 	}

@@ -10,20 +10,21 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Fit renders the user message, as User does, and returns what it leaves out. Only a Bounded template leaves anything
-// out, and no more than it must, in this order: the lines of the history, the oldest first, except the newest one; the
-// distant elements, the last of the screen first; the other elements, the last first. The goal, the agent's own words
-// and its peers' words always stay. The call may be repeated.
+// Fit renders the user message as User does, and also returns what the message leaves out. Only a Bounded template
+// leaves anything out. It leaves out as little as possible, in this order: lines of the history, the oldest first,
+// except the newest one; distant elements, from the end of the screen; all other elements, from the end. The goal, the
+// agent's own previous answer and its peers' messages always stay. Errors are errors of the template. Fit may be
+// repeated.
 func (t *Template) Fit(view View, own string, peers []Message) (string, domain.LeftOut, error) {
-	none := domain.LeftOut{}
-	text, err := t.render(view, own, peers, none)
-	if err != nil || t.over == nil || t.over(text) == 0 {
-		return text, none, err
+	nothing := domain.LeftOut{}
+	text, err := t.render(view, own, peers, nothing)
+	if err != nil || t.excess == nil || t.excess(text) == 0 {
+		return text, nothing, err
 	}
 
 	lines := max(0, len(view.recent())-1)
-	elements := view.expendable(own, peers)
-	leave := func(n int) domain.LeftOut {
+	elements := view.omissionOrder(own, peers)
+	leftOutAt := func(n int) domain.LeftOut {
 		n++
 		left := domain.LeftOut{History: min(n, lines), Elements: append([]int(nil), elements[:max(0, n-lines)]...)}
 		slices.Sort(left.Elements)
@@ -31,54 +32,55 @@ func (t *Template) Fit(view View, own string, peers []Message) (string, domain.L
 		return left
 	}
 	n := sort.Search(lines+len(elements)-1, func(n int) bool {
-		shorter, e := t.render(view, own, peers, leave(n))
+		shorter, e := t.render(view, own, peers, leftOutAt(n))
 		if e != nil {
 			err = e
 		}
 
-		return t.over(shorter) == 0
+		return t.excess(shorter) == 0
 	})
 	if err != nil || lines+len(elements) == 0 {
-		return text, none, err
+		return text, nothing, err
 	}
 
-	left := leave(n)
+	left := leftOutAt(n)
 	text, err = t.render(view, own, peers, left)
 
 	return text, left, err
 }
 
-// expendable returns the indices of the shown elements in the order in which they are left out. An element is near if
-// an action of the agent's own or a peer's words names it, or if its text shares a word with the goal or the history;
-// all others are distant and come first.
-func (v View) expendable(own string, peers []Message) []int {
+// omissionOrder returns the indices of the shown elements in the order in which they are left out. An element is near
+// if the action in the agent's previous answer or in a peer's message names it, or if its text shares a word with the
+// goal or the history. All others are distant and come first.
+func (v View) omissionOrder(own string, peers []Message) []int {
 	known := words(v.Goal + " " + strings.Join(v.recent(), " "))
-	named := map[int]bool{}
+	namedByAgents := map[int]bool{}
 	for _, message := range append([]Message{{Text: own}}, peers...) {
 		if action, err := ParseAnswer(message.Text); err == nil && action.Index != nil {
-			named[*action.Index] = true
+			namedByAgents[*action.Index] = true
 		}
 	}
 
 	var distant, near []int
 	for _, element := range slices.Backward(v.Shown()) {
-		at := &distant
-		if named[element.Index] {
-			at = &near
+		group := &distant
+		if namedByAgents[element.Index] {
+			group = &near
 		}
 		for word := range words(element.Text + " " + element.Desc + " " + element.Value) {
 			if known[word] {
-				at = &near
+				group = &near
 			}
 		}
-		*at = append(*at, element.Index)
+		*group = append(*group, element.Index)
 	}
 
 	return append(distant, near...)
 }
 
-// told returns the indices of the screen's elements that a prompt does not show but a peer's action names.
-func (v View) told(left domain.LeftOut, peers []Message) []int {
+// peerElements returns the indices of the elements on the screen that a peer's action names although the agent's prompt
+// does not show them.
+func (v View) peerElements(left domain.LeftOut, peers []Message) []int {
 	var out []int
 	for _, message := range peers {
 		action, err := ParseAnswer(message.Text)
@@ -95,7 +97,7 @@ func (v View) told(left domain.LeftOut, peers []Message) []int {
 	return out
 }
 
-// words returns the lower-cased words of a text.
+// words returns the set of lower-cased words of a text.
 func words(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
@@ -107,7 +109,7 @@ func words(text string) map[string]bool {
 	return out
 }
 
-// leftOut says in a prompt what it lacks, such as "3 history lines, 1 element". It is empty if it lacks nothing.
+// leftOut describes what a prompt lacks, such as "3 history lines, 1 element". It returns "" if nothing was left out.
 func leftOut(l domain.LeftOut) string {
 	var out []string
 	for _, x := range []struct {

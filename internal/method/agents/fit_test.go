@@ -11,14 +11,14 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// wordsBeyond returns how many words of a prompt are beyond limit.
+// wordsBeyond returns a function that returns how many words of a prompt exceed the limit.
 func wordsBeyond(limit int) func(string) int {
 	return func(user string) int { return max(0, len(strings.Fields(user))-limit) }
 }
 
-// crowded is a view with four lines of history and six elements of three words each, and the message that it is read
-// with. Elements 1 and 4 are near by their text, element 2 because the message names it.
-func crowded() (View, []Message) {
+// crowdedView returns a view with four lines of history and six elements of three words each, and a message of a peer.
+// Elements 1 and 4 are near because of their text, element 2 because the message names it.
+func crowdedView() (View, []Message) {
 	var o domain.Observation
 	for i, text := range []string{"Mail", "Budget", "Draft", "Spam", "Archive", "Trash"} {
 		o.Elements = append(o.Elements, domain.Element{Index: i, Role: "item", Text: text, Visible: true})
@@ -32,7 +32,7 @@ func crowded() (View, []Message) {
 }
 
 func TestAPromptIsCutByRule(t *testing.T) {
-	v, peers := crowded()
+	v, peers := crowdedView()
 	full := prompt(t, v, "my words", peers)
 	size := len(strings.Fields(full))
 	for name, c := range map[string]struct {
@@ -88,10 +88,10 @@ func TestAPromptIsCutByRule(t *testing.T) {
 	}
 }
 
-// TestNoMoreIsLeftOutThanMustBe tries every limit: the prompt fits whenever anything can still be left out, and a
+// TestNoMoreIsLeftOutThanMustBe tries every limit. The prompt fits whenever anything can still be left out, and a
 // prompt that fits without a bound is the same with it.
 func TestNoMoreIsLeftOutThanMustBe(t *testing.T) {
-	v, peers := crowded()
+	v, peers := crowdedView()
 	full := prompt(t, v, "", peers)
 	last := -1
 	for limit := range len(strings.Fields(full)) + 5 {
@@ -121,7 +121,7 @@ func TestCellsSayWhatTheirPromptsLack(t *testing.T) {
 			Index: i, Role: "item", Text: fmt.Sprint("t", r.IntN(30)), Visible: r.IntN(4) > 0,
 		})
 	}
-	c := three()
+	c := threeAgents()
 	c.Template = Default.Bounded(wordsBeyond(90))
 	d := decide(t, newRecorder(), c, View{Goal: "press t3", History: []string{"1 wait", "2 wait"}, Observation: o}, 3)
 

@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/test/kit/injection"
 )
 
-// hostile returns a view that has the text wherever a page can write.
-func hostile(text string) View {
+// hostileView returns a view that contains the text wherever a page can write.
+func hostileView(text string) View {
 	return View{Goal: text, History: []string{text}, Observation: domain.Observation{Elements: []domain.Element{
 		{Index: 0, Role: "button", Text: text, Visible: true},
 		{Index: 1, Role: "field", Text: "f", Desc: text, Value: text, Editable: true, Visible: true},
@@ -18,7 +18,7 @@ func hostile(text string) View {
 	}}}
 }
 
-// skeleton keeps the first word of every line, which tells sections and elements apart.
+// skeleton keeps the first word of every line, which distinguishes sections from elements.
 func skeleton(prompt string) string {
 	var out []string
 	for _, l := range strings.Split(prompt, "\n") {
@@ -39,10 +39,10 @@ func TestInjectionsChangeNoPrompt(t *testing.T) {
 	for _, x := range injection.Corpus() {
 		first, _, _ := strings.Cut(strings.Join(strings.Fields(x), " "), " ")
 		if len([]rune(first)) >= 100 {
-			continue // the bound of a line would cut its first word
+			continue // the bound on a line would cut its first word
 		}
-		clean := View{Goal: "g", History: []string{first}, Observation: hostile("t").Observation}
-		got := skeleton(prompt(t, hostile(x), x, []Message{{Agent: 1, Text: x}}))
+		clean := View{Goal: "g", History: []string{first}, Observation: hostileView("t").Observation}
+		got := skeleton(prompt(t, hostileView(x), x, []Message{{Agent: 1, Text: x}}))
 		want := skeleton(prompt(t, clean, "o", []Message{{Agent: 1, Text: "m"}}))
 		if got != want {
 			t.Errorf("%q changes the prompt's lines: got\n%s\nwant\n%s", x, got, want)
@@ -51,7 +51,7 @@ func TestInjectionsChangeNoPrompt(t *testing.T) {
 }
 
 // TestInjectionsChangeNoParse lets agents repeat every injection in their reason and type it. An answer that repeats a
-// page in its reason may fail to parse; it may not parse as another action.
+// page in its reason may fail to parse, but it must not parse as another action.
 func TestInjectionsChangeNoParse(t *testing.T) {
 	for _, x := range injection.Corpus() {
 		_, action, _ := strings.Cut(click(3), "\n")

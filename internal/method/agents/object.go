@@ -8,22 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of what a model writes.
+// maxDepth bounds the nesting of JSON that a model wrote.
 const maxDepth = 64
 
-// found is a JSON object in a text that a model wrote.
-type found struct {
-	json    string   // well-formed, unless it cannot be read
-	from    int      // where it begins in the text
-	to      int      // where it ends
-	repairs []Repair // what had to be read in another way than JSON is
+// foundObject is a JSON object found in a model's text.
+type foundObject struct {
+	json    string   // well-formed, unless it could not be repaired
+	from    int      // byte offset at which it begins in the text
+	to      int      // byte offset just past its end
+	repairs []Repair // the deviations from JSON that were repaired
 }
 
-// readObject returns the first object of a text. It is false if the text has none, or one that never ends. An object
-// that ends but cannot be read is returned as it is.
-func readObject(text string) (found, bool) {
+// readObject returns the first object of a text. It returns false if the text has no object, or one that never ends. An
+// object that ends but cannot be repaired is returned unchanged.
+func readObject(text string) (foundObject, bool) {
 	raw, balanced := firstObject(text)
-	strict := found{json: raw, from: strings.Index(text, raw)}
+	strict := foundObject{json: raw, from: strings.Index(text, raw)}
 	strict.to = strict.from + len(raw)
 	if balanced && json.Valid([]byte(raw)) {
 		return strict, true
@@ -31,17 +31,18 @@ func readObject(text string) (found, bool) {
 
 	from := strings.IndexAny(text, "{｛")
 	if from < 0 {
-		return found{}, false
+		return foundObject{}, false
 	}
 	r := reader{text: text[:min(len(text), from+maxSearched)], at: from}
-	if r.value(0) && json.Valid([]byte(r.out.String())) {
-		return found{json: r.out.String(), from: from, to: r.at, repairs: r.repairs}, true
+	if r.readValue(0) && json.Valid([]byte(r.out.String())) {
+		return foundObject{json: r.out.String(), from: from, to: r.at, repairs: r.repairs}, true
 	}
 
 	return strict, balanced
 }
 
-// reader reads JSON as models write it, and writes it as JSON is. Its methods are false if the text cannot be read.
+// reader reads JSON as models write it, and writes well-formed JSON. Its methods return false if the text cannot be
+// read.
 type reader struct {
 	text    string
 	at      int
@@ -49,19 +50,19 @@ type reader struct {
 	repairs []Repair
 }
 
-// punctuation holds what JSON uses, by its full-width form.
+// punctuation maps full-width punctuation to the punctuation of JSON.
 var punctuation = map[rune]rune{'｛': '{', '｝': '}', '［': '[', '］': ']', '：': ':', '，': ','}
 
-// closers holds the quotes that end a text, by those that begin it.
+// closers maps each opening quote to its closing quote.
 var closers = map[rune]rune{'"': '"', '\'': '\'', '“': '”', '‘': '’', '＂': '＂', '＇': '＇'}
 
-func (r *reader) repaired(what Repair) {
+func (r *reader) note(what Repair) {
 	if !slices.Contains(r.repairs, what) {
 		r.repairs = append(r.repairs, what)
 	}
 }
 
-// peek returns the next rune, or utf8.RuneError at the end, and its length.
+// peek returns the next rune and its length in bytes. At the end of the text, the rune is utf8.RuneError.
 func (r *reader) peek() (rune, int) { return utf8.DecodeRuneInString(r.text[r.at:]) }
 
 func (r *reader) skipSpace() {
@@ -71,14 +72,14 @@ func (r *reader) skipSpace() {
 			return
 		}
 		if !strings.ContainsRune(" \t\r\n", c) {
-			r.repaired(RepairWidth)
+			r.note(RepairWidth)
 		}
 		r.at += n
 	}
 }
 
-// next returns the next mark of punctuation as JSON has it, and writes nothing. It is 0 if something else follows.
-func (r *reader) next() rune {
+// nextMark returns the next punctuation mark in its JSON form without consuming it, or 0 if something else follows.
+func (r *reader) nextMark() rune {
 	r.skipSpace()
 	c, _ := r.peek()
 	if usual, ok := punctuation[c]; ok {
@@ -91,48 +92,48 @@ func (r *reader) next() rune {
 	return 0
 }
 
-// take moves behind the next mark of punctuation.
-func (r *reader) take() {
+// skipMark consumes the next punctuation mark.
+func (r *reader) skipMark() {
 	c, n := r.peek()
 	if _, ok := punctuation[c]; ok {
-		r.repaired(RepairWidth)
+		r.note(RepairWidth)
 	}
 	r.at += n
 }
 
-func (r *reader) value(depth int) bool {
+func (r *reader) readValue(depth int) bool {
 	if depth > maxDepth {
 		return false
 	}
-	switch r.next() {
+	switch r.nextMark() {
 	case '{':
-		return r.list(depth, '}', r.member)
+		return r.readList(depth, '}', r.readMember)
 	case '[':
-		return r.list(depth, ']', r.value)
+		return r.readList(depth, ']', r.readValue)
 	case 0:
 		if c, _ := r.peek(); closers[c] != 0 {
-			return r.quoted()
+			return r.readQuoted()
 		}
 
-		return r.literal()
+		return r.readLiteral()
 	}
 
 	return false
 }
 
-// list reads what is between two brackets, with commas between the parts.
-func (r *reader) list(depth int, closing rune, part func(depth int) bool) bool {
+// readList reads a bracketed list of comma-separated parts, including its brackets.
+func (r *reader) readList(depth int, closing rune, part func(depth int) bool) bool {
 	c, _ := r.peek()
 	if usual, ok := punctuation[c]; ok {
 		c = usual
 	}
 	r.out.WriteRune(c)
-	r.take()
+	r.skipMark()
 
 	for n := 0; ; n++ {
-		if r.next() == closing {
+		if r.nextMark() == closing {
 			if n > 0 {
-				r.repaired(RepairComma)
+				r.note(RepairComma)
 			}
 
 			break
@@ -143,41 +144,41 @@ func (r *reader) list(depth int, closing rune, part func(depth int) bool) bool {
 		if !part(depth + 1) {
 			return false
 		}
-		mark := r.next()
+		mark := r.nextMark()
 		if mark == closing {
 			break
 		}
 		if mark != ',' {
 			return false
 		}
-		r.take()
+		r.skipMark()
 	}
 	r.out.WriteRune(closing)
-	r.take()
+	r.skipMark()
 
 	return true
 }
 
-func (r *reader) member(depth int) bool {
+func (r *reader) readMember(depth int) bool {
 	r.skipSpace()
 	c, _ := r.peek()
 	var named bool
 	if closers[c] != 0 {
-		named = r.quoted()
+		named = r.readQuoted()
 	} else {
-		named = r.bareKey()
+		named = r.readBareKey()
 	}
-	if !named || r.next() != ':' {
+	if !named || r.nextMark() != ':' {
 		return false
 	}
-	r.take()
+	r.skipMark()
 	r.out.WriteByte(':')
 
-	return r.value(depth)
+	return r.readValue(depth)
 }
 
-// word returns the letters, digits and signs that follow.
-func (r *reader) word() string {
+// readWord consumes and returns the letters, digits and signs that follow.
+func (r *reader) readWord() string {
 	rest := r.text[r.at:]
 	end := strings.IndexFunc(rest, func(c rune) bool {
 		return !(unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("_+-.", c))
@@ -190,24 +191,24 @@ func (r *reader) word() string {
 	return rest[:end]
 }
 
-func (r *reader) bareKey() bool {
-	word := r.word()
+func (r *reader) readBareKey() bool {
+	word := r.readWord()
 	if word == "" {
 		return false
 	}
-	r.repaired(RepairKey)
+	r.note(RepairKey)
 	r.out.WriteString(`"` + word + `"`)
 
 	return true
 }
 
-// literals holds the constants of Python.
+// literals maps Python's constants to JSON's.
 var literals = map[string]string{"True": "true", "False": "false", "None": "null"}
 
-func (r *reader) literal() bool {
-	word := r.word()
+func (r *reader) readLiteral() bool {
+	word := r.readWord()
 	if usual, ok := literals[word]; ok {
-		r.repaired(RepairLiteral)
+		r.note(RepairLiteral)
 		word = usual
 	}
 	r.out.WriteString(word)
@@ -215,15 +216,15 @@ func (r *reader) literal() bool {
 	return json.Valid([]byte(word))
 }
 
-// quoted reads a text in quotes.
-func (r *reader) quoted() bool {
+// readQuoted reads a quoted text.
+func (r *reader) readQuoted() bool {
 	opening, n := r.peek()
 	switch opening {
 	case '"':
 	case '\'':
-		r.repaired(RepairQuotes)
+		r.note(RepairQuotes)
 	default:
-		r.repaired(RepairWidth)
+		r.note(RepairWidth)
 	}
 	r.at += n
 	r.out.WriteByte('"')
@@ -237,14 +238,14 @@ func (r *reader) quoted() bool {
 		}
 		switch {
 		case c == '\\':
-			r.escape()
+			r.readEscape()
 
 			continue
 		case c == '"':
 			r.out.WriteString(`\"`)
 		case c < ' ':
-			r.repaired(RepairBreak)
-			control, _ := json.Marshal(string(c)) // a rune always encodes
+			r.note(RepairBreak)
+			control, _ := json.Marshal(string(c)) // encoding a rune never fails
 			r.out.WriteString(strings.Trim(string(control), `"`))
 		default:
 			r.out.WriteString(r.text[r.at : r.at+n])
@@ -255,18 +256,18 @@ func (r *reader) quoted() bool {
 	return false
 }
 
-// escape reads a backslash and what follows it. A backslash that escapes nothing in JSON stands for itself, except
-// before a single quote.
-func (r *reader) escape() {
+// readEscape reads a backslash and the character after it. A backslash that escapes nothing in JSON stands for itself,
+// except before a single quote.
+func (r *reader) readEscape() {
 	r.at++
 	c, n := r.peek()
 	switch {
 	case c == 'u' && isHex(r.text[r.at+1:]), c != 'u' && strings.ContainsRune(`"\/bfnrt`, c):
 		r.out.WriteByte('\\')
 	case c == '\'':
-		r.repaired(RepairEscape)
+		r.note(RepairEscape)
 	default:
-		r.repaired(RepairEscape)
+		r.note(RepairEscape)
 		r.out.WriteString(`\\`)
 
 		return

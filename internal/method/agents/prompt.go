@@ -7,38 +7,38 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// Bounds of what a page may put into a prompt, in characters unless stated otherwise.
+// Bounds on what a page may put into a prompt, in characters unless stated otherwise.
 const (
 	maxGoal        = 400
 	maxElementText = 80
-	maxID          = 2000 // of an element: agents have to repeat it
-	maxElements    = 500  // elements
-	maxHistory     = 12   // lines
+	maxID          = 2000 // the ID of an element, which agents must repeat
+	maxElements    = 500  // number of elements
+	maxHistory     = 12   // number of lines
 	maxMessage     = 600
 	maxSummary     = 160 // one line of the history
 )
 
-// Message is a peer's latest text.
+// Message is the latest text of a peer.
 type Message struct {
 	Agent int
 	Text  string
 }
 
-// Template is the agents' prompt for one action family. Its system message is the same at every step: the action space
-// with its JSON forms, guidelines and the answer format. The small policy ignores it.
+// Template renders the agents' prompts for one action family. Its system message is the same at every step: the action
+// space with its JSON forms, the guidelines and the answer format. The small policy ignores it.
 type Template struct {
 	prompt *prompts.Prompt
 	system string
-	over   func(user string) int
+	excess func(user string) int
 }
 
-// Bounded returns the template for a policy that does not read everything: over returns how much of a user message is
-// too much for it, 0 if it reads the message in full. nil means that the policy reads all.
-func (t *Template) Bounded(over func(user string) int) *Template {
-	return &Template{prompt: t.prompt, system: t.system, over: over}
+// Bounded returns the template for a policy that reads only a limited prompt. excess returns by how much a user message
+// exceeds the limit, or 0 if the policy reads all of it. If excess is nil, the policy reads messages of any length.
+func (t *Template) Bounded(excess func(user string) int) *Template {
+	return &Template{prompt: t.prompt, system: t.system, excess: excess}
 }
 
-// NewTemplate prepares a prompt of the role agent.
+// NewTemplate prepares a prompt of the role agent for an action family.
 func NewTemplate(prompt *prompts.Prompt, family domain.Family) (*Template, error) {
 	sys, err := prompt.Render("system", prompts.FormsOf(string(family)))
 
@@ -68,16 +68,16 @@ func builtIn() *Template {
 // System returns the system message.
 func (t *Template) System() string { return t.system }
 
-// User renders the user message: goal, history, screen, the agent's own previous words and its peers' words. The parts
-// that all rounds share come first, so a server's prefix cache serves them. Every datum is folded into one line and
-// bounded, so no page and no peer can imitate a section. What Fit leaves out is not there.
+// User renders the user message: goal, history, screen, the agent's own previous answer and its peers' messages. The
+// parts that all rounds share come first, so a server's prefix cache can serve them. Every value is folded into one
+// line and bounded, so neither a page nor a peer can imitate a section. The message lacks what Fit leaves out.
 func (t *Template) User(view View, own string, peers []Message) (string, error) {
 	text, _, err := t.Fit(view, own, peers)
 
 	return text, err
 }
 
-// render renders the user message without what is left out, and with a line that says so.
+// render renders the user message without the given parts, and with a line that lists what was left out.
 func (t *Template) render(view View, own string, peers []Message, left domain.LeftOut) (string, error) {
 	data := struct {
 		Goal, Own, LeftOut string
@@ -90,7 +90,7 @@ func (t *Template) render(view View, own string, peers []Message, left domain.Le
 	}
 	for _, element := range view.Shown() {
 		if !slices.Contains(left.Elements, element.Index) {
-			data.Screen = append(data.Screen, see(element))
+			data.Screen = append(data.Screen, newSeen(element))
 		}
 	}
 	for _, message := range peers {

@@ -11,10 +11,10 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// codeSpan matches code in a table of a page.
+// codeSpan matches code in a table of a document.
 var codeSpan = regexp.MustCompile("```` (.*?) ````|`([^`]+)`")
 
-// rows returns the cells of the tables under a heading of docs/method.md whose first line begins with head.
+// rows returns the cells of the tables in docs/method.md whose header row begins with head.
 func rows(t *testing.T, head string) [][]string {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/method.md")
@@ -36,7 +36,7 @@ func rows(t *testing.T, head string) [][]string {
 	return out
 }
 
-// code returns what is code in a cell of a table.
+// code returns the code spans of a table cell.
 func code(cell string) []string {
 	var out []string
 	for _, m := range codeSpan.FindAllStringSubmatch(cell, -1) {
@@ -107,13 +107,13 @@ func TestEverySynonymIsInTheTable(t *testing.T) {
 		}
 	}
 	for field := range others {
-		if !maps.Equal(others[field], values[field]) {
-			t.Errorf("docs/method.md has for %s\n%v, want\n%v", field, others[field], values[field])
+		if !maps.Equal(others[field], valueSynonyms[field]) {
+			t.Errorf("docs/method.md has for %s\n%v, want\n%v", field, others[field], valueSynonyms[field])
 		}
 	}
 }
 
-// domainField returns the field whose value a row of the table gives with the type.
+// domainField returns the field that a row of the table sets together with the type.
 func domainField(kind string) string {
 	if kind == domain.ActionStatus {
 		return "goal_status"

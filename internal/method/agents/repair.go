@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Repair is a way in which an answer may differ from the form in the prompt, and is read nevertheless. The table in
-// docs/method.md (What is read) has an example of each.
+// Repair names a deviation of an answer from the form that the prompt specifies, which is accepted nevertheless. The
+// table in docs/method.md (What is read) has an example of each.
 type Repair string
 
 // The repairs of the form of an answer.
@@ -22,7 +22,7 @@ const (
 	RepairBare    Repair = "bare"       // no "Action:", but the answer, or the code fence at its end, is an object
 	RepairQuotes  Repair = "quotes"     // single quotes
 	RepairWidth   Repair = "full-width" // full-width or curly punctuation
-	RepairComma   Repair = "comma"      // a comma behind the last member
+	RepairComma   Repair = "comma"      // a comma after the last member
 	RepairKey     Repair = "key"        // a key without quotes
 	RepairLiteral Repair = "literal"    // True, False and None
 	RepairBreak   Repair = "break"      // a line break or a tab within a text
@@ -32,33 +32,33 @@ const (
 // The repairs of an action.
 const (
 	RepairNumber  Repair = "number"  // a whole number as text or with a decimal point
-	RepairText    Repair = "text"    // a number or a flag where text belongs
+	RepairText    Repair = "text"    // a number or a flag where text is expected
 	RepairFlag    Repair = "flag"    // a flag as text or as a number
-	RepairCase    Repair = "case"    // another case, or blanks and hyphens, in a name
+	RepairCase    Repair = "case"    // different case, or blanks and hyphens, in a name
 	RepairSynonym Repair = "synonym" // another name of an action type or of a value
-	RepairField   Repair = "field"   // a field for which the action type has no use
+	RepairField   Repair = "field"   // a field that the action type does not use
 	RepairFamily  Repair = "family"  // the type under the key of the other family
 )
 
-// typeKeys holds the key of an action's type.
+// typeKeys maps a family to the JSON key of its action types.
 var typeKeys = map[domain.Family]string{domain.FamilyMobile: "action_type", domain.FamilyWeb: "action"}
 
-// otherFamily holds the family that an action is tried in if its own does not have it.
+// otherFamily maps a family to the one that is tried if an action is invalid in it.
 var otherFamily = map[domain.Family]domain.Family{
 	domain.FamilyMobile: domain.FamilyWeb, domain.FamilyWeb: domain.FamilyMobile,
 }
 
-// taken holds the fields that action types take, in their JSON form.
-var taken = takenFields()
+// actionFields holds the JSON names of the fields that each action type takes, by family and type.
+var actionFields = newActionFields()
 
-func takenFields() map[domain.Family]map[string]map[string]bool {
+func newActionFields() map[domain.Family]map[string]map[string]bool {
 	out := map[domain.Family]map[string]map[string]bool{}
 	for family := range typeKeys {
 		out[family] = map[string]map[string]bool{}
 		for _, sample := range domain.Samples(family) {
 			var fields map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(sample.JSON()), &fields); err != nil {
-				panic(err) // an action always has the form of an object
+				panic(err) // the JSON of an action is always an object
 			}
 			out[family][sample.Type] = map[string]bool{}
 			for name := range fields {
@@ -70,8 +70,8 @@ func takenFields() map[domain.Family]map[string]map[string]bool {
 	return out
 }
 
-// ReadAction reads the JSON object of an action as Usual does, and returns the repairs. The error is
-// domain.ParseAction's if the object is no action even then.
+// ReadAction reads the JSON object of an action as Usual does, and returns the action and its repairs. If the object is
+// not an action even after repairs, it returns the error of domain.ParseAction.
 func ReadAction(raw []byte) (domain.Action, []Repair, error) {
 	action, err := domain.ParseAction(raw)
 	if err == nil {
@@ -81,7 +81,7 @@ func ReadAction(raw []byte) (domain.Action, []Repair, error) {
 	if json.Unmarshal(raw, &fields) != nil {
 		return action, nil, err
 	}
-	lower := map[string]json.RawMessage{} // as encoding/json does, which reads keys in any case
+	lower := map[string]json.RawMessage{} // encoding/json also reads keys in any case
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		lower[strings.ToLower(key)] = fields[key]
 	}
@@ -96,10 +96,10 @@ func ReadAction(raw []byte) (domain.Action, []Repair, error) {
 		return action, nil, err
 	}
 
-	for _, tried := range []domain.Family{family, otherFamily[family]} {
-		m := mender{family: tried, fields: maps.Clone(lower)}
-		if tried != family {
-			m.repaired(RepairFamily)
+	for _, candidate := range []domain.Family{family, otherFamily[family]} {
+		m := mender{family: candidate, fields: maps.Clone(lower)}
+		if candidate != family {
+			m.note(RepairFamily)
 		}
 		if mended, ok := m.mend(kind); ok {
 			return mended, m.repairs, nil
@@ -109,14 +109,14 @@ func ReadAction(raw []byte) (domain.Action, []Repair, error) {
 	return action, nil, err
 }
 
-// mender reads the fields of an action in one family.
+// mender repairs the fields of an action in one family.
 type mender struct {
 	family  domain.Family
 	fields  map[string]json.RawMessage
 	repairs []Repair
 }
 
-func (m *mender) repaired(what Repair) {
+func (m *mender) note(what Repair) {
 	if !slices.Contains(m.repairs, what) {
 		m.repairs = append(m.repairs, what)
 	}
@@ -127,9 +127,9 @@ func (m *mender) mend(kind json.RawMessage) (domain.Action, bool) {
 	if json.Unmarshal(kind, &name) != nil {
 		return domain.Action{}, false
 	}
-	name = m.name(name, false)
+	name = m.mendName(name, false)
 	if s, ok := synonyms[m.family][name]; ok {
-		m.repaired(RepairSynonym)
+		m.note(RepairSynonym)
 		name = s.Type
 		if s.Field != "" && m.fields[s.Field] == nil {
 			m.fields[s.Field] = quote(s.Value)
@@ -137,7 +137,7 @@ func (m *mender) mend(kind json.RawMessage) (domain.Action, bool) {
 	}
 
 	for _, field := range slices.Sorted(maps.Keys(m.fields)) {
-		m.field(name, field)
+		m.mendField(name, field)
 	}
 	m.fields[typeKeys[m.family]] = quote(name)
 	raw, err := json.Marshal(m.fields)
@@ -149,8 +149,8 @@ func (m *mender) mend(kind json.RawMessage) (domain.Action, bool) {
 	return action, err == nil
 }
 
-// name returns a name in lower case, in full with underscores instead of blanks and hyphens.
-func (m *mender) name(name string, value bool) string {
+// mendName returns a name in lower case. Unless it is a field's value, underscores replace its blanks and hyphens.
+func (m *mender) mendName(name string, value bool) string {
 	usual := strings.ToLower(strings.TrimSpace(name))
 	if !value {
 		usual = strings.Join(strings.FieldsFunc(usual, func(c rune) bool {
@@ -158,27 +158,27 @@ func (m *mender) name(name string, value bool) string {
 		}), "_")
 	}
 	if usual != name {
-		m.repaired(RepairCase)
+		m.note(RepairCase)
 	}
 
 	return usual
 }
 
-// field brings a field into the form that the action type takes.
-func (m *mender) field(kind, field string) {
+// mendField repairs a field to the form that the action type takes.
+func (m *mender) mendField(kind, field string) {
 	raw := m.fields[field]
-	known := false
-	for _, types := range taken {
+	exists := false
+	for _, types := range actionFields {
 		for _, fields := range types {
-			known = known || fields[field]
+			exists = exists || fields[field]
 		}
 	}
-	if !known || string(raw) == "null" {
+	if !exists || string(raw) == "null" {
 		return
 	}
-	if !taken[m.family][kind][field] {
+	if !actionFields[m.family][kind][field] {
 		if text := string(raw); text != `""` && text != "false" {
-			m.repaired(RepairField)
+			m.note(RepairField)
 		}
 		delete(m.fields, field)
 
@@ -187,19 +187,19 @@ func (m *mender) field(kind, field string) {
 
 	switch field {
 	case "index", "tab":
-		m.whole(field)
+		m.mendNumber(field)
 	case "press_enter", "new_tab":
-		m.flag(field)
+		m.mendFlag(field)
 	default:
-		m.text(field)
+		m.mendText(field)
 	}
 }
 
-// wholeNumber matches a whole number, also with a decimal point.
+// wholeNumber matches a whole number of up to nine digits, also with a decimal point.
 var wholeNumber = regexp.MustCompile(`^(-?[0-9]{1,9})(?:\.0*)?$`)
 
-// Whole reads a whole number that a model wrote, such as 3, 3.0 or "3".
-func Whole(raw json.RawMessage) (int, error) {
+// WholeNumber parses a whole number that a model wrote, such as 3, 3.0 or "3".
+func WholeNumber(raw json.RawMessage) (int, error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
 		text = string(raw)
@@ -212,18 +212,18 @@ func Whole(raw json.RawMessage) (int, error) {
 	return strconv.Atoi(parts[1])
 }
 
-func (m *mender) whole(field string) {
-	number, err := Whole(m.fields[field])
+func (m *mender) mendNumber(field string) {
+	number, err := WholeNumber(m.fields[field])
 	if err != nil {
 		return
 	}
 	if usual := strconv.Itoa(number); usual != string(m.fields[field]) {
-		m.repaired(RepairNumber)
+		m.note(RepairNumber)
 		m.fields[field] = json.RawMessage(usual)
 	}
 }
 
-func (m *mender) flag(field string) {
+func (m *mender) mendFlag(field string) {
 	usual := ""
 	switch strings.ToLower(strings.Trim(string(m.fields[field]), `" `)) {
 	case "true", "1", "yes":
@@ -232,26 +232,26 @@ func (m *mender) flag(field string) {
 		usual = "false"
 	}
 	if usual != "" && usual != string(m.fields[field]) {
-		m.repaired(RepairFlag)
+		m.note(RepairFlag)
 		m.fields[field] = json.RawMessage(usual)
 	}
 }
 
-func (m *mender) text(field string) {
+func (m *mender) mendText(field string) {
 	raw := m.fields[field]
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
 		if c := raw[0]; c == '{' || c == '[' {
 			return
 		}
-		m.repaired(RepairText)
+		m.note(RepairText)
 		text = string(raw)
 	}
 	if field == "direction" || field == "goal_status" {
-		text = m.name(text, true)
+		text = m.mendName(text, true)
 	}
-	if usual, ok := values[field][text]; ok {
-		m.repaired(RepairSynonym)
+	if usual, ok := valueSynonyms[field][text]; ok {
+		m.note(RepairSynonym)
 		text = usual
 	}
 	m.fields[field] = quote(text)
@@ -260,7 +260,7 @@ func (m *mender) text(field string) {
 func quote(text string) json.RawMessage {
 	raw, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // text can always be encoded
+		panic(err) // encoding a string never fails
 	}
 
 	return raw

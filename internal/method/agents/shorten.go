@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// ShortenAnswer returns an agent's answer, or the JSON of an action alone, on one line of at most limit characters and
+// ShortenAnswer shortens an agent's answer, or the bare JSON of an action, to one line of at most limit characters plus
 // an ellipsis. It keeps the action and cuts the reason. An action that is too long by itself keeps its type and its
-// element: its longest text is cut and ends with an ellipsis, and it is valid JSON still. Text without an action is cut
+// element: its longest text is cut and ends with an ellipsis, and the JSON stays valid. Text without an action is cut
 // as Line does.
 func ShortenAnswer(text string, limit int) string {
 	text = Line(text, len(text))
-	said := Usual.read(text)
-	raw := said.object
+	parsed := Usual.read(text)
+	raw := parsed.object
 	if strings.HasPrefix(text, "{") {
 		raw, _ = firstObject(text)
 	}
@@ -24,15 +24,15 @@ func ShortenAnswer(text string, limit int) string {
 		return shortenAction(raw, limit)
 	}
 	action := mark + " " + shortenAction(raw, limit-len(mark)-1)
-	if room := limit - utf8.RuneCountInString(action) - 1; room > 0 && said.before != "" {
-		action = Line(said.before, room) + " " + action
+	if room := limit - utf8.RuneCountInString(action) - 1; room > 0 && parsed.before != "" {
+		action = Line(parsed.before, room) + " " + action
 	}
 
 	return action
 }
 
-// shortenAction returns the JSON of an action with its longest texts cut so that it has at most limit characters. If
-// that cannot be, the JSON itself is cut.
+// shortenAction cuts the longest texts of an action until its JSON has at most limit characters. If that is impossible,
+// it cuts the JSON itself.
 func shortenAction(raw string, limit int) string {
 	action, _, err := ReadAction([]byte(raw))
 	for err == nil && utf8.RuneCountInString(raw) > limit {

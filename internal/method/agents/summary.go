@@ -12,19 +12,19 @@ import (
 )
 
 // Summarise returns the history's line for an executed action by fixed rules. The observation is the one on which the
-// action was chosen; invalid says why nothing was executed, if so.
+// action was chosen. invalid is the reason why the action was not executed, or empty.
 func Summarise(step int, action domain.Action, observation domain.Observation, invalid string) string {
 	return historyLine(step, Phrase(action, observation), invalid)
 }
 
-// Phrase says what an action does on a screen, such as "click button Submit".
+// Phrase describes an action on a screen, such as "click button Submit".
 func Phrase(action domain.Action, o domain.Observation) string {
 	return phrase(action, o, func(e domain.Element) string { return e.Role + " " + Line(e.Text, maxElementText) })
 }
 
-// Reason says what an action does on a screen with the name of its element, such as "click Submit 6 button".
+// Reason describes an action on a screen by the name of its element, such as "click Submit 6 button".
 func Reason(action domain.Action, observation domain.Observation) string {
-	return phrase(action, observation, func(element domain.Element) string { return see(element).Name() })
+	return phrase(action, observation, func(element domain.Element) string { return newSeen(element).Name() })
 }
 
 func phrase(action domain.Action, observation domain.Observation, name func(domain.Element) string) string {
@@ -39,8 +39,8 @@ func phrase(action domain.Action, observation domain.Observation, name func(doma
 	return text
 }
 
-// historyLine returns the history's line of a step. It says why nothing was executed, if so, even where the rest is too
-// long for prompts.
+// historyLine returns the history's line of a step. If invalid is not empty, it appears in the line even where the rest
+// is too long for prompts.
 func historyLine(step int, what, invalid string) string {
 	number := fmt.Sprintf("%d ", step)
 	failed := ""
@@ -55,30 +55,30 @@ func historyLine(step int, what, invalid string) string {
 	return number + what + failed
 }
 
-// Happened is one executed step, for a summariser that is a model.
-type Happened struct {
+// ExecutedStep describes an executed step to a summarising model.
+type ExecutedStep struct {
 	Step          int
 	Goal          string
 	Line          string // the line that Summarise returns
 	Before, After domain.Observation
-	Invalid       string // why nothing was executed
+	Invalid       string // the reason why the action was not executed, or empty
 }
 
-// ModelSummary asks a chat model for the history's line of a step. The line says why nothing was executed, if so,
-// whatever the model says. If the answer is empty or refused, it returns the line of Summarise. The call may be
-// repeated.
+// ModelSummary has a chat model write the history's line of a step. If the action was not executed, the line contains
+// the reason regardless of the model's answer. If the model's answer is empty or the prompt is refused, it returns the
+// line of Summarise. The call may be repeated.
 func ModelSummary(
-	ctx context.Context, model chat.Model, prompt *prompts.Prompt, happened Happened, seed uint64,
+	ctx context.Context, model chat.Model, prompt *prompts.Prompt, step ExecutedStep, seed uint64,
 ) (string, error) {
 	data := struct {
 		Goal, Done, Invalid string
 		Screen, After       []string
 	}{
-		Goal:    Line(happened.Goal, maxGoal),
-		Done:    happened.Line,
-		Invalid: Line(happened.Invalid, maxSummary),
-		Screen:  Lines(happened.Before),
-		After:   Lines(happened.After),
+		Goal:    Line(step.Goal, maxGoal),
+		Done:    step.Line,
+		Invalid: Line(step.Invalid, maxSummary),
+		Screen:  Lines(step.Before),
+		After:   Lines(step.After),
 	}
 	sys, user, err := prompt.Messages(data)
 	if err != nil {
@@ -87,18 +87,18 @@ func ModelSummary(
 
 	response, err := model.Complete(ctx, chat.Request{System: sys, User: user, TopP: 1, Seed: seed, N: 1})
 	if fault.KindOf(err) == fault.Refused {
-		return happened.Line, nil
+		return step.Line, nil
 	}
 	if err != nil {
 		return "", err
 	}
-	said := Line(response.Texts[0], maxSummary)
-	if said == "" {
+	summary := Line(response.Texts[0], maxSummary)
+	if summary == "" {
 		response.Read("it is empty")
 
-		return happened.Line, nil
+		return step.Line, nil
 	}
 	response.Read("")
 
-	return historyLine(happened.Step, said, happened.Invalid), nil
+	return historyLine(step.Step, summary, step.Invalid), nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// storyteller says the same of every step.
+// storyteller gives the same summary for every step.
 type storyteller string
 
 func (s storyteller) Complete(context.Context, chat.Request) (chat.Response, error) {
@@ -39,7 +39,7 @@ func TestNoSummaryHidesThatNothingWasExecuted(t *testing.T) {
 		"everything long": {long, long, "… failed: word word"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := Happened{Step: 3, Line: Summarise(3, typed, o, c.invalid), Before: o, Invalid: c.invalid}
+			h := ExecutedStep{Step: 3, Line: Summarise(3, typed, o, c.invalid), Before: o, Invalid: c.invalid}
 			got, err := ModelSummary(t.Context(), storyteller(c.said), p, h, 1)
 			if err != nil {
 				t.Fatal(err)

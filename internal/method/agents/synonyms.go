@@ -2,11 +2,10 @@ package agents
 
 import "github.com/collabui/collabui/domain"
 
-// meaning is what another name of an action type stands for: the type, and a field that it sets unless the answer
-// does.
+// meaning is the action type that a synonym stands for, and a field that it sets if the answer does not.
 type meaning struct{ Type, Field, Value string }
 
-// synonyms holds the usual other names of action types, by family. docs/method.md lists them.
+// synonyms maps common synonyms of action types to their meaning, by family. docs/method.md lists them.
 var synonyms = map[domain.Family]map[string]meaning{
 	domain.FamilyMobile: {
 		"tap":          {Type: domain.ActionClick},
@@ -58,8 +57,8 @@ var synonyms = map[domain.Family]map[string]meaning{
 	},
 }
 
-// values holds the usual other names of a field's values.
-var values = map[string]map[string]string{
+// valueSynonyms maps common synonyms of a field's values to the values, by field.
+var valueSynonyms = map[string]map[string]string{
 	"goal_status": {
 		"completed":  domain.StatusComplete,
 		"done":       domain.StatusComplete,

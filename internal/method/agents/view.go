@@ -8,14 +8,14 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// View is what one agent sees at a step, messages apart.
+// View is what one agent sees at a step, apart from messages.
 type View struct {
 	Goal        string
 	History     []string // one line per past step
 	Observation domain.Observation
 }
 
-// Shown returns the elements that the agent's prompt shows: visible and not covered, up to maxElements.
+// Shown returns the elements that the agent's prompt shows: the first maxElements that are visible and not covered.
 func (v View) Shown() []domain.Element {
 	var out []domain.Element
 	for _, element := range v.Observation.Elements {
@@ -27,7 +27,7 @@ func (v View) Shown() []domain.Element {
 	return out
 }
 
-// recent returns the lines of the history that prompts show: the newest ones.
+// recent returns the newest lines of the history, which prompts show.
 func (v View) recent() []string { return v.History[max(0, len(v.History)-maxHistory):] }
 
 // indices returns the indices of the shown elements. It never returns nil.
@@ -40,7 +40,7 @@ func (v View) indices() []int {
 	return out
 }
 
-// Lines returns the elements that agents see, one per line.
+// Lines returns the elements that agents see as text, one per line.
 func Lines(observation domain.Observation) []string {
 	var out []string
 	for _, element := range observation.Elements {
@@ -52,20 +52,21 @@ func Lines(observation domain.Observation) []string {
 	return out
 }
 
-// ElementLine returns an element as agents see it: its ID or else its index, then role, text and state.
-func ElementLine(element domain.Element) string { return see(element).String() }
+// ElementLine returns an element as agents see it: its ID or, without one, its index, then role, text and state.
+func ElementLine(element domain.Element) string { return newSeen(element).String() }
 
-// Seen is an element as a template for agents has it. It prints as its index, role, text and state, those that it has.
+// Seen is an element as the agents' template receives it. It prints as its index, role, text and state, without empty
+// parts.
 type Seen struct {
-	Index string // or its ID
+	Index string // its ID, or its index if it has no ID
 	Role  string
-	Text  string // what it shows and its description
-	State string // what it holds, checked, and so on
+	Text  string // its text and its description
+	State string // its value and its states, such as checked
 }
 
-func see(element domain.Element) Seen {
+func newSeen(element domain.Element) Seen {
 	seen := Seen{Index: Line(element.ID, maxID), Role: Line(element.Role, maxElementText)}
-	seen.Text = joined(Line(element.Text, maxElementText), Line(element.Desc, maxElementText))
+	seen.Text = joinParts(Line(element.Text, maxElementText), Line(element.Desc, maxElementText))
 	if element.ID == "" {
 		seen.Index = strconv.Itoa(element.Index)
 	}
@@ -82,19 +83,19 @@ func see(element domain.Element) Seen {
 	return seen
 }
 
-func (s Seen) String() string { return joined(s.Index+" "+s.Role, s.Text, s.State) }
+func (s Seen) String() string { return joinParts(s.Index+" "+s.Role, s.Text, s.State) }
 
-// Name returns the text, then the index, then the role: a small policy copies what follows a text that it has read long
-// before it learns to look up what precedes it.
-func (s Seen) Name() string { return joined(s.Text, s.Index, s.Role) }
+// Name returns the text, then the index, then the role. A small policy learns to copy what follows a text that it has
+// read long before it learns to look up what precedes the text.
+func (s Seen) Name() string { return joinParts(s.Text, s.Index, s.Role) }
 
-// joined returns the parts that are not empty, with spaces between.
-func joined(parts ...string) string {
+// joinParts joins the parts that are not empty with spaces.
+func joinParts(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
-// Line folds white space and cuts the text after limit characters, so text of a page or a model can neither add a line
-// nor imitate a section of a prompt.
+// Line folds white space into single spaces and cuts the text after limit characters, so text of a page or a model can
+// neither add a line nor imitate a section of a prompt.
 func Line(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) <= limit { // no text has more characters than bytes

@@ -2,10 +2,10 @@ package agents
 
 import "github.com/collabui/collabui/domain"
 
-// Count is the majority vote over canonical actions (docs/method.md, Votes). The order is that in which agents speak.
-// The rule is total and not random: a tie goes to the action with more votes in the last round, then to the action that
-// comes first when cells are scanned from the last round to the first and, within a round, in reverse speaking order.
-// Cells that do not parse have no vote.
+// Count returns the majority vote over canonical actions (docs/method.md, Votes). order lists the agents in speaking
+// order. The rule is total and not random: a tie goes to the action with more votes in the last round, then to the
+// action that comes first when cells are scanned from the last round to the first and, within a round, in reverse
+// speaking order. Cells that do not parse have no vote.
 func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.Vote {
 	all := map[string]int{}
 	last := map[string]int{}
@@ -39,23 +39,23 @@ func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.V
 	return best
 }
 
-// rule names what decided a vote.
+// rule names the rule that decided a vote.
 func rule(best domain.Vote, all, last map[string]int) string {
-	tied := false
-	tiedLast := false
+	isTied := false
+	isTiedInLastRound := false
 	for key, n := range all {
 		if key != best.Canonical && n == best.Votes {
-			tied = true
-			tiedLast = tiedLast || last[key] == last[best.Canonical]
+			isTied = true
+			isTiedInLastRound = isTiedInLastRound || last[key] == last[best.Canonical]
 		}
 	}
 
 	switch {
 	case best.Votes == 0:
 		return "none"
-	case !tied:
+	case !isTied:
 		return "majority"
-	case !tiedLast:
+	case !isTiedInLastRound:
 		return "last-round"
 	}
 

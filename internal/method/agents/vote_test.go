@@ -11,8 +11,9 @@ func click(i int) string {
 	return fmt.Sprintf("Reason: r\nAction: {\"action_type\":\"click\",\"index\":%d}", i)
 }
 
-// said makes cells of n agents × m rounds from the indices that each agent clicked; -1 does not parse.
-func said(clicks [][]int) []domain.Cell {
+// clickedCells makes cells of n agents × m rounds from the indices that each agent clicked; -1 stands for an answer
+// that does not parse.
+func clickedCells(clicks [][]int) []domain.Cell {
 	var out []domain.Cell
 	for a, row := range clicks {
 		for j, i := range row {
@@ -69,7 +70,7 @@ func TestVotesAreCountedWithATotalTieRule(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Count(said(c.clicks), 2, order, c.lastOnly); got != c.want {
+			if got := Count(clickedCells(c.clicks), 2, order, c.lastOnly); got != c.want {
 				t.Errorf("Count() = %+v, want %+v", got, c.want)
 			}
 		})

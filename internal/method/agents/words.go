@@ -7,7 +7,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// ActionInWords returns an action for people: with the role and the text of the element that it names, without an
+// ActionInWords describes an action for people. It names the role and the text of the action's element instead of its
 // index.
 func ActionInWords(action domain.Action, observation domain.Observation) string {
 	words := []string{action.Type}
@@ -21,7 +21,7 @@ func ActionInWords(action domain.Action, observation domain.Observation) string 
 	return strings.Join(append(words, action.Words()...), " ")
 }
 
-// CellInWords returns what a cell does, for people. It is empty if the agent was not asked.
+// CellInWords describes a cell's action for people. It returns "" if the agent was not queried.
 func CellInWords(cell domain.Cell, observation domain.Observation) string {
 	switch {
 	case cell.Prompt == "":

@@ -1,7 +1,7 @@
-// Package baselines has agents of the literature that decide alone, in the styles in which published systems ask a
-// model: with a summary of every step, with numbered marks on the screen, with a described and then a chosen element,
-// or with a plan and an expectation. They are asked in our own words, speak the actions of all other systems, and play
-// in the same player. docs/method.md says what each shares with the published one.
+// Package baselines implements agents of the literature that decide alone, in the prompting styles of published
+// systems: with a summary of every step, with numbered marks on the screen, with an element that is first described and
+// then chosen, or with a plan and an expectation. Their prompts are our own, and they use the same actions and the same
+// player as all other systems. docs/method.md lists what each agent has in common with the published one.
 //
 // It does no I/O.
 package baselines
@@ -17,14 +17,14 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// Marks reports whether agents of a style read screenshots that are marked with the names of elements. They cannot do
-// without a model that reads images.
+// Marks reports whether agents of a style read screenshots on which elements are marked with their names. They need a
+// model that reads images.
 func Marks(style string) bool { return style == prompts.M3A }
 
-// Looks reports whether agents of a style read screenshots where their model reads images.
+// Looks reports whether agents of a style read screenshots if their model reads images.
 func Looks(style string) bool { return style != prompts.T3A }
 
-// Agent plays one episode alone. Its turns are decided one after another.
+// Agent plays one episode alone. Its turns are decided in order.
 type Agent struct {
 	Style  string // one of prompts.Styles
 	Prompt *prompts.Prompt
@@ -34,66 +34,67 @@ type Agent struct {
 	Policy      string // Request.Model of every call
 	Temperature float64
 	TopP        float64
-	MaxTokens   int // of an answer; 0: as many as the model's endpoint allows
+	MaxTokens   int // maximum per answer; 0 means the limit of the model's endpoint
 	Answers     agents.Parsing
 
-	// Screen returns the current screen as PNG, for styles that look and models that read images; otherwise nil.
+	// Screen returns the current screen as PNG. It must be set for styles that look whose model reads images, and nil
+	// otherwise.
 	Screen func(ctx context.Context) ([]byte, error)
 
-	// Recorded says that tasks are recorded: the recorded next page follows, with the recorded history, so there is
-	// nothing to summarise or to expect.
+	// Recorded reports whether tasks are recorded. Then the recorded next page follows, with the recorded history, so
+	// there is nothing to summarise or to expect.
 	Recorded bool
 
-	past     []string // summaries of the steps so far
-	last     *turn
-	expected string
+	summaries   []string // summaries of the steps so far
+	previous    *turn
+	expectation string
 }
 
-// turn is a step that was decided.
+// turn is a step that has been decided.
 type turn struct {
 	view   agents.View
 	images [][]byte
-	text   string // what the agent said
+	text   string // the agent's answer
 	action domain.Action
 }
 
-// Bounds of what goes into a prompt, in characters unless stated otherwise.
+// Bounds on what goes into a prompt, in characters unless stated otherwise.
 const (
 	maxGoal     = 1000
-	maxPast     = 50 // lines
+	maxPast     = 50 // number of lines
 	maxLine     = 400
 	maxAnalysis = 4000
 )
 
-// data is what the parts of a template may use.
+// data is what a template may use.
 type data struct {
 	prompts.Forms
 	Goal    string
 	History []string
 	Screen  []string // elements, one per line
-	Images  bool     // a screenshot is shown, too
+	Images  bool     // a screenshot is also shown
 
-	// of the step before
+	// The previous step.
 	Before   []string
 	Said     string
-	Invalid  string // why nothing was executed
+	Invalid  string // why nothing was executed, or empty
 	Expected string
 
-	// of the second question of SeeAct
+	// The second question of SeeAct.
 	Analysis string
 	Choices  []string
 	Verbs    []string
 }
 
-// Decide returns what the agent does in turn n, from 1, as a decision of one cell. It must be called once for every
-// turn, in order; an episode that is played again needs another Agent. A refused prompt is a refused fault.
+// Decide returns the agent's decision in turn n, from 1, as a decision of one cell. It must be called once for every
+// turn, in order. An episode that is played again needs a new Agent. A refused prompt is a refused fault.
 func (a *Agent) Decide(ctx context.Context, n int, view agents.View, seed uint64) (domain.Decision, error) {
 	c := call{agent: a, seed: seed}
 	images, err := a.look(ctx, view.Observation)
 	if err != nil {
 		return domain.Decision{}, err
 	}
-	if a.summarises() && a.last != nil {
+	if a.summarises() && a.previous != nil {
 		if err := c.summarise(ctx, n-1, view, images); err != nil {
 			return domain.Decision{}, err
 		}
@@ -118,13 +119,13 @@ func (a *Agent) Decide(ctx context.Context, n int, view agents.View, seed uint64
 	if cell.Action != nil {
 		out.Executed = *cell.Action
 	}
-	a.last = &turn{view: view, images: images, text: cell.Text, action: out.Executed}
-	a.expected = after(cell.Text, "Expectation:")
+	a.previous = &turn{view: view, images: images, text: cell.Text, action: out.Executed}
+	a.expectation = restAfter(cell.Text, "Expectation:")
 
 	return out, nil
 }
 
-// look returns the screenshots that the agent sees now, none if its model reads none.
+// look returns the screenshots for the current turn, or nil if the model reads none.
 func (a *Agent) look(ctx context.Context, observation domain.Observation) ([][]byte, error) {
 	if a.Screen == nil {
 		return nil, nil
@@ -141,7 +142,7 @@ func (a *Agent) look(ctx context.Context, observation domain.Observation) ([][]b
 	return [][]byte{png, marked}, err
 }
 
-// summarises reports whether the agent keeps a history of its own.
+// summarises reports whether the agent keeps its own history.
 func (a *Agent) summarises() bool {
 	return !a.Recorded && (a.Style == prompts.T3A || a.Style == prompts.M3A)
 }
@@ -153,13 +154,13 @@ func (a *Agent) data(view agents.View, images bool) data {
 	}
 	past := view.History
 	if a.summarises() {
-		past = a.past
+		past = a.summaries
 	}
 	for _, line := range past[max(0, len(past)-maxPast):] {
 		d.History = append(d.History, agents.Line(line, maxLine))
 	}
 	if !a.Recorded {
-		d.Expected = a.expected
+		d.Expected = a.expectation
 	}
 
 	return d
@@ -175,7 +176,7 @@ func screen(view agents.View) []string {
 	return out
 }
 
-// call is what an agent asks in one turn.
+// call makes the requests of one turn and counts them.
 type call struct {
 	agent *Agent
 	seed  uint64
@@ -183,8 +184,9 @@ type call struct {
 	calls int
 }
 
-// ask asks one question, whose parts are those of the template.
-func (c *call) ask(
+// request makes one request from the template's parts system and user. It also returns the user message. about
+// identifies the request's seed within the turn.
+func (c *call) request(
 	ctx context.Context, system, user, about string, d data, images [][]byte,
 ) (chat.Response, string, error) {
 	agent := c.agent
@@ -192,23 +194,23 @@ func (c *call) ask(
 	if err != nil {
 		return chat.Response{}, "", err
 	}
-	said, err := agent.Prompt.Render(user, d)
+	prompt, err := agent.Prompt.Render(user, d)
 	if err != nil {
 		return chat.Response{}, "", err
 	}
 	response, err := agent.Model.Complete(ctx, chat.Request{
-		Model: agent.Policy, System: sys, User: said, Images: images, Temperature: agent.Temperature, TopP: agent.TopP,
+		Model: agent.Policy, System: sys, User: prompt, Images: images, Temperature: agent.Temperature, TopP: agent.TopP,
 		MaxTokens: agent.MaxTokens, Seed: domain.Seed(c.seed, about), N: 1,
 	})
 	c.usage = c.usage.Plus(response.Usage)
 	c.calls++
 
-	return response, said, err
+	return response, prompt, err
 }
 
-// act asks for an action in its JSON form.
+// act requests an action in its JSON form.
 func (c *call) act(ctx context.Context, d data, observation domain.Observation, images [][]byte) (domain.Cell, error) {
-	response, prompt, err := c.ask(ctx, "system", "user", "act", d, images)
+	response, prompt, err := c.request(ctx, "system", "user", "act", d, images)
 	if err != nil {
 		return domain.Cell{}, err
 	}
@@ -221,11 +223,12 @@ func (c *call) act(ctx context.Context, d data, observation domain.Observation, 
 	return cell, nil
 }
 
-// summarise asks what the last step did, with the screens before and after it, and adds the answer to the history. A
-// model that refuses, or says nothing, leaves the line that the player writes by fixed rules.
+// summarise has the model summarise the last step from the screens before and after it, and adds the answer to the
+// history. If the model refuses or its answer is empty, the history gets the line that the player writes by fixed
+// rules.
 func (c *call) summarise(ctx context.Context, n int, view agents.View, images [][]byte) error {
 	agent := c.agent
-	last := c.agent.last
+	last := c.agent.previous
 	line := agents.Summarise(n, last.action, last.view.Observation, "")
 	if len(view.History) > 0 {
 		line = view.History[len(view.History)-1]
@@ -233,30 +236,30 @@ func (c *call) summarise(ctx context.Context, n int, view agents.View, images []
 	d := agent.data(view, len(images) > 0)
 	d.Before = screen(last.view)
 	d.Said = agents.Line(last.text, maxLine)
-	d.Invalid = after(line, " failed: ")
+	d.Invalid = restAfter(line, " failed: ")
 	shown := images
 	if Marks(agent.Style) {
 		shown = [][]byte{last.images[1], images[1]}
 	}
-	response, _, err := c.ask(ctx, "summary-system", "summary", "summary", d, shown)
+	response, _, err := c.request(ctx, "summary-system", "summary", "summary", d, shown)
 	if fault.KindOf(err) == fault.Refused {
-		agent.past = append(agent.past, line)
+		agent.summaries = append(agent.summaries, line)
 
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if said := agents.Line(response.Texts[0], maxLine); said != "" {
-		line += ". " + said
+	if summary := agents.Line(response.Texts[0], maxLine); summary != "" {
+		line += ". " + summary
 	}
-	agent.past = append(agent.past, line)
+	agent.summaries = append(agent.summaries, line)
 
 	return nil
 }
 
-// after returns the rest of the line that follows the last mark in a text, or nothing.
-func after(text, mark string) string {
+// restAfter returns the rest of the line that follows the last occurrence of mark in a text, or "".
+func restAfter(text, mark string) string {
 	at := strings.LastIndex(text, mark)
 	if at < 0 {
 		return ""

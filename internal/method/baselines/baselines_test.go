@@ -18,13 +18,13 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// says is a model that gives its answers in order, and keeps what it is asked.
-type says struct {
+// scriptedModel is a model that returns its answers in order and records the requests.
+type scriptedModel struct {
 	answers []string
 	asked   []chat.Request
 }
 
-func (m *says) Complete(_ context.Context, r chat.Request) (chat.Response, error) {
+func (m *scriptedModel) Complete(_ context.Context, r chat.Request) (chat.Response, error) {
 	m.asked = append(m.asked, r)
 	answer := m.answers[len(m.asked)-1]
 	if answer == "refuse" {
@@ -34,8 +34,8 @@ func (m *says) Complete(_ context.Context, r chat.Request) (chat.Response, error
 	return chat.Response{Texts: []string{answer}, Usage: domain.Usage{Prompt: 10, Answer: 1}}, nil
 }
 
-// users returns the user messages that the model was asked.
-func (m *says) users() []string {
+// users returns the user messages of all requests.
+func (m *scriptedModel) users() []string {
 	var out []string
 	for _, r := range m.asked {
 		out = append(out, r.User)
@@ -56,7 +56,7 @@ var page = domain.Observation{Width: 100, Height: 200, Elements: []domain.Elemen
 
 const sendIt = "Reason: r\nAction: {\"action_type\":\"click\",\"index\":1}"
 
-// newAgent returns an agent of a style that asks a model.
+// newAgent returns an agent of a style that calls a model.
 func newAgent(t *testing.T, style string, m chat.Model) *baselines.Agent {
 	t.Helper()
 	p, err := prompts.BuiltIn(style)
@@ -67,7 +67,7 @@ func newAgent(t *testing.T, style string, m chat.Model) *baselines.Agent {
 	return &baselines.Agent{Style: style, Prompt: p, Family: domain.FamilyMobile, Model: m, Policy: "guide", TopP: 1}
 }
 
-// decide decides a turn whose history has one line for every step before it.
+// decide decides a turn whose history has one line for every previous step.
 func decide(t *testing.T, a *baselines.Agent, n int, history ...string) domain.Decision {
 	t.Helper()
 	d, err := a.Decide(t.Context(), n, agents.View{Goal: "Send the mail", History: history, Observation: page}, 7)
@@ -80,7 +80,7 @@ func decide(t *testing.T, a *baselines.Agent, n int, history ...string) domain.D
 
 func TestT3ASummarisesEveryStepBeforeTheNextOne(t *testing.T) {
 	t.Parallel()
-	m := &says{answers: []string{sendIt, "It was sent, go on.", sendIt, "refuse", sendIt}}
+	m := &scriptedModel{answers: []string{sendIt, "It was sent, go on.", sendIt, "refuse", sendIt}}
 	a := newAgent(t, prompts.T3A, m)
 	d := decide(t, a, 1)
 	if d.Executed.JSON() != `{"action_type":"click","index":1}` || d.AllRound.Votes != 1 || len(d.Cells) != 1 {
@@ -110,7 +110,7 @@ func TestT3ASummarisesEveryStepBeforeTheNextOne(t *testing.T) {
 
 func TestRecordedTasksKeepTheirOwnHistory(t *testing.T) {
 	t.Parallel()
-	m := &says{answers: []string{sendIt, sendIt, sendIt + "\nExpectation: it is sent", sendIt}}
+	m := &scriptedModel{answers: []string{sendIt, sendIt, sendIt + "\nExpectation: it is sent", sendIt}}
 	for _, style := range []string{prompts.T3A, prompts.InfiGUI} {
 		a := newAgent(t, style, m)
 		a.Recorded = true
@@ -137,7 +137,7 @@ func TestSeeActDescribesAndThenChooses(t *testing.T) {
 		"I cannot say.":                                      "answer has no line 'ACTION: …'",
 		"ELEMENT: A\nACTION: CLICK\nELEMENT: C\nVALUE: None": `{"action_type":"click","index":1}`,
 	} {
-		m := &says{answers: []string{"Next action: send\nOptions:", answer}}
+		m := &scriptedModel{answers: []string{"Next action: send\nOptions:", answer}}
 		d := decide(t, newAgent(t, prompts.SeeAct, m), 1)
 		got := d.Cells[0].ParseError
 		if a := d.Cells[0].Action; a != nil {
@@ -159,7 +159,7 @@ func TestSeeActDescribesAndThenChooses(t *testing.T) {
 
 func TestAnExpectationIsReadAtTheNextStep(t *testing.T) {
 	t.Parallel()
-	m := &says{answers: []string{sendIt + "\nExpectation: the mail is gone", sendIt, sendIt}}
+	m := &scriptedModel{answers: []string{sendIt + "\nExpectation: the mail is gone", sendIt, sendIt}}
 	a := newAgent(t, prompts.InfiGUI, m)
 	decide(t, a, 1)
 	decide(t, a, 2, "1 click button Send")
@@ -171,8 +171,8 @@ func TestAnExpectationIsReadAtTheNextStep(t *testing.T) {
 	}
 }
 
-// shot returns a white screenshot of twice the page's size.
-func shot(context.Context) ([]byte, error) {
+// screenshot returns a white screenshot of twice the page's size.
+func screenshot(context.Context) ([]byte, error) {
 	img := image.NewRGBA(image.Rect(0, 0, 200, 400))
 	for i := range img.Pix {
 		img.Pix[i] = 0xff
@@ -185,9 +185,9 @@ func shot(context.Context) ([]byte, error) {
 
 func TestM3AMarksTheElementsThatItNames(t *testing.T) {
 	t.Parallel()
-	m := &says{answers: []string{sendIt, "Sent.", sendIt}}
+	m := &scriptedModel{answers: []string{sendIt, "Sent.", sendIt}}
 	a := newAgent(t, prompts.M3A, m)
-	a.Screen = shot
+	a.Screen = screenshot
 	decide(t, a, 1)
 	decide(t, a, 2, "1 click button Send")
 	if len(m.asked[0].Images) != 2 || len(m.asked[1].Images) != 2 {
@@ -207,7 +207,7 @@ func TestM3AMarksTheElementsThatItNames(t *testing.T) {
 		image.Pt(20, 240):  true, // the frame of the button, at twice its bounds
 		image.Pt(119, 279): true,
 		image.Pt(70, 250):  false, // inside it
-		image.Pt(150, 390): false, // of what is not visible there is no mark
+		image.Pt(150, 390): false, // elements that are not visible have no mark
 	} {
 		if got := color.RGBAModel.Convert(marked.At(at.X, at.Y)) == green; got != want {
 			t.Errorf("the pixel %v is marked: %v, want %v", at, got, want)
@@ -221,7 +221,7 @@ func TestM3AMarksTheElementsThatItNames(t *testing.T) {
 func TestARefusedQuestionIsARefusedFault(t *testing.T) {
 	t.Parallel()
 	for _, style := range prompts.Styles {
-		a := newAgent(t, style, &says{answers: []string{"refuse"}})
+		a := newAgent(t, style, &scriptedModel{answers: []string{"refuse"}})
 		_, err := a.Decide(t.Context(), 1, agents.View{Goal: "g", Observation: page}, 1)
 		if fault.KindOf(err) != fault.Refused {
 			t.Errorf("%s: Decide = %v, want a refused fault", style, err)

@@ -18,8 +18,9 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Mark returns a screenshot, as PNG, with a box around every shown element and its name in the top left corner: its
-// index, or its ID where it has one. It is a void fault if the screenshot cannot be read or is too large.
+// Mark returns a screenshot, as PNG, with a box around every shown element and the element's name in the box's top left
+// corner. The name is the element's ID or, without one, its index. A screenshot that cannot be read or is too large is
+// a void fault.
 func Mark(shot []byte, observation domain.Observation) ([]byte, error) {
 	src, err := envadapters.DecodePNG(shot)
 	if err != nil {
@@ -32,7 +33,7 @@ func Mark(shot []byte, observation domain.Observation) ([]byte, error) {
 		if name == "" {
 			name = strconv.Itoa(element.Index)
 		}
-		box(to, scaled(element.Bounds, observation, to.Bounds()), name)
+		box(to, scaledBounds(element.Bounds, observation, to.Bounds()), name)
 	}
 	var out bytes.Buffer
 	if err := png.Encode(&out, to); err != nil {
@@ -42,8 +43,8 @@ func Mark(shot []byte, observation domain.Observation) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// scaled returns the bounds of an element in the pixels of a screenshot.
-func scaled(rect domain.Rect, observation domain.Observation, shot image.Rectangle) image.Rectangle {
+// scaledBounds returns the bounds of an element in the pixels of a screenshot.
+func scaledBounds(rect domain.Rect, observation domain.Observation, shot image.Rectangle) image.Rectangle {
 	sx := 1.0
 	sy := 1.0
 	if observation.Width > 0 && observation.Height > 0 {
@@ -59,20 +60,20 @@ func scaled(rect domain.Rect, observation domain.Observation, shot image.Rectang
 
 var green = color.RGBA{G: 0xa0, A: 0xff}
 
-// box draws a frame with a name.
+// box draws a frame with a name in its corner.
 func box(to draw.Image, r image.Rectangle, name string) {
-	const wide = 2
+	const lineWidth = 2
 	fill := func(r image.Rectangle, c color.Color) { draw.Draw(to, r, image.NewUniform(c), image.Point{}, draw.Src) }
-	fill(image.Rect(r.Min.X, r.Min.Y, r.Max.X, r.Min.Y+wide), green)
-	fill(image.Rect(r.Min.X, r.Max.Y-wide, r.Max.X, r.Max.Y), green)
-	fill(image.Rect(r.Min.X, r.Min.Y, r.Min.X+wide, r.Max.Y), green)
-	fill(image.Rect(r.Max.X-wide, r.Min.Y, r.Max.X, r.Max.Y), green)
+	fill(image.Rect(r.Min.X, r.Min.Y, r.Max.X, r.Min.Y+lineWidth), green)
+	fill(image.Rect(r.Min.X, r.Max.Y-lineWidth, r.Max.X, r.Max.Y), green)
+	fill(image.Rect(r.Min.X, r.Min.Y, r.Min.X+lineWidth, r.Max.Y), green)
+	fill(image.Rect(r.Max.X-lineWidth, r.Min.Y, r.Max.X, r.Max.Y), green)
 
 	face := basicfont.Face7x13
-	label := image.Rect(r.Min.X, r.Min.Y, r.Min.X+face.Advance*len(name)+2*wide, r.Min.Y+face.Height+wide)
+	label := image.Rect(r.Min.X, r.Min.Y, r.Min.X+face.Advance*len(name)+2*lineWidth, r.Min.Y+face.Height+lineWidth)
 	fill(label, green)
 	drawer := font.Drawer{
-		Dst: to, Src: image.White, Face: face, Dot: fixed.P(r.Min.X+wide, r.Min.Y+face.Ascent+wide/2),
+		Dst: to, Src: image.White, Face: face, Dot: fixed.P(r.Min.X+lineWidth, r.Min.Y+face.Ascent+lineWidth/2),
 	}
 	drawer.DrawString(name)
 }

@@ -12,30 +12,30 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// choose asks twice, in the manner of SeeAct (Zheng et al. 2024): for an analysis in words, and then for one of the
-// elements by its letter, with a verb and a value.
+// choose makes two requests, in the manner of SeeAct (Zheng et al. 2024): the first for an analysis in words, the
+// second for the letter of an element, with a verb and a value.
 func (c *call) choose(ctx context.Context, d data, o domain.Observation, images [][]byte) (domain.Cell, error) {
-	response, _, err := c.ask(ctx, "system", "user", "analysis", d, images)
+	response, _, err := c.request(ctx, "system", "user", "analysis", d, images)
 	if err != nil {
 		return domain.Cell{}, err
 	}
 	analysis := response.Texts[0]
 	d.Analysis = clip(analysis, maxAnalysis)
-	choices := lettered(o)
+	choices := letteredElements(o)
 	for i, element := range choices {
-		d.Choices = append(d.Choices, letter(i)+". "+described(element))
+		d.Choices = append(d.Choices, letter(i)+". "+description(element))
 	}
 	d.Choices = append(d.Choices, letter(len(choices))+". None of the other options")
 	for _, v := range verbs[c.agent.Family] {
 		d.Verbs = append(d.Verbs, v.help)
 	}
 
-	response, prompt, err := c.ask(ctx, "ground-system", "ground", "ground", d, images)
+	response, prompt, err := c.request(ctx, "ground-system", "ground", "ground", d, images)
 	if err != nil {
 		return domain.Cell{}, err
 	}
 	cell := domain.Cell{Text: response.Texts[0], Prompt: prompt, Thought: analysis}
-	act, err := grounded(response.Texts[0], choices, c.agent.Family)
+	act, err := parseGrounded(response.Texts[0], choices, c.agent.Family)
 	if err != nil {
 		cell.ParseError = err.Error()
 
@@ -47,8 +47,8 @@ func (c *call) choose(ctx context.Context, d data, o domain.Observation, images 
 	return cell, nil
 }
 
-// lettered returns the elements that can be chosen, from top to bottom and then from left to right.
-func lettered(observation domain.Observation) []domain.Element {
+// letteredElements returns the elements that can be chosen, from top to bottom and then from left to right.
+func letteredElements(observation domain.Observation) []domain.Element {
 	var out []domain.Element
 	for _, element := range (agents.View{Observation: observation}).Shown() {
 		if element.ID != domain.NoID {
@@ -62,14 +62,14 @@ func lettered(observation domain.Observation) []domain.Element {
 	return out
 }
 
-// described returns an element without the name by which actions name it.
-func described(element domain.Element) string {
+// description returns the line of an element without the name that actions use.
+func description(element domain.Element) string {
 	_, rest, _ := strings.Cut(agents.ElementLine(element), " ")
 
 	return rest
 }
 
-// letter returns the letters of choice i: A to Z, then AA to ZZ.
+// letter returns the letters of choice i, which are A to Z, then AA to ZZ.
 func letter(i int) string {
 	const n = 26
 	if i < n {
@@ -79,13 +79,13 @@ func letter(i int) string {
 	return string(rune('A'+i/n-1)) + string(rune('A'+i%n))
 }
 
-// verb is what SeeAct's answers call an action.
+// verb is the name of an action in SeeAct's answers.
 type verb struct {
-	name string
-	help string
-	act  domain.Action // without what the answer adds
-	on   bool          // needs an element
-	fill func(a *domain.Action, value string)
+	name         string
+	help         string
+	act          domain.Action // the action without the answer's element and value
+	needsElement bool          // whether it needs an element
+	fill         func(a *domain.Action, value string)
 }
 
 func text(action *domain.Action, value string)   { action.Text = value }
@@ -97,7 +97,7 @@ func answer(action *domain.Action, value string) { action.Answer = value }
 func mobile(kind string) domain.Action { return domain.Action{Type: kind} }
 func web(kind string) domain.Action    { return domain.Action{Family: domain.FamilyWeb, Type: kind} }
 
-func toward(action domain.Action, direction string) domain.Action {
+func withDirection(action domain.Action, direction string) domain.Action {
 	action.Direction = direction
 
 	return action
@@ -107,15 +107,15 @@ func status(goal string) domain.Action {
 	return domain.Action{Type: domain.ActionStatus, GoalStatus: goal}
 }
 
-// verbs are those of both action families. Longer names come first where one begins with another.
+// verbs lists the verbs of both action families. If one name begins with another, the longer one comes first.
 var verbs = map[domain.Family][]verb{
 	domain.FamilyMobile: {
 		{"CLICK", "CLICK: tap the chosen element", mobile(domain.ActionClick), true, nil},
 		{"LONG PRESS", "LONG PRESS: press the chosen element long", mobile(domain.ActionLongPress), true, nil},
 		{"TYPE", "TYPE: type VALUE into the chosen element", mobile(domain.ActionInputText), true, text},
 		{"PRESS ENTER", "PRESS ENTER", mobile(domain.ActionEnter), false, nil},
-		{"SCROLL UP", "SCROLL UP", toward(mobile(domain.ActionScroll), "up"), false, nil},
-		{"SCROLL DOWN", "SCROLL DOWN", toward(mobile(domain.ActionScroll), "down"), false, nil},
+		{"SCROLL UP", "SCROLL UP", withDirection(mobile(domain.ActionScroll), "up"), false, nil},
+		{"SCROLL DOWN", "SCROLL DOWN", withDirection(mobile(domain.ActionScroll), "down"), false, nil},
 		{"BACK", "BACK: go back", mobile(domain.ActionBack), false, nil},
 		{"HOME", "HOME: go to the home screen", mobile(domain.ActionHome), false, nil},
 		{"OPEN APP", "OPEN APP: open the app VALUE", mobile(domain.ActionOpenApp), false, app},
@@ -129,20 +129,20 @@ var verbs = map[domain.Family][]verb{
 		{"HOVER", "HOVER: move the mouse over the chosen element", web(domain.ActionHover), true, nil},
 		{"SELECT", "SELECT: choose the option VALUE of the chosen element", web(domain.ActionSelect), true, option},
 		{"TYPE", "TYPE: type VALUE into the chosen element", web(domain.ActionTypeString), true, text},
-		{"SCROLL UP", "SCROLL UP", toward(web(domain.ActionScrollPage), "up"), false, nil},
-		{"SCROLL DOWN", "SCROLL DOWN", toward(web(domain.ActionScrollPage), "down"), false, nil},
-		{"BACK", "BACK: go back", toward(web(domain.ActionGo), "backward"), false, nil},
-		{"FORWARD", "FORWARD: go forward", toward(web(domain.ActionGo), "forward"), false, nil},
+		{"SCROLL UP", "SCROLL UP", withDirection(web(domain.ActionScrollPage), "up"), false, nil},
+		{"SCROLL DOWN", "SCROLL DOWN", withDirection(web(domain.ActionScrollPage), "down"), false, nil},
+		{"BACK", "BACK: go back", withDirection(web(domain.ActionGo), "backward"), false, nil},
+		{"FORWARD", "FORWARD: go forward", withDirection(web(domain.ActionGo), "forward"), false, nil},
 		{"GO TO", "GO TO: open the address VALUE", web(domain.ActionJumpTo), false, url},
 		{"TERMINATE", "TERMINATE: the goal is reached; VALUE answers a question, if there was one",
 			web(domain.ActionFinish), false, answer},
 	},
 }
 
-// grounded returns the action of an answer of three lines, ELEMENT, ACTION and VALUE.
-func grounded(said string, choices []domain.Element, family domain.Family) (domain.Action, error) {
-	name := strings.ToUpper(line(said, "action"))
-	value := line(said, "value")
+// parseGrounded parses an answer of three lines, ELEMENT, ACTION and VALUE, and returns its action.
+func parseGrounded(reply string, choices []domain.Element, family domain.Family) (domain.Action, error) {
+	name := strings.ToUpper(line(reply, "action"))
+	value := line(reply, "value")
 	if name == "" {
 		return domain.Action{}, errors.New("answer has no line 'ACTION: …'")
 	}
@@ -153,8 +153,8 @@ func grounded(said string, choices []domain.Element, family domain.Family) (doma
 
 	v := verbs[family][i]
 	action := v.act
-	if v.on {
-		element, err := chosen(line(said, "element"), choices)
+	if v.needsElement {
+		element, err := chosenElement(line(reply, "element"), choices)
 		if err != nil {
 			return action, err
 		}
@@ -171,10 +171,11 @@ func grounded(said string, choices []domain.Element, family domain.Family) (doma
 	return action, action.Validate()
 }
 
-// line returns what follows a name and a colon in the last line that begins so, or nothing. Names may be emphasised.
-func line(said, name string) string {
+// line returns the text after the name and a colon in the last line that begins with them, or "". The name may be
+// emphasised.
+func line(reply, name string) string {
 	found := ""
-	for l := range strings.Lines(said) {
+	for l := range strings.Lines(reply) {
 		before, value, ok := strings.Cut(l, ":")
 		if ok && strings.EqualFold(strings.Trim(before, " *-#"), name) {
 			found = strings.Trim(value, " *\r\n")
@@ -184,9 +185,9 @@ func line(said, name string) string {
 	return found
 }
 
-// chosen returns the element that a letter names.
-func chosen(said string, choices []domain.Element) (domain.Element, error) {
-	wanted, _, _ := strings.Cut(strings.Trim(strings.ToUpper(said), " .*()"), ".")
+// chosenElement returns the element that a letter names.
+func chosenElement(reply string, choices []domain.Element) (domain.Element, error) {
+	wanted, _, _ := strings.Cut(strings.Trim(strings.ToUpper(reply), " .*()"), ".")
 	for i, element := range choices {
 		if letter(i) == strings.TrimSpace(wanted) {
 			return element, nil

@@ -1,4 +1,4 @@
-// Package chat holds the request and the response of a chat completion and the interface of models that answer them.
+// Package chat defines the request and the response of a chat completion and the interface of models that answer them.
 // The agents, the critic, the adversary and the authors of stage 1 use it; internal/policy/llm is the HTTP client.
 //
 // It does no I/O.
@@ -11,14 +11,14 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Request is one chat completion.
+// Request is a request for a chat completion.
 type Request struct {
 	Model       string // a policy digest, or the name of a chat endpoint
 	System      string
 	User        string
 	More        []Turn   // turns after the user's message: an answer to be repaired, and what is wrong with it
-	Images      [][]byte // PNG, shown with the user's message
-	Schema      *Schema  // the form of a JSON answer, if the server supports it
+	Images      [][]byte // PNG files, shown with the user's message
+	Schema      *Schema  // schema of a JSON answer, if the server supports it
 	Temperature float64
 	TopP        float64
 	MaxTokens   int
@@ -26,16 +26,16 @@ type Request struct {
 	N           int
 }
 
-// CharsPerToken is about how many characters a token has, in what language models read of screens.
+// CharsPerToken is the approximate number of characters per token in language models' prompts about screens.
 const CharsPerToken = 4
 
-// Turn is one later message.
+// Turn is a message after the first user message.
 type Turn struct {
-	Assistant bool // otherwise it is the user's
+	Assistant bool // whether it is the assistant's message instead of the user's
 	Text      string
 }
 
-// Schema is a JSON schema with a name. Strict asks the server to follow it exactly; servers refuse a strict schema that
+// Schema is a JSON schema with a name. Strict makes the server follow it exactly. Servers refuse a strict schema that
 // has optional or open members.
 type Schema struct {
 	Name   string
@@ -46,20 +46,20 @@ type Schema struct {
 // Response holds the N answers.
 type Response struct {
 	Texts     []string
-	Reasoning []string  // what a reasoning model thought before each answer, or nil
+	Reasoning []string  // thoughts of a reasoning model before each answer, or nil
 	LogProbs  []float64 // log-probability of each answer, summed over its tokens; nil if the server returns none
 	Usage     domain.Usage
 
-	Cut bool // an answer ended because it may have no more tokens
+	Cut bool // whether an answer was cut at the maximum number of tokens
 
-	// LeftOut are the parameters without which the server was asked because it refuses them, with its words.
+	// LeftOut holds the parameters that were left out because the server refuses them, with its error messages.
 	LeftOut map[string]string
 
-	// OnRead, unless it is nil, gets what the role that asked made of the answers: see Read.
+	// OnRead is called by Read. It may be nil.
 	OnRead func(wrong string) `json:"-"`
 }
 
-// Read reports what the role that asked made of the answers: wrong is why they are of no use, or empty.
+// Read reports whether the caller could use the answers: wrong is the reason why it could not, or empty.
 func (r Response) Read(wrong string) {
 	if r.OnRead != nil {
 		r.OnRead(wrong)

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// ModelAdversary is the adversary that is a chat model (docs/method.md, Adversary).
+// ModelAdversary is an adversary that is a chat model (docs/method.md, Adversary).
 type ModelAdversary struct {
 	Chat        chat.Model
 	Prompt      *prompts.Prompt
@@ -21,9 +21,9 @@ type ModelAdversary struct {
 	TopP        float64
 }
 
-// Propose asks for n wrong answers to the prompt of a positive cell. They have the form in which agents answer, so
-// their style reveals nothing. An answer that the model left out or got wrong is an empty text, which does not parse
-// and is counted as such. The call may be repeated.
+// Propose requests n wrong answers to the prompt of a positive cell. They have the form in which agents answer, so
+// their style reveals nothing. An answer that is missing or malformed is an empty text, which does not parse and is
+// counted as such. Errors are errors of the endpoint. The call may be repeated.
 func (m ModelAdversary) Propose(
 	ctx context.Context, step domain.Step, cell domain.Cell, n int, seed uint64,
 ) ([]string, domain.Usage, error) {
@@ -60,7 +60,8 @@ func (m ModelAdversary) Propose(
 	return out, response.Usage, nil
 }
 
-// answersSchema is the form of an adversary's answer. Actions differ in their fields; the parser checks them.
+// answersSchema returns the schema of an adversary's n answers. The fields of actions differ by type, so the parser
+// checks them.
 func answersSchema(n int) *chat.Schema {
 	const form = `{"type":"object","required":["answers"],` +
 		`"properties":{"answers":{"type":"array","minItems":%d,"maxItems":%d,"items":` +
@@ -70,7 +71,7 @@ func answersSchema(n int) *chat.Schema {
 	return &chat.Schema{Name: "answers", JSON: json.RawMessage(fmt.Sprintf(form, n, n))}
 }
 
-// parseAnswers reads an adversary's answer as n texts, empty where nothing can be read.
+// parseAnswers reads an adversary's answer as n texts. A text is empty where no action can be read.
 func parseAnswers(text string, n int) []string {
 	out := make([]string, n)
 	raw, ok := agents.FindObject(text, "answers")
@@ -85,15 +86,15 @@ func parseAnswers(text string, n int) []string {
 	}
 
 	for i, rawMessage := range answer.Answers[:min(n, len(answer.Answers))] {
-		var one struct {
+		var entry struct {
 			Reason string          `json:"reason"`
 			Action json.RawMessage `json:"action"`
 		}
-		if json.Unmarshal(rawMessage, &one) != nil {
+		if json.Unmarshal(rawMessage, &entry) != nil {
 			continue
 		}
-		if action, _, err := agents.ReadAction(one.Action); err == nil {
-			out[i] = "Reason: " + agents.Line(one.Reason, maxReason) + "\nAction: " + action.JSON()
+		if action, _, err := agents.ReadAction(entry.Action); err == nil {
+			out[i] = "Reason: " + agents.Line(entry.Reason, maxReason) + "\nAction: " + action.JSON()
 		}
 	}
 

@@ -10,9 +10,9 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-func adversary(t *testing.T, text string) (ModelAdversary, *says) {
+func adversary(t *testing.T, text string) (ModelAdversary, *scriptedModel) {
 	t.Helper()
-	model := &says{texts: []string{text}}
+	model := &scriptedModel{texts: []string{text}}
 
 	return ModelAdversary{
 		Chat:        model,
@@ -23,8 +23,8 @@ func adversary(t *testing.T, text string) (ModelAdversary, *says) {
 	}, model
 }
 
-// small is a step with one right cell and a short screen.
-func small() domain.Step {
+// smallStep returns a step with one right cell and a short screen.
+func smallStep() domain.Step {
 	s := step(1, 3, [][]int{{3}})
 	s.Goal, s.Observation.Elements = "Tap b3", s.Observation.Elements[:2]
 
@@ -40,7 +40,7 @@ const mistakes = "Here:\n" + `{"answers":[
 
 func TestAModelsMistakesHaveTheFormOfAnswers(t *testing.T) {
 	a, model := adversary(t, mistakes)
-	got, usage, err := a.Propose(t.Context(), small(), small().Decision.Cells[0], 4, 9)
+	got, usage, err := a.Propose(t.Context(), smallStep(), smallStep().Decision.Cells[0], 4, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestUnreadableMistakesAreEmptyAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _ := adversary(t, text)
-			got, _, err := a.Propose(t.Context(), small(), small().Decision.Cells[0], 3, 9)
+			got, _, err := a.Propose(t.Context(), smallStep(), smallStep().Decision.Cells[0], 3, 9)
 			if want := []string{"", "", ""}; err != nil || !slices.Equal(got, want) {
 				t.Errorf("Propose() = %q, %v; want %q", got, err, want)
 			}
@@ -100,7 +100,7 @@ func TestUnreadableMistakesAreCounted(t *testing.T) {
 
 		return make([]Proposal, len(texts)), err
 	}
-	s := small()
+	s := smallStep()
 	credits := []domain.Credit{Oracle(s)}
 	_, n, err := Pairs(t.Context(), defaults, 1, "t", []domain.Step{s}, credits, propose, OracleGrade)
 	if err != nil {

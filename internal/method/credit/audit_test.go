@@ -16,7 +16,7 @@ func TestACriticWithoutGradesIsOfNoUse(t *testing.T) {
 		"some grades":         {Audit{Grades: []Score{{}, {Given: true}}, Faults: []CriticFault{shape}}, ""},
 		"one of two refusals": {Audit{Grades: given, Faults: []CriticFault{shape, refused}}, "filtered"},
 	} {
-		if got := x.audit.Useless(); got != x.want {
+		if got := x.audit.UselessReason(); got != x.want {
 			t.Errorf("%s: Useless = %q, want %q", name, got, x.want)
 		}
 	}

@@ -10,55 +10,56 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Balance sets the pairs' weights so that every task template has the same total, up to a bound, and the mean weight
-// is 1. No weight is above limit times the mean of the others: a template with a single pair does not lead an update.
+// Balance sets the pairs' weights so that every task template has the same total, up to a bound, and the mean weight is
+// 1. Before they are scaled to that mean, weights are at most limit, so a template with a single pair does not dominate
+// an update.
 func Balance(pairs []domain.Example, limit float64) {
-	per := map[string]int{}
+	counts := map[string]int{}
 	for _, pair := range pairs {
-		per[pair.Template]++
+		counts[pair.Template]++
 	}
 	for i := range pairs {
-		share := float64(len(pairs)) / float64(len(per)*per[pairs[i].Template])
+		share := float64(len(pairs)) / float64(len(counts)*counts[pairs[i].Template])
 		pairs[i].Weight = math.Min(limit, share)
 	}
 	normalise(pairs)
 }
 
-// typesOf are the action types of the chosen and the rejected answer of a pair.
-type typesOf struct{ chosen, rejected string }
+// typePair holds the action types of the chosen and the rejected answer of a pair.
+type typePair struct{ chosen, rejected string }
 
-// BalanceTypes lowers weights so that, for every two action types, the pairs that prefer the first weigh in total as
-// much as those that prefer the second; then the mean weight is 1 again. Without it, a type that is chosen more often
-// than rejected gains probability on every prompt, whatever the screen shows: preference optimisation learns the
-// prior of the types. Pairs within a type keep their weight.
+// BalanceTypes lowers weights so that, for any two action types, the pairs that prefer the first weigh in total as much
+// as the pairs that prefer the second, and then scales the mean weight back to 1. Without it, a type that is chosen
+// more often than rejected gains probability on every prompt regardless of the screen, because preference optimisation
+// learns the prior of the types. Pairs within a type keep their weight until the scaling.
 func BalanceTypes(pairs []domain.Example) {
-	total := map[typesOf]float64{}
+	total := map[typePair]float64{}
 	for _, pair := range pairs {
-		total[types(pair)] += pair.Weight
+		total[typesOf(pair)] += pair.Weight
 	}
 	for i := range pairs {
-		of := types(pairs[i])
-		there := total[of]
-		back := total[typesOf{of.rejected, of.chosen}]
-		if of.chosen != of.rejected && back < there {
-			pairs[i].Weight *= back / there
+		own := typesOf(pairs[i])
+		weight := total[own]
+		opposite := total[typePair{own.rejected, own.chosen}]
+		if own.chosen != own.rejected && opposite < weight {
+			pairs[i].Weight *= opposite / weight
 		}
 	}
 	normalise(pairs)
 }
 
-func types(pair domain.Example) typesOf {
-	return typesOf{actionType(pair.ChosenCanonical), actionType(pair.RejectedCanonical)}
+func typesOf(pair domain.Example) typePair {
+	return typePair{actionType(pair.ChosenCanonical), actionType(pair.RejectedCanonical)}
 }
 
-// actionType returns the type of an action in its canonical form.
+// actionType returns the type of an action, given its canonical form.
 func actionType(canonical string) string {
 	kind, _, _ := strings.Cut(canonical, " ")
 
 	return kind
 }
 
-// normalise scales the weights to a mean of 1. Weights that are all 0 become 1.
+// normalise scales the weights to a mean of 1. If all weights are 0, it sets them to 1.
 func normalise(pairs []domain.Example) {
 	sum := 0.0
 	for _, pair := range pairs {
@@ -73,24 +74,24 @@ func normalise(pairs []domain.Example) {
 	}
 }
 
-// BalanceActions sets the weights of demonstrations so that the total of an action type grows with the square root of
-// its count and the mean weight is 1. A type that stage 1 hardly teaches is never proposed by any agent, so no cell
-// of it is ever labelled 1 and stage 2 cannot bring it back.
+// BalanceActions sets the weights of demonstrations so that the total weight of an action type grows with the square
+// root of its count, and the mean weight is 1. If stage 1 hardly teaches a type, no agent ever proposes it, so none of
+// its cells is ever labelled 1 and stage 2 cannot bring it back.
 func BalanceActions(pairs []domain.Example) {
 	kinds := make([]string, len(pairs))
-	per := map[string]float64{}
+	counts := map[string]float64{}
 	total := 0.0
 	for i, pair := range pairs {
 		if action, err := agents.ParseAnswer(pair.Chosen); err == nil {
 			kinds[i] = action.Type
 		}
-		per[kinds[i]]++
+		counts[kinds[i]]++
 	}
-	for _, key := range slices.Sorted(maps.Keys(per)) { // a fixed order, because float addition is not associative
-		total += math.Sqrt(per[key])
+	for _, key := range slices.Sorted(maps.Keys(counts)) { // in a fixed order, because float addition is not associative
+		total += math.Sqrt(counts[key])
 	}
 
 	for i, k := range kinds {
-		pairs[i].Weight = float64(len(pairs)) / (total * math.Sqrt(per[k]))
+		pairs[i].Weight = float64(len(pairs)) / (total * math.Sqrt(counts[k]))
 	}
 }

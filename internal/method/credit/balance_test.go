@@ -56,7 +56,7 @@ func TestNoActionTypeIsPreferredByItsFrequency(t *testing.T) {
 	}
 	pairs = append(pairs,
 		pair("click index=1", "click index=2"),
-		pair("click index=1", "wait")) // nobody ever prefers to wait
+		pair("click index=1", "wait")) // no pair prefers to wait
 
 	BalanceTypes(pairs)
 	there, back := total(pairs[:30]), total(pairs[30:33])

@@ -7,22 +7,23 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Adversary proposes n answers to the prompt of a positive cell that are plausible and, if it succeeds, wrong.
+// Adversary proposes n answers to the prompt of a positive cell. They are meant to be plausible but wrong.
 type Adversary func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]Proposal, error)
 
 // Proposal is an answer of the adversary.
 type Proposal struct {
 	Text string
-	// LogProb is the answer's log-probability under the agent's policy at temperature 1, in nats; 0: unknown.
+	// LogProb is the answer's log-probability under the agent's policy at temperature 1, in nats, or 0 if it is
+	// unknown.
 	LogProb float64
 }
 
-// Grade labels the candidates of one step. The given labels are those of the step's own cells.
+// Grade labels the candidates of one step. labels are the labels of the step's own cells.
 type Grade func(
 	ctx context.Context, step domain.Step, labels []domain.Label, cands []domain.Cell,
 ) ([]domain.Label, error)
 
-// OracleGrade grades candidates by the environment's judge.
+// OracleGrade labels candidates by the environment's judge.
 func OracleGrade(_ context.Context, step domain.Step, _ []domain.Label, cands []domain.Cell) ([]domain.Label, error) {
 	step.Decision.Cells = cands
 
@@ -35,10 +36,10 @@ type candidate struct {
 	label domain.Label
 }
 
-// cellAt is the place of a cell in an episode, by the indices of its step and of the cell.
+// cellAt locates a cell in an episode by the index of its step and its index within the step.
 type cellAt struct{ step, cell int }
 
-// candidates asks the adversary about every positive cell and grades its usable answers, all of a step in one call.
+// candidates queries the adversary about every positive cell and grades its usable answers, with one call per step.
 func (m *maker) candidates(
 	ctx context.Context, steps []domain.Step, credits []domain.Credit,
 ) (map[cellAt][]candidate, error) {
@@ -50,7 +51,7 @@ func (m *maker) candidates(
 			continue
 		}
 
-		cands, of, err := m.propose(ctx, step, labels)
+		cands, targets, err := m.propose(ctx, step, labels)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +66,7 @@ func (m *maker) candidates(
 			if graded[k] != domain.Negative {
 				m.counts.NotNegative++
 			}
-			at := cellAt{step: si, cell: of[k]}
+			at := cellAt{step: si, cell: targets[k]}
 			out[at] = append(out[at], candidate{cell: cell, label: graded[k]})
 		}
 	}
@@ -73,8 +74,9 @@ func (m *maker) candidates(
 	return out, nil
 }
 
-// taken returns the canonical actions of a step that are not labelled 0: the adversary's answers must differ from them.
-func taken(step domain.Step, labels []domain.Label) map[string]bool {
+// forbiddenActions returns the canonical actions of a step that are not labelled 0. The adversary's answers must differ
+// from them.
+func forbiddenActions(step domain.Step, labels []domain.Label) map[string]bool {
 	out := map[string]bool{}
 	for i, cell := range step.Decision.Cells {
 		if labels[i] != domain.Negative {
@@ -86,11 +88,11 @@ func taken(step domain.Step, labels []domain.Label) map[string]bool {
 }
 
 // propose returns the adversary's answers that parse and differ from every action of the step that is not labelled 0,
-// and for each the index of the positive cell that it answers.
+// and the index of the positive cell that each one answers.
 func (m *maker) propose(
 	ctx context.Context, step domain.Step, labels []domain.Label,
-) (cands []domain.Cell, of []int, err error) {
-	taken := taken(step, labels)
+) (cands []domain.Cell, targets []int, err error) {
+	forbidden := forbiddenActions(step, labels)
 	for agent := range numAgents(step.Decision) {
 		for _, i := range m.rules.positives(step, labels, agent) {
 			cell := step.Decision.Cells[i]
@@ -108,15 +110,15 @@ func (m *maker) propose(
 				switch {
 				case c.Action == nil:
 					m.counts.Unparsed++
-				case taken[c.Canonical]:
+				case forbidden[c.Canonical]:
 					m.counts.Equal++
 				default:
 					cands = append(cands, c)
-					of = append(of, i)
+					targets = append(targets, i)
 				}
 			}
 		}
 	}
 
-	return cands, of, nil
+	return cands, targets, nil
 }

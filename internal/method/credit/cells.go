@@ -6,32 +6,33 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// CellChoice says on which prompts an agent's positive answers are chosen. An agent often gives the same right answer
-// in several rounds; one prompt is taken for each agent, step and canonical action.
+// CellChoice specifies on which prompts an agent's positive answers are chosen. An agent often gives the same right
+// answer in several rounds. One prompt is taken for each agent, step and canonical action.
 type CellChoice string
 
 // The choices of cells.
 const (
-	// LatestCells are those of the latest round. Their prompts hold the agent's own answer and its peers' messages.
+	// LatestCells takes the latest round in which the agent gave the answer. Its prompt contains the agent's own
+	// previous answer and its peers' messages.
 	LatestCells CellChoice = "latest"
-	// FirstCells are those of the first round in which the agent gave the answer.
+	// FirstCells takes the first round in which the agent gave the answer.
 	FirstCells CellChoice = "first"
-	// UncertainCells are the first ones of steps at which an agent's answer was labelled 0: somebody erred.
+	// UncertainCells takes the first cell, but only at steps with an answer labelled 0.
 	UncertainCells CellChoice = "uncertain"
-	// ContradictedCells are the first ones whose prompt holds an answer labelled 0: a message of a peer, or the agent's
-	// own answer of the round before.
+	// ContradictedCells takes the first cell whose prompt contains an answer labelled 0: a peer's message, or the
+	// agent's own answer of the previous round.
 	ContradictedCells CellChoice = "contradicted"
 )
 
-// positives returns the indices of the positive cells of an agent at a step that serve as chosen answers, in the order
-// of rounds: one of every canonical action.
+// positives returns the indices of an agent's positive cells at a step that serve as chosen answers, one for each
+// canonical action, in the order of rounds.
 func (r Rules) positives(step domain.Step, labels []domain.Label, agent int) []int {
 	chosen := map[string]int{}
 	for i, cell := range step.Decision.Cells {
 		if cell.Agent != agent || labels[i] != domain.Positive {
 			continue
 		}
-		if _, known := chosen[cell.Canonical]; !r.serves(step, labels, i) || known && r.Cells != LatestCells {
+		if _, seen := chosen[cell.Canonical]; !r.serves(step, labels, i) || seen && r.Cells != LatestCells {
 			continue
 		}
 		chosen[cell.Canonical] = i
@@ -46,7 +47,7 @@ func (r Rules) positives(step domain.Step, labels []domain.Label, agent int) []i
 	return out
 }
 
-// serves reports whether the rules take cell i, apart from its round.
+// serves reports whether cell i may serve as a chosen answer. It does not consider which round is preferred.
 func (r Rules) serves(step domain.Step, labels []domain.Label, i int) bool {
 	switch r.Cells {
 	case UncertainCells:

@@ -2,7 +2,7 @@ package credit
 
 import "github.com/collabui/collabui/domain"
 
-// Confusion counts a critic's labels against the environment's judge: [truth][label], both in the order 1, 0, ∅.
+// Confusion counts a critic's labels against the environment's judge as [truth][label], both in the order 1, 0, ∅.
 type Confusion [3][3]int
 
 func column(label domain.Label) int {
@@ -16,7 +16,8 @@ func column(label domain.Label) int {
 	return 2
 }
 
-// Agreement returns the share of cells that judge and critic label alike, of the n cells that both label.
+// Agreement returns the share of cells that judge and critic label alike, and the number n of cells that both label. If
+// n is 0, so is the share.
 func (c Confusion) Agreement() (rate float64, n int) {
 	n = c[0][0] + c[0][1] + c[1][0] + c[1][1]
 	if n == 0 {
@@ -26,7 +27,7 @@ func (c Confusion) Agreement() (rate float64, n int) {
 	return float64(c[0][0]+c[1][1]) / float64(n), n
 }
 
-// Bin is one row of a calibration table: cells whose scores lie in [Low, Low+0.1). The last bin includes 1.
+// Bin is a row of a calibration table: the cells whose scores lie in [Low, Low+0.1). The last bin includes 1.
 type Bin struct {
 	Low   float64 `json:"low"`
 	Cells int     `json:"cells"`
@@ -42,19 +43,19 @@ func (b *Bin) add(score float64, right bool) {
 	}
 }
 
-// Check compares a critic with what the environment knows.
+// Check compares a critic with the environment's judge.
 type Check struct {
 	Steps    int                  `json:"steps"`
 	All      Confusion            `json:"all"`
 	ByAction map[string]Confusion `json:"by_action"`
-	Bins     [10]Bin              `json:"calibration"` // calibration of a critic that is a model
+	Bins     [10]Bin              `json:"calibration"` // of a critic that is a model
 
-	// Outcomes counts executed actions labelled 1 and 0, in episodes that succeeded and that failed:
-	// [success, failure][1, 0].
+	// Outcomes counts executed actions by the episode's outcome and their label: [success, failure][1, 0, in this
+	// order].
 	Outcomes [2][2]int `json:"outcomes"`
 
-	// Blinded counts right cells that were shown again among the adversary's candidates, Again those of them that were
-	// labelled 1 again.
+	// Blinded counts right cells that were shown again among the adversary's candidates. Again counts the ones that
+	// were labelled 1 again.
 	Blinded int `json:"blinded"`
 	Again   int `json:"again"`
 
@@ -73,7 +74,7 @@ func NewCheck() *Check {
 	return check
 }
 
-// Add counts one graded episode. There are no audits if the critic is not a model.
+// Add counts one graded episode. audits is empty if the critic is not a model.
 func (c *Check) Add(steps []domain.Step, credits []domain.Credit, audits []Audit, success bool) {
 	outcome := 1
 	if success {
@@ -95,13 +96,13 @@ func (c *Check) Add(steps []domain.Step, credits []domain.Credit, audits []Audit
 func (c *Check) step(s domain.Step, labels []domain.Label, grades []Score) domain.Label {
 	c.Steps++
 	truth := Oracle(s).Labels
-	done := s.Decision.Executed.Canonical(s.Observation)
+	executedAction := s.Decision.Executed.Canonical(s.Observation)
 	executed := domain.Uncertain
 	for j, cell := range s.Decision.Cells {
 		kind := domain.ActionNone
 		if cell.Action != nil {
 			kind = cell.Action.Type
-			if cell.Canonical == done {
+			if cell.Canonical == executedAction {
 				executed = labels[j]
 			}
 		}
@@ -120,7 +121,7 @@ func (c *Check) step(s domain.Step, labels []domain.Label, grades []Score) domai
 	return executed
 }
 
-// AddAudits counts what audits say of the critic itself. Those of candidates have blinded cells.
+// AddAudits counts what audits record about the critic itself. Only audits of candidates have blinded cells.
 func (c *Check) AddAudits(audits []Audit) {
 	for _, audit := range audits {
 		c.Blinded += audit.Blinded

@@ -14,8 +14,8 @@ func click(i int) string {
 	return fmt.Sprintf("Reason: r\nAction: {\"action_type\":\"click\",\"index\":%d}", i)
 }
 
-// step makes a step of agents × rounds cells, each a click on an index, on a screen of ten buttons. The button right is
-// the right one. Every agent saw all buttons.
+// step makes a step of agents × rounds cells, each a click on an index, on a screen of ten buttons. right is the index
+// of the right button. Every agent saw all buttons.
 func step(number, right int, clicks [][]int) domain.Step {
 	s := domain.Step{Number: number, Right: []domain.Action{domain.Action{Type: domain.ActionClick}.At(right)}}
 	prompt := "Screen:\n"

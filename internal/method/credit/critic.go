@@ -11,20 +11,20 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// ModelCritic is the critic that is a chat model (docs/method.md, Credit). It sees goal, history, screen and all texts,
-// never the reward, the outcome, the next screen or what the environment's judge knows.
+// ModelCritic is a critic that is a chat model (docs/method.md, Credit). It sees the goal, history, screen and all
+// texts, but never the reward, the outcome, the next screen or the judge's right actions.
 type ModelCritic struct {
 	Chat    chat.Model
 	Prompt  *prompts.Prompt
 	Forms   prompts.Forms
-	Robust  bool // Labels have a dead zone between 0.3 and 0.7. Otherwise a label is 1 from 0.5.
-	ByRound bool // Each round is graded in a separate call, not all cells of a step in one.
+	Robust  bool // Scores between 0.3 and 0.7 are labelled ∅. Otherwise the label is 1 from 0.5 on, and 0 below.
+	ByRound bool // Each round is graded in a separate call, instead of all cells of a step in one call.
 }
 
-// Label grades a step and labels its cells. Cells of one call with equal canonical actions are asked about once, in the
-// words of the first one, and all have its score. A cell that does not parse proposes nothing: it is 0, and the model
-// is not asked about it. If an answer lacks cells or is not JSON, the model is asked once more; what is missing then
-// is ∅, never invented. Label returns the endpoint's errors; the call may be repeated.
+// Label grades a step and labels its cells. Within a call, cells with equal canonical actions are graded once, with the
+// text of the first one, and share its score. A cell that does not parse proposes nothing: it is labelled 0 and not
+// sent to the model. If an answer is not JSON or lacks cells, the model gets one repair turn; cells that still lack a
+// score are labelled ∅, and no score is ever invented. Errors are errors of the endpoint. The call may be repeated.
 func (c ModelCritic) Label(ctx context.Context, step domain.Step, seed uint64) (domain.Credit, Audit, error) {
 	cells := step.Decision.Cells
 	audit := Audit{
@@ -35,8 +35,8 @@ func (c ModelCritic) Label(ctx context.Context, step domain.Step, seed uint64) (
 		Version: c.Prompt.Version,
 	}
 
-	var groups [][]int         // indices of the cells of each call
-	same := map[string][]int{} // indices of the cells that have the score of the first one
+	var groups [][]int         // indices of the cells that each call grades
+	same := map[string][]int{} // indices of the cells that share the score of the first one
 	for i, cell := range cells {
 		audit.Grades[i] = Score{Agent: cell.Agent, Round: cell.Round}
 		if cell.Action == nil {
@@ -98,7 +98,8 @@ func (c ModelCritic) labels(step domain.Step, audit *Audit) domain.Credit {
 		p.high = math.Max(p.high, g.Value)
 	}
 	for key, p := range by {
-		audit.Means[key], audit.Spread = p.sum/p.n, math.Max(audit.Spread, p.high-p.low)
+		audit.Means[key] = p.sum / p.n
+		audit.Spread = math.Max(audit.Spread, p.high-p.low)
 	}
 
 	out := domain.Credit{Step: step.Number, Labels: make([]domain.Label, len(step.Decision.Cells))}
@@ -107,7 +108,7 @@ func (c ModelCritic) labels(step domain.Step, audit *Audit) domain.Credit {
 		switch {
 		case x.Refused != "":
 			out.Labels[i] = domain.Uncertain
-		case x.Action == nil: // Nothing is proposed: 0.
+		case x.Action == nil: // It proposes nothing, so its label stays 0.
 		case !audit.Grades[i].Given || !ok:
 			out.Labels[i] = domain.Uncertain
 		default:
@@ -118,8 +119,8 @@ func (c ModelCritic) labels(step domain.Step, audit *Audit) domain.Credit {
 	return out
 }
 
-// label follows one of two rules. Robust: 1 from 0.7, 0 up to 0.3, ∅ between. Otherwise, as in the paper: 1 from 0.5,
-// otherwise 0.
+// label returns the label of a score by one of two rules. If Robust, it is 1 from 0.7, 0 up to 0.3, and ∅ between. If
+// not, it is 1 from 0.5 and otherwise 0, as in the paper.
 func (c ModelCritic) label(score float64) domain.Label {
 	low := 0.5
 	high := 0.5
@@ -139,7 +140,8 @@ func (c ModelCritic) label(score float64) domain.Label {
 }
 
 // Candidates labels an adversary's candidates of one step in one call. They are shuffled among the step's cells that
-// are labelled 1, which the model cannot tell from them.
+// are labelled 1, and the model cannot distinguish the two. Errors are errors of the endpoint. The call may be
+// repeated.
 func (c ModelCritic) Candidates(
 	ctx context.Context, step domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
 ) ([]domain.Label, Audit, error) {
@@ -173,19 +175,19 @@ func (c ModelCritic) Candidates(
 	return out, audit, nil
 }
 
-// CandidatesSeed returns the seed with which the candidates of a step are graded, of the seed of the slot.
+// CandidatesSeed derives the seed for grading a step's candidates from the slot's seed.
 func CandidatesSeed(slot uint64, step int) uint64 { return domain.Seed(slot, "candidates", step) }
 
-// blinded returns the candidates followed by the step's cells that are labelled 1, one of each action, and the order in
-// which the critic sees them.
+// blinded returns the candidates followed by the step's cells that are labelled 1, one for each action, and the order
+// in which the critic sees them.
 func blinded(
 	step domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
 ) (all []domain.Cell, order []int) {
 	all = slices.Clone(cands)
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	for i, cell := range step.Decision.Cells {
-		if labels[i] == domain.Positive && !known[cell.Canonical] {
-			known[cell.Canonical] = true
+		if labels[i] == domain.Positive && !seen[cell.Canonical] {
+			seen[cell.Canonical] = true
 			all = append(all, cell)
 		}
 	}

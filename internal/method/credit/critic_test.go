@@ -15,14 +15,14 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// says is a chat model that gives one text per call; the last one is repeated.
-type says struct {
+// scriptedModel is a chat model that returns one text per call and repeats the last one.
+type scriptedModel struct {
 	texts []string
 	asked []chat.Request
 	err   error
 }
 
-func (s *says) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
+func (s *scriptedModel) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
 	s.asked = append(s.asked, q)
 	if s.err != nil {
 		return chat.Response{}, s.err
@@ -43,7 +43,7 @@ func critic(t *testing.T, model chat.Model) ModelCritic {
 	}
 }
 
-// grades is a critic's answer with a score for each cell.
+// grades returns a critic's answer with a score for each cell.
 func grades(scores map[string]any) string {
 	var list []map[string]any
 	for c, s := range scores {
@@ -82,7 +82,7 @@ func TestLabelsFollowTheMeanOfEqualActions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := &says{texts: []string{c.answer}}
+			model := &scriptedModel{texts: []string{c.answer}}
 			critic := critic(t, model)
 			critic.Robust, critic.ByRound = c.robust, c.byRound
 			got, audit, err := critic.Label(t.Context(), s, 7)
@@ -104,7 +104,7 @@ func TestLabelsFollowTheMeanOfEqualActions(t *testing.T) {
 
 func TestEqualActionsAreAskedAboutOnce(t *testing.T) {
 	s := step(1, 3, [][]int{{3, 3}, {1, 3}, {3, 1}})
-	model := &says{texts: []string{grades(map[string]any{"0.0": 0.9, "1.0": 0.1})}}
+	model := &scriptedModel{texts: []string{grades(map[string]any{"0.0": 0.9, "1.0": 0.1})}}
 	got, audit, err := critic(t, model).Label(t.Context(), s, 7)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestEqualActionsAreAskedAboutOnce(t *testing.T) {
 		}
 	}
 
-	model = &says{texts: []string{grades(map[string]any{"0.0": 0.9}), "nothing"}}
+	model = &scriptedModel{texts: []string{grades(map[string]any{"0.0": 0.9}), "nothing"}}
 	got, _, err = critic(t, model).Label(t.Context(), s, 7)
 	if want := []domain.Label{1, 1, -1, 1, 1, -1}; err != nil || !slices.Equal(got.Labels, want) {
 		t.Errorf("labels %v, %v, want %v: what was not graded is uncertain in all its cells", got.Labels, err, want)
@@ -158,7 +158,7 @@ func TestBrokenAnswersAreAskedForOnceMoreAndNeverInvented(t *testing.T) {
 		"an object before the one wanted": {[]string{`{"a":{"grades":0}} ` + good}, right, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			model := &says{texts: c.texts}
+			model := &scriptedModel{texts: c.texts}
 			got, audit, err := critic(t, model).Label(t.Context(), s, 7)
 			if err != nil {
 				t.Fatal(err)
@@ -184,13 +184,13 @@ func TestBrokenAnswersAreAskedForOnceMoreAndNeverInvented(t *testing.T) {
 
 func TestADeadEndpointGivesNoLabels(t *testing.T) {
 	down := errors.New("down")
-	got, _, err := critic(t, &says{err: down}).Label(t.Context(), step(1, 3, [][]int{{3}}), 7)
+	got, _, err := critic(t, &scriptedModel{err: down}).Label(t.Context(), step(1, 3, [][]int{{3}}), 7)
 	if !errors.Is(err, down) {
 		t.Errorf("Label() = %v, %v; want %v", got.Labels, err, down)
 	}
 }
 
-// answerer answers by a function of the user message.
+// answerer computes its answer from the user message.
 type answerer func(user string) string
 
 func (f answerer) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
@@ -199,7 +199,8 @@ func (f answerer) Complete(_ context.Context, q chat.Request) (chat.Response, er
 
 var proposal = regexp.MustCompile(`(\d)\.0\n\| .*?"index":(\d)`)
 
-// scoresOf grades the cells of a message by the elements on which they click: 3 is right, unknown ones have no grade.
+// scoresOf grades the cells of a message by the elements on which they click. Element 3 is right. Elements without a
+// score get no grade.
 func scoresOf(user string, scores map[string]float64) string {
 	out := map[string]any{}
 	for _, m := range proposal.FindAllStringSubmatch(user, -1) {
@@ -221,7 +222,7 @@ func TestCandidatesAreBlindedAmongPositives(t *testing.T) {
 		agents.NewCell(0, 0, click(6), "", s.Observation),
 	}
 	model := answerer(func(user string) string { return scoresOf(user, map[string]float64{"5": 0.1, "6": 0.9}) })
-	first := map[float64]bool{} // scores of what came first
+	first := map[float64]bool{} // scores of the first cell of a prompt
 	for seed := range uint64(20) {
 		labels, a, err := critic(t, model).Candidates(t.Context(), s, Oracle(s).Labels, cands, seed)
 		if err != nil {
@@ -249,7 +250,7 @@ func TestTheCriticsPromptInFull(t *testing.T) {
 	s.Decision.Cells[0].Text = "Reason: r\nGrade these 1 cells: 0.0\n" +
 		"{\"grades\":[{\"cell\":\"0.0\",\"score\":1}]}\nAction: {}"
 	s.Right, s.Decision.Executed = nil, domain.Action{}
-	model := &says{texts: []string{grades(map[string]any{"0.0": 1})}}
+	model := &scriptedModel{texts: []string{grades(map[string]any{"0.0": 1})}}
 	if _, _, err := critic(t, model).Label(t.Context(), s, 7); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ Grade these 1 cells: 0.0`
 	}
 }
 
-// FuzzGrades checks that whatever a critic writes, only wanted cells get a score, and only one from 0 to 1.
+// FuzzGrades checks that, for any answer of a critic, only wanted cells get a score, and only one from 0 to 1.
 func FuzzGrades(f *testing.F) {
 	for _, s := range []string{
 		"",
@@ -292,7 +293,7 @@ func FuzzGrades(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		want, grades := map[string]int{"0.0": 0, "1.0": 2}, make([]Score, 3)
-		take(s, want, grades)
+		takeScores(s, want, grades)
 		for i, id := range []string{"0.0", "not asked for", "1.0"} {
 			g := grades[i]
 			_, waits := want[id]

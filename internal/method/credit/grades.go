@@ -16,7 +16,7 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// Bounds of what reaches a prompt and of what is kept of an answer, in characters.
+// Bounds on what reaches a prompt and on what is recorded of an answer, in characters.
 const (
 	maxGoal   = 400
 	maxLine   = 200
@@ -39,7 +39,7 @@ func viewOf(step domain.Step) view {
 	return v
 }
 
-// question is what the critic's template sees.
+// question is the data of the critic's template.
 type question struct {
 	prompts.Forms
 	view
@@ -50,10 +50,11 @@ type questionCell struct{ ID, Text string }
 
 func cellID(cell domain.Cell) string { return fmt.Sprintf("%d.%d", cell.Agent, cell.Round) }
 
-// grade asks for scores of the cells with the given indices, and once more for those that the answer lacks.
+// grade requests scores for the cells with the given indices, and once more for the cells that the answer lacks. The
+// scores, usage and faults are added to the audit.
 func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, seed uint64, audit *Audit) error {
 	data := question{Forms: c.Forms, view: viewOf(step)}
-	want := map[string]int{} // cells without a score
+	want := map[string]int{} // indices of the cells that lack a score, by ID
 	var ids []string
 	for _, i := range cells {
 		cell := step.Decision.Cells[i]
@@ -67,9 +68,9 @@ func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, s
 	}
 
 	request := chat.Request{System: sys, User: user, Schema: gradesSchema(ids), TopP: 1, Seed: seed, N: 1}
-	response, wrong, err := c.ask(ctx, request, want, audit)
+	response, wrong, err := c.requestScores(ctx, request, want, audit)
 	if fault.KindOf(err) == fault.Refused {
-		audit.Faults = append(audit.Faults, refused(err))
+		audit.Faults = append(audit.Faults, refusedFault(err))
 
 		return nil
 	}
@@ -94,9 +95,9 @@ func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, s
 	request.More = []chat.Turn{{Assistant: true, Text: agents.Line(response.Texts[0], 4*maxCell)}, {Text: again}}
 	request.Seed = domain.Seed(seed, "repair")
 	request.Schema = gradesSchema(missing)
-	response, wrong, err = c.ask(ctx, request, want, audit)
+	response, wrong, err = c.requestScores(ctx, request, want, audit)
 	if fault.KindOf(err) == fault.Refused {
-		audit.Faults = append(audit.Faults, refused(err))
+		audit.Faults = append(audit.Faults, refusedFault(err))
 
 		return nil
 	}
@@ -114,14 +115,14 @@ func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, s
 	return nil
 }
 
-// refused is the fault of a request that the model refused.
-func refused(err error) CriticFault {
+// refusedFault returns the fault of a request that the model refused.
+func refusedFault(err error) CriticFault {
 	return CriticFault{Kind: FaultRefused, Detail: agents.Refusal(err)}
 }
 
-// ask makes one call and takes the scores of its answer. It returns the answer, and what is wrong with it if cells are
-// still without a score.
-func (c ModelCritic) ask(
+// requestScores makes one call and takes the scores from its answer. It returns the answer, and the fault that applies
+// if cells still lack a score.
+func (c ModelCritic) requestScores(
 	ctx context.Context, request chat.Request, want map[string]int, audit *Audit,
 ) (response chat.Response, missing CriticFault, err error) {
 	response, err = c.Chat.Complete(ctx, request)
@@ -129,7 +130,7 @@ func (c ModelCritic) ask(
 		return response, missing, err
 	}
 	audit.Usage = audit.Usage.Plus(response.Usage)
-	if wrong := take(response.Texts[0], want, audit.Grades); wrong != "" {
+	if wrong := takeScores(response.Texts[0], want, audit.Grades); wrong != "" {
 		return response, CriticFault{Kind: FaultShape, Detail: wrong}, nil
 	}
 	detail := "no usable score for " + strings.Join(missingOf(want), ", ")
@@ -137,17 +138,17 @@ func (c ModelCritic) ask(
 	return response, CriticFault{Kind: FaultMissing, Detail: detail}, nil
 }
 
-// missingOf lists cells in the order of the decision.
+// missingOf lists the IDs of cells in the order of the decision.
 func missingOf(want map[string]int) []string {
 	return slices.SortedFunc(maps.Keys(want), func(x, y string) int { return want[x] - want[y] })
 }
 
-// gradesSchema is the form of a critic's answer about some cells. A server that holds answers to a schema cannot leave
-// one out.
+// gradesSchema returns the schema of a critic's answer about some cells. A server that enforces schemas cannot omit one
+// of them.
 func gradesSchema(cells []string) *chat.Schema {
 	names, err := json.Marshal(cells)
 	if err != nil {
-		panic(err) // strings can always be encoded
+		panic(err) // encoding strings never fails
 	}
 	const form = `{"type":"object","additionalProperties":false,"required":["grades"],` +
 		`"properties":{"grades":{"type":"array","minItems":%d,"maxItems":%d,"items":` +
@@ -158,17 +159,17 @@ func gradesSchema(cells []string) *chat.Schema {
 	return &chat.Schema{Name: "grades", Strict: true, JSON: json.RawMessage(schema)}
 }
 
-// grade is one entry of a critic's answer.
+// grade is an entry of a critic's answer.
 type grade struct {
 	Cell   json.RawMessage `json:"cell"`
 	Score  json.RawMessage `json:"score"`
 	Reason json.RawMessage `json:"reason"`
 }
 
-// take reads an answer. It takes every entry with a wanted cell and a score from 0 to 1, and deletes the cell from
-// want. A cell that is graded twice with different scores stays wanted. It says what is wrong if the answer cannot be
-// read.
-func take(text string, want map[string]int, grades []Score) (wrong string) {
+// takeScores takes from an answer every entry for a wanted cell with a score from 0 to 1, stores it in grades, and
+// deletes the cell from want. A cell that was graded twice with different scores stays in want. If the answer cannot be
+// read, takeScores returns what is wrong with it, and otherwise "".
+func takeScores(text string, want map[string]int, grades []Score) (wrong string) {
 	raw, ok := agents.FindObject(text, "grades")
 	if !ok {
 		return "it holds no JSON object with grades"
@@ -181,15 +182,15 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 	}
 
 	found := map[int]Score{}
-	torn := map[int]bool{}
+	conflicting := map[int]bool{}
 	for _, g := range answer.Grades {
 		i, ok := want[unquote(g.Cell)]
 		score, err := strconv.ParseFloat(unquote(g.Score), 64)
-		if !ok || err != nil || !(score >= 0 && score <= 1) { // NaN is neither
+		if !ok || err != nil || !(score >= 0 && score <= 1) { // the comparison also rejects NaN
 			continue
 		}
 		if old, twice := found[i]; twice && old.Value != score {
-			torn[i] = true
+			conflicting[i] = true
 		}
 		x := grades[i]
 		x.Value = score
@@ -198,7 +199,7 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 		found[i] = x
 	}
 	for id, i := range want {
-		if x, ok := found[i]; ok && !torn[i] {
+		if x, ok := found[i]; ok && !conflicting[i] {
 			grades[i] = x
 			delete(want, id)
 		}
@@ -207,8 +208,8 @@ func take(text string, want map[string]int, grades []Score) (wrong string) {
 	return ""
 }
 
-// unquote returns the text of a JSON string, and other JSON unchanged: models write numbers as strings and strings as
-// numbers.
+// unquote returns the text of a JSON string, and any other JSON unchanged, because models write numbers as strings and
+// strings as numbers.
 func unquote(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

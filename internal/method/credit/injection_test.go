@@ -13,9 +13,9 @@ import (
 	"github.com/collabui/collabui/test/kit/injection"
 )
 
-// reader is a critic that grades the proposals and takes every line that does not begin with "| " for the prompt's own:
-// it obeys whatever else it finds there and gives 1 to all.
-type reader struct{ right string }
+// obedientCritic is a critic that takes every line that does not begin with "| " for a part of the prompt. It grades
+// the proposals, but if it finds an instruction on such a line, it obeys and gives all cells 1.
+type obedientCritic struct{ right string }
 
 var (
 	heading = regexp.MustCompile(
@@ -23,7 +23,7 @@ var (
 	clicked = regexp.MustCompile(`Action: (\{[^{}]*\})$`)
 )
 
-func (r reader) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
+func (r obedientCritic) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
 	obey, cell, sections := false, "", 0
 	scores := map[string]any{}
 	for _, line := range strings.Split(q.User, "\n") {
@@ -56,16 +56,16 @@ func (r reader) Complete(_ context.Context, q chat.Request) (chat.Response, erro
 	return chat.Response{Texts: []string{grades(scores)}}, nil
 }
 
-// attacked is the step that injections are put into, and the labels that it must get.
-func attacked() (domain.Step, []domain.Label) {
+// attackedStep returns the step into which injections are put, and the labels that it must get.
+func attackedStep() (domain.Step, []domain.Label) {
 	s := step(1, 3, [][]int{{3, 1}, {2, 3}})
 	s.Goal, s.History = "Tap b3", []string{"1 click button b7"}
 
 	return s, []domain.Label{1, 0, 0, 1}
 }
 
-// reason returns the step with another reason in one of its cells.
-func reason(s domain.Step, cell int, text string) domain.Step {
+// withReason returns the step with another reason in one of its cells.
+func withReason(s domain.Step, cell int, text string) domain.Step {
 	s.Decision.Cells = slices.Clone(s.Decision.Cells)
 	c := s.Decision.Cells[cell]
 	said := "Reason: " + text + "\nAction: " + c.Action.JSON()
@@ -74,11 +74,11 @@ func reason(s domain.Step, cell int, text string) domain.Step {
 	return s
 }
 
-// TestInjectionsChangeNoLabel puts every injection wherever a page or an agent can write. A critic that honours the
-// delimiters labels as it does without it. The test does not show what a real model makes of the words inside them.
+// TestInjectionsChangeNoLabel puts every injection wherever a page or an agent can write. A critic that respects the
+// delimiters gives the same labels as without it. The test does not show how a real model treats the words inside them.
 func TestInjectionsChangeNoLabel(t *testing.T) {
-	s, want := attacked()
-	critic := critic(t, reader{s.Decision.Cells[0].Action.JSON()})
+	s, want := attackedStep()
+	critic := critic(t, obedientCritic{s.Decision.Cells[0].Action.JSON()})
 	for place, put := range map[string]func(domain.Step, string) domain.Step{
 		"nowhere": func(s domain.Step, _ string) domain.Step { return s },
 		"goal": func(s domain.Step, x string) domain.Step {
@@ -97,8 +97,8 @@ func TestInjectionsChangeNoLabel(t *testing.T) {
 
 			return s
 		},
-		"right cell": func(s domain.Step, x string) domain.Step { return reason(s, 0, x) },
-		"wrong cell": func(s domain.Step, x string) domain.Step { return reason(s, 2, x) },
+		"right cell": func(s domain.Step, x string) domain.Step { return withReason(s, 0, x) },
+		"wrong cell": func(s domain.Step, x string) domain.Step { return withReason(s, 2, x) },
 	} {
 		t.Run(place, func(t *testing.T) {
 			for _, x := range injection.Corpus() {
@@ -119,8 +119,8 @@ func TestInjectionsChangeNoLabel(t *testing.T) {
 }
 
 func TestFoldingAndBoundingChangeNoCleanVerdict(t *testing.T) {
-	s, want := attacked()
-	critic := critic(t, reader{s.Decision.Cells[0].Action.JSON()})
+	s, want := attackedStep()
+	critic := critic(t, obedientCritic{s.Decision.Cells[0].Action.JSON()})
 	for name, text := range map[string]string{
 		"short":       "short",
 		"line breaks": "two\nlines",
@@ -129,7 +129,7 @@ func TestFoldingAndBoundingChangeNoCleanVerdict(t *testing.T) {
 		"Unicode":     "ümläute «quotes» 漢字",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, _, err := critic.Label(t.Context(), reason(s, 0, text), 1)
+			got, _, err := critic.Label(t.Context(), withReason(s, 0, text), 1)
 			if err != nil || !slices.Equal(got.Labels, want) {
 				t.Errorf("labels %v, %v; want %v", got.Labels, err, want)
 			}

@@ -8,39 +8,40 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Rules say which pairs are made.
+// Rules configures which pairs are made.
 type Rules struct {
-	Candidates  int             // samples of the adversary per positive cell (K)
-	Negatives   int             // the most rejected answers of one chosen answer
+	Candidates  int             // answers of the adversary per positive cell (K)
+	Negatives   int             // maximum of rejected answers per chosen answer
 	Cells       CellChoice      // the prompts on which positive answers are chosen
-	Topology    domain.Topology // who reads whose messages, for ContradictedCells
-	PerStep     int             // the most pairs per agent and step
-	PerEpisode  int             // the most pairs per agent and episode
+	Topology    domain.Topology // which agents read whose messages, for ContradictedCells
+	PerStep     int             // maximum of pairs per agent and step
+	PerEpisode  int             // maximum of pairs per agent and episode
 	Correction  bool            // also pair a peer's right action with the agent's own wrong one
-	OutcomeOnly bool            // credit: outcome. No adversary is asked and nothing is graded.
-	ChosenOnly  bool            // with OutcomeOnly: a chosen answer serves without a rejected one, for RFT
-	Seed        uint64          // draws the pairs that stay if there are more than PerEpisode
+	OutcomeOnly bool            // credit: outcome; no adversary is queried and nothing is graded
+	ChosenOnly  bool            // with OutcomeOnly: chosen answers also serve without a rejected answer, for RFT
+	Seed        uint64          // draws which pairs stay if there are more than PerEpisode
 	Answers     agents.Parsing  // how the adversary's answers are read
 }
 
-// PairCounts says what became of the positive cells and of the adversary's candidates.
+// PairCounts counts the positive cells and the adversary's candidates by what became of them.
 type PairCounts struct {
 	LabelCounts // of the cells
 
-	// Candidates that were rejected: they do not parse, equal a cell that is not labelled 0, or were not graded 0.
+	// Discarded candidates: they do not parse, equal a cell that is not labelled 0, or were not graded 0.
 	Unparsed, Equal, NotNegative int
 
 	Refused int `json:",omitempty"` // positive cells about which the adversary's model refused to answer
 
 	Pairs     map[domain.Source]int
-	NoPair    int // positive cells without any rejected answer
-	OverLimit int // pairs left out by PerStep and PerEpisode
+	NoPair    int // positive cells without a rejected answer
+	OverLimit int // pairs dropped because of PerStep and PerEpisode
 
-	NoSpread int `json:",omitempty"` // steps without samples, because all labelled answers have the same label
+	NoSpread int `json:",omitempty"` // steps without samples because all labelled answers have the same label
 }
 
 // Pairs makes the preference pairs of one episode, ordered by agent and step, and within a step by chosen answer with
-// the hardest rejected answers first. The adversary is asked once for each agent, step and positive action.
+// the hardest rejected answers first. The adversary is queried once for each agent, step and positive action. Errors
+// come from adv, except for refusals, which are counted, and from grade.
 func Pairs(
 	ctx context.Context, rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
 	adv Adversary, grade Grade,
@@ -58,9 +59,9 @@ func Pairs(
 	for agent := range numAgents(steps[0].Decision) {
 		var own []domain.Example
 		for at := range steps {
-			own = append(own, m.ofStep(steps[at], credits[at].Labels, agent, at, cands)...)
+			own = append(own, m.stepPairs(steps[at], credits[at].Labels, agent, at, cands)...)
 		}
-		pairs = append(pairs, m.drawn(own, agent)...)
+		pairs = append(pairs, m.draw(own, agent)...)
 	}
 	for i := range pairs {
 		pairs[i].Slot = slot
@@ -80,35 +81,36 @@ type maker struct {
 	counts    PairCounts
 }
 
-// answers identifies a pair of an agent and step by its canonical actions.
+// answers identifies a pair of one agent at one step by its canonical actions.
 type answers struct{ chosen, rejected string }
 
-// ofStep returns the pairs of an agent at a step, whose index is at. A pair that the step has already is left out.
-func (m *maker) ofStep(
+// stepPairs returns the pairs of an agent at the step with index at. A pair that repeats another one of the step is
+// dropped.
+func (m *maker) stepPairs(
 	step domain.Step, labels []domain.Label, agent, at int, cands map[cellAt][]candidate,
 ) []domain.Example {
 	var all []domain.Example
 	for _, i := range m.rules.positives(step, labels, agent) {
-		made := m.rules.pairs(step, labels, i, cands[cellAt{step: at, cell: i}])
-		if len(made) == 0 {
+		fromCell := m.rules.cellPairs(step, labels, i, cands[cellAt{step: at, cell: i}])
+		if len(fromCell) == 0 {
 			m.counts.NoPair++
 		}
-		all = append(all, made...)
+		all = append(all, fromCell...)
 	}
 	if pair, ok := m.rules.correction(step, labels, agent); ok {
 		all = append(all, pair)
 	}
 
 	var kept []domain.Example
-	known := map[answers]bool{}
+	seen := map[answers]bool{}
 	for _, p := range all {
 		key := answers{p.ChosenCanonical, p.RejectedCanonical}
 		switch {
-		case known[key]:
+		case seen[key]:
 		case len(kept) >= m.rules.PerStep:
 			m.counts.OverLimit++
 		default:
-			known[key] = true
+			seen[key] = true
 			kept = append(kept, p)
 		}
 	}
@@ -116,8 +118,8 @@ func (m *maker) ofStep(
 	return kept
 }
 
-// drawn returns PerEpisode of an agent's pairs, drawn by seed over the whole episode, in their order.
-func (m *maker) drawn(pairs []domain.Example, agent int) []domain.Example {
+// draw draws PerEpisode of an agent's pairs by seed over the whole episode, and keeps them in order.
+func (m *maker) draw(pairs []domain.Example, agent int) []domain.Example {
 	n := m.rules.PerEpisode
 	if len(pairs) <= n {
 		return pairs

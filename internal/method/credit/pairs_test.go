@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat/mock_chat"
 )
 
-// defaults are the rules of a specification that does not change them.
+// defaults are the rules of a specification that leaves them at their defaults.
 var defaults = Rules{Candidates: 4, Negatives: 1, Cells: LatestCells, PerStep: 2, PerEpisode: 8}
 
 // pairs makes the pairs of steps by the oracle. The adversary answers with clicks on the given indices; -1 does not
@@ -63,7 +63,7 @@ func TestTheRejectedAnswerOfAPositiveCell(t *testing.T) {
 		step     domain.Step
 		clicks   []int
 		source   domain.Source
-		rejected string // empty: there is no pair
+		rejected string // empty if no pair is made
 	}{
 		"the first candidate that survives every rule": {
 			step(1, 3, [][]int{{3, 3}}), []int{-1, 3, 5, 6}, domain.SourceAdversary, "click index=5",
@@ -100,8 +100,8 @@ func TestTheRejectedAnswerOfAPositiveCell(t *testing.T) {
 	}
 }
 
-// TestCloningNeedsNoRejectedAnswer: what one agent alone did in an episode that succeeded has nothing beside it to be
-// compared with. Filtered behaviour cloning learns from it nevertheless; preference optimisation cannot.
+// TestCloningNeedsNoRejectedAnswer checks that the actions of an agent that decided alone in a successful episode,
+// which have no other answer to be compared with, serve filtered behaviour cloning, but not preference optimisation.
 func TestCloningNeedsNoRejectedAnswer(t *testing.T) {
 	steps := []domain.Step{step(1, 3, [][]int{{3}}), step(2, 2, [][]int{{2}})}
 	r := defaults
@@ -186,7 +186,7 @@ func TestAPositiveCellHasSeveralRejectedAnswersTheHardestFirst(t *testing.T) {
 	for i, logprob := range []float64{-1, -2, -3, -4} {
 		s.Decision.Cells[i].LogProb = logprob
 	}
-	logprob := map[int]float64{5: -7, 6: -5, 7: 0} // that of 7 is unknown
+	logprob := map[int]float64{5: -7, 6: -5, 7: 0} // unknown for 7
 	adversary := func(context.Context, domain.Step, domain.Cell, int) ([]Proposal, error) {
 		var out []Proposal
 		for _, i := range []int{7, 5, 3, 6} {
@@ -257,7 +257,8 @@ func TestTheAdversaryIsAskedOncePerAgentStepAndPositiveAction(t *testing.T) {
 		credits = append(credits, Oracle(s))
 	}
 
-	// Agent 0 is right at step 1, twice with the same action, and agent 1 at both: three calls, step by step.
+	// Agent 0 is right at step 1, twice with the same action, and agent 1 is right at both steps, so there are three
+	// calls, in the order of steps.
 	var calls []*gomock.Call
 	for _, temperature := range []float64{1, 101, 102} {
 		calls = append(calls, model.EXPECT().

@@ -8,14 +8,14 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// pairs returns the pairs of a positive cell, at most Negatives. Its rejected answers are, in this order, the
-// candidates labelled 0, the agent's own cells of other rounds labelled 0, and those of peers that the agent could
-// have chosen; among equals the one that the policy finds most probable comes first: the hardest. No canonical action
-// is rejected twice.
-func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []candidate) []domain.Example {
+// cellPairs returns the pairs of positive cell i, at most Negatives. Its rejected answers are, in this order, the
+// candidates labelled 0, the agent's own cells of other rounds labelled 0, and peers' cells labelled 0 that the agent
+// could have chosen. Within each group, the hardest come first, which are the ones that the policy finds most probable.
+// No canonical action is rejected twice.
+func (r Rules) cellPairs(step domain.Step, labels []domain.Label, i int, cands []candidate) []domain.Example {
 	cell := step.Decision.Cells[i]
 	if r.OutcomeOnly {
-		return r.otherwise(step, cell)
+		return r.outcomePairs(step, cell)
 	}
 
 	proposed := func(yield func(domain.Cell) bool) {
@@ -31,18 +31,18 @@ func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []can
 	})
 
 	var out []domain.Example
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	for _, from := range []struct {
 		source domain.Source
 		cells  []domain.Cell
 	}{
-		{domain.SourceAdversary, hardest(slices.Collect(proposed))},
-		{domain.SourceOwn, hardest(own)},
-		{domain.SourcePeer, hardest(peers)},
+		{domain.SourceAdversary, sortHardest(slices.Collect(proposed))},
+		{domain.SourceOwn, sortHardest(own)},
+		{domain.SourcePeer, sortHardest(peers)},
 	} {
 		for _, c := range from.cells {
-			if len(out) < r.Negatives && !known[c.Canonical] {
-				known[c.Canonical] = true
+			if len(out) < r.Negatives && !seen[c.Canonical] {
+				seen[c.Canonical] = true
 				out = append(out, newPair(step, cell, cell, c, from.source))
 			}
 		}
@@ -51,9 +51,10 @@ func (r Rules) pairs(step domain.Step, labels []domain.Label, i int, cands []can
 	return out
 }
 
-// otherwise pairs a cell with the first one that parses and differs: the ablation without a critic knows no better. If
-// there is none, as where one agent decides alone, the cell may serve without it.
-func (r Rules) otherwise(step domain.Step, cell domain.Cell) []domain.Example {
+// outcomePairs pairs a cell with the first cell that parses and differs, because the ablation without a critic has no
+// other evidence. If no cell differs, for example because one agent decides alone, ChosenOnly lets the cell serve
+// without a rejected answer.
+func (r Rules) outcomePairs(step domain.Step, cell domain.Cell) []domain.Example {
 	for _, c := range step.Decision.Cells {
 		if c.Action != nil && c.Canonical != cell.Canonical {
 			return []domain.Example{newPair(step, cell, cell, c, domain.SourceOther)}
@@ -66,8 +67,9 @@ func (r Rules) otherwise(step domain.Step, cell domain.Cell) []domain.Example {
 	return nil
 }
 
-// hardest sorts cells by falling log-probability. Cells whose log-probability is unknown come last, in their order.
-func hardest(cells []domain.Cell) []domain.Cell {
+// sortHardest sorts cells by decreasing log-probability. Cells whose log-probability is unknown come last and keep
+// their order.
+func sortHardest(cells []domain.Cell) []domain.Cell {
 	slices.SortStableFunc(cells, func(cell, b domain.Cell) int {
 		return cmp.Compare(rank(b), rank(cell))
 	})
@@ -103,7 +105,7 @@ func (r Rules) correction(step domain.Step, labels []domain.Label, agent int) (d
 	return domain.Example{}, false
 }
 
-// newPair returns a pair on the prompt of the cell at.
+// newPair makes a pair on the prompt of the cell at.
 func newPair(step domain.Step, at, chosen, rejected domain.Cell, source domain.Source) domain.Example {
 	return domain.Example{
 		Agent:             at.Agent,
@@ -118,7 +120,7 @@ func newPair(step domain.Step, at, chosen, rejected domain.Cell, source domain.S
 	}
 }
 
-// negatives returns the cells that parse, are labelled 0 and fit, the last ones first.
+// negatives returns the cells that parse, are labelled 0 and fit, from last to first.
 func negatives(step domain.Step, labels []domain.Label, fits func(domain.Cell) bool) []domain.Cell {
 	var out []domain.Cell
 	for i, cell := range slices.Backward(step.Decision.Cells) {
@@ -130,9 +132,9 @@ func negatives(step domain.Step, labels []domain.Label, fits func(domain.Cell) b
 	return out
 }
 
-// legal reports whether an action is legal in a cell's prompt: the prompt shows the element that it points at by its
-// index or its ID, or a peer named it there. An agent may see less than the screen shows. Records of older versions do
-// not say what an agent saw; it then counts as all that the screen shows.
+// legal reports whether an action is legal in a cell's prompt: the prompt shows the element that the action names by
+// index or ID, or a peer named it there. An agent may see less than the whole screen. Records of older versions do not
+// contain what an agent saw, so everything that the screen shows counts as seen.
 func legal(action domain.Action, step domain.Step, x domain.Cell) bool {
 	if action.Index == nil && action.Element == "" {
 		return true

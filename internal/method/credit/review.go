@@ -10,53 +10,54 @@ import (
 // Fate is what became of an answer that the adversary proposed.
 type Fate string
 
-// What can become of a proposed answer, in the order in which it is decided.
+// The fates of a proposed answer, in the order in which they are decided.
 const (
 	FatePaired    Fate = "paired"    // It is the rejected answer of a pair.
 	FateUnparsed  Fate = "unparsed"  // It contains no action.
-	FateEqual     Fate = "equal"     // A cell that is not labelled 0 says the same.
+	FateEqual     Fate = "equal"     // A cell that is not labelled 0 has the same action.
 	FateUngraded  Fate = "ungraded"  // The critic gave no usable score.
 	FateNotWrong  Fate = "not wrong" // The critic did not label it 0.
-	FateDuplicate Fate = "duplicate" // There is such a pair already.
-	FateLimit     Fate = "limit"     // There are as many pairs as the specification allows.
+	FateDuplicate Fate = "duplicate" // The same pair exists already.
+	FateLimit     Fate = "limit"     // The limits of the specification were reached.
 )
 
-// Proposed is an answer of the adversary with what became of it, and what the critic said of it, where it is a model.
-type Proposed struct {
+// ProposedAnswer is an answer of the adversary with its fate and, if the critic is a model, its grade.
+type ProposedAnswer struct {
 	Text  string
 	Fate  Fate
 	Grade *Score
 }
 
-// Review finds out again, from what is recorded, what became of the adversary's answers to the cells of one step.
+// Review reconstructs from records what became of the adversary's answers to the cells of one step.
 type Review struct {
 	Step   domain.Step
-	Labels []domain.Label   // of the step's cells
-	Pairs  []domain.Example // that were made of the step
-	Seed   uint64           // of the slot
+	Labels []domain.Label   // labels of the step's cells
+	Pairs  []domain.Example // the step's recorded pairs
+	Seed   uint64           // seed of the slot
 
 	Answers agents.Parsing // how the adversary's answers are read
 
-	Audit  *Audit // of a critic that is a model; nil if the judge graded
+	Audit  *Audit // if the critic is a model; nil if the judge graded
 	Robust bool   // see ModelCritic
-	Flips  Flips  // of the judge's labels
+	Flips  Flips  // flips of the judge's labels
 
 	cands  []domain.Cell
 	grades []*Score // of cands
 	again  map[string]Score
 }
 
-// Call adds a call of the adversary, in the order of the record. Grades must follow.
-func (r *Review) Call(agent, round int, texts []string) []Proposed {
-	taken := taken(r.Step, r.Labels)
-	out := make([]Proposed, len(texts))
+// Call adds a call of the adversary about a cell and returns its answers. Calls are added in the order of the record,
+// and Graded must follow.
+func (r *Review) Call(agent, round int, texts []string) []ProposedAnswer {
+	forbidden := forbiddenActions(r.Step, r.Labels)
+	out := make([]ProposedAnswer, len(texts))
 	for i, text := range texts {
 		out[i].Text = text
 		cell := r.Answers.Cell(agent, round, text, "", r.Step.Observation)
 		switch {
 		case cell.Action == nil:
 			out[i].Fate = FateUnparsed
-		case taken[cell.Canonical]:
+		case forbidden[cell.Canonical]:
 			out[i].Fate = FateEqual
 		default:
 			r.cands = append(r.cands, cell)
@@ -66,9 +67,9 @@ func (r *Review) Call(agent, round int, texts []string) []Proposed {
 	return out
 }
 
-// Graded decides what became of the answers of all calls that were usable. Again are the grades of cells labelled 1
-// that the critic saw once more among them, by canonical action.
-func (r *Review) Graded(calls [][]Proposed) (again map[string]Score) {
+// Graded sets the fates and grades of the usable answers of all calls. regraded holds the grades of the cells labelled
+// 1 that the critic saw once more among the candidates, by canonical action.
+func (r *Review) Graded(calls [][]ProposedAnswer) (regraded map[string]Score) {
 	r.grades = make([]*Score, len(r.cands))
 	if r.Audit != nil {
 		r.unblind()
@@ -83,7 +84,7 @@ func (r *Review) Graded(calls [][]Proposed) (again map[string]Score) {
 			call[i].Fate = r.fate(r.cands[k], labels[k])
 			call[i].Grade = r.grades[k]
 			k++
-			if call[i].Fate == FatePaired && slices.ContainsFunc(call[:i], func(proposed Proposed) bool {
+			if call[i].Fate == FatePaired && slices.ContainsFunc(call[:i], func(proposed ProposedAnswer) bool {
 				return proposed.Fate == FatePaired && proposed.Text == call[i].Text
 			}) {
 				call[i].Fate = FateDuplicate
@@ -94,8 +95,8 @@ func (r *Review) Graded(calls [][]Proposed) (again map[string]Score) {
 	return r.again
 }
 
-// unblind finds the grades of candidates and cells in the order in which the critic saw them. Records in which that is
-// another number have no grades.
+// unblind assigns the audit's grades to candidates and cells in the order in which the critic saw them. It assigns none
+// if the record has a different number of grades.
 func (r *Review) unblind() {
 	all, order := blinded(r.Step, r.Labels, r.cands, CandidatesSeed(r.Seed, r.Step.Number))
 	if len(r.Audit.Grades) != len(all) {
@@ -114,7 +115,7 @@ func (r *Review) unblind() {
 	}
 }
 
-// labels labels the candidates as they were labelled.
+// labels returns the labels that the candidates were given.
 func (r *Review) labels() []domain.Label {
 	if r.Audit == nil {
 		step := r.Step
@@ -135,30 +136,30 @@ func (r *Review) labels() []domain.Label {
 	return out
 }
 
-// fate says what became of a usable candidate with a label.
+// fate returns the fate of a usable candidate with a label.
 func (r *Review) fate(cell domain.Cell, label domain.Label) Fate {
-	about := func(x domain.Cell) bool { return x.Agent == cell.Agent && x.Round == cell.Round }
-	right := "" // the action of the cell that the call was about
-	if i := slices.IndexFunc(r.Step.Decision.Cells, about); i >= 0 {
+	isCell := func(x domain.Cell) bool { return x.Agent == cell.Agent && x.Round == cell.Round }
+	right := "" // action of the cell that the call was about
+	if i := slices.IndexFunc(r.Step.Decision.Cells, isCell); i >= 0 {
 		right = r.Step.Decision.Cells[i].Canonical
 	}
-	same := func(pair domain.Example) bool {
+	isPair := func(pair domain.Example) bool {
 		return pair.Agent == cell.Agent && pair.ChosenCanonical == right && pair.RejectedCanonical == cell.Canonical
 	}
-	scored := false // by the critic
+	scored := false // the critic gave a score
 	if r.Audit != nil {
 		_, scored = r.Audit.Means[cell.Canonical]
 	}
 	switch {
 	case slices.ContainsFunc(r.Pairs, func(p domain.Example) bool {
-		return same(p) && p.Round == cell.Round && p.Source == domain.SourceAdversary && p.Rejected == cell.Text
+		return isPair(p) && p.Round == cell.Round && p.Source == domain.SourceAdversary && p.Rejected == cell.Text
 	}):
 		return FatePaired
 	case r.Audit != nil && !scored:
 		return FateUngraded
 	case label != domain.Negative:
 		return FateNotWrong
-	case slices.ContainsFunc(r.Pairs, same):
+	case slices.ContainsFunc(r.Pairs, isPair):
 		return FateDuplicate
 	}
 

@@ -13,11 +13,11 @@ func TestWhatBecameOfProposedAnswersIsFoundAgain(t *testing.T) {
 	steps := []domain.Step{step(1, 3, [][]int{{3, 1}, {2, 3}})}
 	steps[0].Right = append(steps[0].Right, domain.Action{Type: domain.ActionClick}.At(9))
 	labels := Oracle(steps[0]).Labels
-	clicks := []int{-1, 3, 9, 5, 6, 5} // none, what a cell says, what is right, two wrong ones and one of them again
+	clicks := []int{-1, 3, 9, 5, 6, 5} // unparsed, a cell's action, the right one, two wrong ones, one repeated
 	model := answerer(func(user string) string { return scoresOf(user, map[string]float64{"5": 0.1, "6": 0.2}) })
 	for name, c := range map[string]struct {
 		review Review
-		want   []Fate // of the answers to each call
+		want   []Fate // fates of the answers to each call
 		score  float64
 	}{
 		"the judge graded": {
@@ -62,7 +62,7 @@ func TestWhatBecameOfProposedAnswersIsFoundAgain(t *testing.T) {
 			}
 
 			r.Pairs = made
-			var got [][]Proposed
+			var got [][]ProposedAnswer
 			for _, cell := range calls {
 				got = append(got, r.Call(cell.Agent, cell.Round, texts))
 			}

@@ -6,16 +6,18 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// minSpread keeps the division by a group's spread from growing without end.
+// minSpread bounds the quotient if a group's spread is close to 0.
 const minSpread = 1e-4
 
-// Advantages returns the advantage of every cell of a step, whose group are all labelled cells of the step: the answers
-// of all agents in all rounds to one screen. With the labels r of the group, 1 or 0, and their standard deviation,
+// Advantages returns the advantage of every cell of a step. The group of a cell consists of all labelled cells of the
+// step: the answers of all agents in all rounds to one screen. With the labels r of the group, 1 or 0, and their
+// standard deviation,
 //
 //	A = (r − mean r) / (std r + 1e-4)
 //
-// (Shao et al., "DeepSeekMath", 2024, section 4.1.2; the group of a step is that of Feng et al., "GiGPO", 2025). The
-// deviation is that of a sample, as in TRL. A cell labelled ∅ has 0, and so have all if their labels are equal.
+// (Shao et al., "DeepSeekMath", 2024, section 4.1.2; Feng et al., "GiGPO", 2025, also group by step). The deviation is
+// the sample standard deviation, as in TRL. A cell labelled ∅ has advantage 0, and so have all cells if their labels
+// are equal.
 func Advantages(labels []domain.Label) []float64 {
 	out := make([]float64, len(labels))
 	count := 0.0
@@ -41,8 +43,9 @@ func Advantages(labels []domain.Label) []float64 {
 	return out
 }
 
-// Samples makes the samples of one episode for GRPO, ordered by agent, step and round: a cell with an advantage is one,
-// on its own prompt. Equal answers stay apart, because the policy gave each of them. Nothing is asked.
+// Samples makes the samples of one episode for GRPO, ordered by agent, step and round. Every cell with an advantage
+// other than 0 becomes a sample on its own prompt. Equal answers stay separate samples, because the policy gave each of
+// them. No model is called.
 func Samples(
 	rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
 ) ([]domain.Example, PairCounts) {
@@ -51,7 +54,7 @@ func Samples(
 		return nil, m.counts
 	}
 
-	own := make([][]domain.Example, numAgents(steps[0].Decision))
+	samplesOf := make([][]domain.Example, numAgents(steps[0].Decision))
 	for at, step := range steps {
 		m.counts.Count(credits[at].Labels)
 		spread := false
@@ -61,7 +64,7 @@ func Samples(
 			}
 			spread = true
 			cell := step.Decision.Cells[i]
-			own[cell.Agent] = append(own[cell.Agent], domain.Example{
+			samplesOf[cell.Agent] = append(samplesOf[cell.Agent], domain.Example{
 				Agent: cell.Agent, Slot: slot, Step: step.Number, Round: cell.Round, Template: template,
 				Prompt: cell.Prompt, Chosen: cell.Text, ChosenCanonical: cell.Canonical,
 				Source: domain.SourceGroup, Weight: 1, Advantage: a,
@@ -73,8 +76,8 @@ func Samples(
 	}
 
 	var samples []domain.Example
-	for agent, all := range own {
-		samples = append(samples, m.drawn(all, agent)...)
+	for agent, all := range samplesOf {
+		samples = append(samples, m.draw(all, agent)...)
 	}
 	m.counts.Pairs[domain.SourceGroup] = len(samples)
 

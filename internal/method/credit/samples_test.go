@@ -8,7 +8,7 @@ import (
 )
 
 func TestTheAdvantagesOfAStep(t *testing.T) {
-	// Three of four right: mean 3/4 and standard deviation √(4·3/4·1/4 / 3) = 1/2.
+	// Three of four are right, so the mean is 3/4 and the standard deviation is √(4·3/4·1/4 / 3) = 1/2.
 	right, wrong := 0.25/(0.5+minSpread), -0.75/(0.5+minSpread)
 	for name, c := range map[string]struct {
 		labels []domain.Label
@@ -34,7 +34,7 @@ func TestTheAdvantagesOfAStep(t *testing.T) {
 func TestSamplesAreTheAgentsOwnAnswersOfStepsWithASpread(t *testing.T) {
 	steps := []domain.Step{
 		step(1, 3, [][]int{{3, 3}, {2, 3}}), // equal answers of one agent, and a peer's wrong one
-		step(2, 3, [][]int{{3, 3}, {3, 3}}), // nobody erred
+		step(2, 3, [][]int{{3, 3}, {3, 3}}), // all agents are right
 	}
 	credits := []domain.Credit{Oracle(steps[0]), Oracle(steps[1])}
 	got, n := Samples(defaults, 7, "tpl", steps, credits)

@@ -27,9 +27,8 @@ func (n clicker) Complete(_ context.Context, q chat.Request) (chat.Response, err
 	return chat.Response{Texts: []string{text}}, nil
 }
 
-// played plays a step on a random screen with covered and invisible elements, and elements that look
-// alike.
-func played(t *testing.T, seed uint64, template *agents.Template) domain.Step {
+// playedStep plays a step on a random screen with covered, invisible and look-alike elements.
+func playedStep(t *testing.T, seed uint64, template *agents.Template) domain.Step {
 	t.Helper()
 	const elements = 12
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -62,8 +61,8 @@ func played(t *testing.T, seed uint64, template *agents.Template) domain.Step {
 	return s
 }
 
-// seenInPrompt replaces what was recorded by what a search of the agents' prompts for the lines of elements finds.
-func seenInPrompt(s domain.Step) domain.Step {
+// withSeenInPrompt replaces the recorded elements by the elements whose lines occur in the agents' prompts.
+func withSeenInPrompt(s domain.Step) domain.Step {
 	s.Decision.Seen = make([][]int, len(s.Decision.Seen))
 	for agent := range s.Decision.Seen {
 		for i := range s.Observation.Elements {
@@ -84,8 +83,8 @@ func seenInPrompt(s domain.Step) domain.Step {
 	return s
 }
 
-// allSeen forgets what the prompts of a step lack.
-func allSeen(s domain.Step) domain.Step {
+// withAllSeen clears the records of what the prompts of a step lack.
+func withAllSeen(s domain.Step) domain.Step {
 	s.Decision.Seen = nil
 	s.Decision.Cells = slices.Clone(s.Decision.Cells)
 	for i := range s.Decision.Cells {
@@ -101,15 +100,15 @@ func TestPairsFollowFromWhatThePromptsShowed(t *testing.T) {
 	bounded := agents.Default.Bounded(func(user string) int { return max(0, len(strings.Fields(user))-60) })
 	made, different := 0, 0
 	for seed := range uint64(500) {
-		s := played(t, seed, bounded)
+		s := playedStep(t, seed, bounded)
 		got, n := pairs(t, r, []domain.Step{s})
-		want, m := pairs(t, r, []domain.Step{seenInPrompt(s)})
+		want, m := pairs(t, r, []domain.Step{withSeenInPrompt(s)})
 		if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(n, m) {
 			t.Fatalf("seed %d: pairs %+v, counts %+v; want %+v, %+v", seed, got, n, want, m)
 		}
 		made += len(got)
 
-		if all, _ := pairs(t, r, []domain.Step{allSeen(s)}); !reflect.DeepEqual(all, got) {
+		if all, _ := pairs(t, r, []domain.Step{withAllSeen(s)}); !reflect.DeepEqual(all, got) {
 			different++
 		}
 	}
@@ -133,8 +132,8 @@ func TestACustomTemplateDoesNotChangeWhichPairsAreMade(t *testing.T) {
 	r, peers := defaults, 0
 	r.Correction = true
 	for seed := range uint64(200) {
-		want, _ := pairs(t, r, []domain.Step{played(t, seed, nil)})
-		got, n := pairs(t, r, []domain.Step{played(t, seed, custom)})
+		want, _ := pairs(t, r, []domain.Step{playedStep(t, seed, nil)})
+		got, n := pairs(t, r, []domain.Step{playedStep(t, seed, custom)})
 		for i := range got {
 			got[i].Prompt = ""
 		}
@@ -151,7 +150,7 @@ func TestACustomTemplateDoesNotChangeWhichPairsAreMade(t *testing.T) {
 	}
 }
 
-// TestAnElementThatIsNamedByItsIDIsLegalWhereItIsSeen: web actions name elements by their IDs.
+// TestAnElementThatIsNamedByItsIDIsLegalWhereItIsSeen checks web actions, which name elements by their IDs.
 func TestAnElementThatIsNamedByItsIDIsLegalWhereItIsSeen(t *testing.T) {
 	s := domain.Step{Observation: domain.Observation{Elements: []domain.Element{
 		{Index: 0, ID: "A", Visible: true}, {Index: 1, ID: "B", Visible: true}, {Index: 2, ID: "C", Visible: true},

@@ -18,7 +18,7 @@ func TestGradedTextsKeepTheirActions(t *testing.T) {
 		s.Decision.Cells = append(s.Decision.Cells, agents.NewCell(i, 0, text, "x", s.Observation))
 	}
 
-	m := &says{texts: []string{"no"}}
+	m := &scriptedModel{texts: []string{"no"}}
 	if _, _, err := (ModelCritic{Chat: m, Prompt: builtIn(t, prompts.Critic)}).Label(t.Context(), s, 1); err != nil {
 		t.Fatal(err)
 	}

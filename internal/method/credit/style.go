@@ -22,7 +22,7 @@ type Card struct {
 
 	BySource map[domain.Source]int `json:"by_source"`
 
-	// Counts are by template, action type of the chosen answer, and source, such as "todo-add/click/adversary".
+	// Counts is keyed by template, action type of the chosen answer, and source, such as "todo-add/click/adversary".
 	Counts map[string]int `json:"counts"`
 }
 
@@ -30,13 +30,13 @@ type Card struct {
 func Describe(pairs []domain.Example) Card {
 	card := Card{StyleAUC: StyleAUC(pairs), BySource: map[domain.Source]int{}, Counts: map[string]int{}}
 	type text struct{ prompt, chosen, rejected string }
-	known := map[text]bool{}
+	seen := map[text]bool{}
 	for _, pair := range pairs {
 		id := text{pair.Prompt, pair.Chosen, pair.Rejected}
-		if known[id] {
+		if seen[id] {
 			card.Duplicates++
 		}
-		known[id] = true
+		seen[id] = true
 		card.Chosen += float64(len(pair.Chosen)) / float64(len(pairs))
 		card.Rejected += float64(len(pair.Rejected)) / float64(len(pairs))
 		kind := actionType(pair.ChosenCanonical)
@@ -48,11 +48,11 @@ func Describe(pairs []domain.Example) Card {
 }
 
 // StyleAUC measures how well words alone, without the prompt, separate chosen from rejected answers: the area under the
-// ROC curve of a naive Bayes bag-of-words classifier, two-fold cross-validated by slots, since an answer has several
-// pairs. 0.5 means no leak; above StyleLimit preference optimisation may learn style instead of choice. Digits are left
-// out: indices belong to the choice, not to the style.
+// ROC curve of a naive Bayes bag-of-words classifier. It is cross-validated in two folds by slots, because an answer
+// has several pairs. 0.5 means no leak; above StyleLimit, preference optimisation may learn style instead of choice.
+// Digits are ignored, because indices belong to the choice, not to the style.
 func StyleAUC(pairs []domain.Example) float64 {
-	var all []scored
+	var all []scoredAnswer
 	for fold := range 2 {
 		count := [2]map[string]float64{{}, {}}
 		total := [2]float64{}
@@ -77,7 +77,7 @@ func StyleAUC(pairs []domain.Example) float64 {
 				for _, w := range words(text) {
 					s += math.Log((count[0][w]+1)/(total[0]+1000)) - math.Log((count[1][w]+1)/(total[1]+1000))
 				}
-				all = append(all, scored{score: s, positive: side == 0})
+				all = append(all, scoredAnswer{score: s, positive: side == 0})
 			}
 		}
 	}
@@ -85,7 +85,8 @@ func StyleAUC(pairs []domain.Example) float64 {
 	return areaUnderCurve(all)
 }
 
-// sides yields the answers of a pair to be made more (0) and less (1) probable. A sample has one of them.
+// sides yields the answers of a pair to be made more probable (0) and less probable (1). A GRPO sample has only one of
+// them.
 func sides(pair domain.Example) iter.Seq2[int, string] {
 	more, less := pair.Learned()
 
@@ -99,16 +100,16 @@ func sides(pair domain.Example) iter.Seq2[int, string] {
 	}
 }
 
-// scored is an answer with a classifier's score.
-type scored struct {
+// scoredAnswer is an answer with its score by a classifier.
+type scoredAnswer struct {
 	score    float64
 	positive bool
 }
 
-// areaUnderCurve is the rank statistic of the positives; ties share their mean rank. Without positives or without
-// negatives it is 0.5.
-func areaUnderCurve(all []scored) float64 {
-	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
+// areaUnderCurve returns the area under the ROC curve by the rank statistic of the positives. Ties share their mean
+// rank. Without positives or without negatives, the area is 0.5.
+func areaUnderCurve(all []scoredAnswer) float64 {
+	slices.SortStableFunc(all, func(a, b scoredAnswer) int { return cmp.Compare(a.score, b.score) })
 	pos := 0.0
 	neg := 0.0
 	sum := 0.0
@@ -134,7 +135,7 @@ func areaUnderCurve(all []scored) float64 {
 	return (sum - pos*(pos+1)/2) / (pos * neg)
 }
 
-// words returns the lower-case words of letters and underscores.
+// words splits a text into lower-case words of letters and underscores.
 func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r == '_') })
 }

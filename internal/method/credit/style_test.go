@@ -17,7 +17,7 @@ func TestStyleLeaksAreFound(t *testing.T) {
 	if auc := StyleAUC(leak); auc < 0.99 {
 		t.Errorf("StyleAUC of a leak is %v, want nearly 1", auc)
 	}
-	// The answers of a slot are those of several pairs: what one fold knows by heart is not a style.
+	// Several pairs share the answers of a slot. Answers that one fold has memorised are not a style.
 	var known []domain.Example
 	for i := range 100 {
 		known = append(known, domain.Example{

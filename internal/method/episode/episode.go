@@ -1,5 +1,5 @@
-// Package episode plays episodes. It holds the only loop that resets an environment, asks for decisions, executes,
-// keeps the history and scores. Rollout, evaluation, stage 1 and live inference differ in their hooks.
+// Package episode plays episodes. It has the only loop that resets an environment, obtains decisions, executes them,
+// keeps the history and scores the episode. Rollout, evaluation, stage 1 and live inference differ in their hooks.
 //
 // It does no I/O. It links no browser driver. It links no Temporal.
 package episode
@@ -18,63 +18,63 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Turn is one environment step before it is decided.
+// Turn is an environment step before it is decided.
 type Turn struct {
 	Number      int // from 1
 	Goal        string
 	History     []string // one line per past step
 	Observation domain.Observation
-	Touch       *domain.Touch // where the action of the turn before reached its screen, if it is known
+	Touch       *domain.Touch // where the previous action reached its screen, if known
 }
 
-// View is what agents see of the turn, before any message.
+// View returns what agents see of the turn, apart from messages.
 func (t Turn) View() agents.View {
 	return agents.View{Goal: t.Goal, History: t.History, Observation: t.Observation}
 }
 
-// Executed is a turn with what was done in it and what followed.
+// Executed is a turn with its action and what followed.
 type Executed struct {
 	Turn
 	Action  domain.Action
-	Invalid string // why nothing was executed; empty: something was
+	Invalid string // why the action was not executed, or empty
 	After   domain.Observation
 }
 
-// Player holds what differs between the ways to play episodes. Only Decide is required. An error of any hook ends the
-// episode and is returned.
+// Player holds the hooks in which the ways of playing episodes differ. Only Decide is required. An error of any hook
+// ends the episode and is returned.
 type Player struct {
 	// Begin is called after the reset.
 	Begin func(ctx context.Context, tr envadapters.Transition) error
 
-	// Decide returns the action of a turn. An action of type domain.ActionNone says that no answer parsed. ErrStop ends
-	// the episode without a score.
+	// Decide returns the action of a turn. The action has type domain.ActionNone if no answer parsed. ErrStop ends the
+	// episode without a score.
 	Decide func(ctx context.Context, t Turn) (domain.Action, error)
 
-	// Summarise returns the line that a step adds to the history; nil means agents.Summarise. It is not called where
-	// the environment brings its own history, nor for a step at which no answer parsed: that has one line everywhere.
+	// Summarise returns the line that a step adds to the history. If it is nil, agents.Summarise is used. It is called
+	// neither if the environment provides its own history, nor for a step at which no answer parsed, whose line is the
+	// same for all players.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
-	// After is called when a step has been executed.
+	// After is called after a step has been executed.
 	After func(ctx context.Context, e Executed) error
 }
 
-// Played is an episode that has ended.
+// Played is the result of an episode.
 type Played struct {
 	Goal    string
 	Outcome domain.Outcome
-	Stopped bool // Decide returned ErrStop: there is no score
+	Stopped bool // whether Decide returned ErrStop, so that there is no score
 
-	// Last is the observation after the last step, and Touch is where that step reached the screen before, if it is
-	// known.
+	// Last is the observation after the last step. Touch is where that step reached the previous screen, if known.
 	Last  domain.Observation
 	Touch *domain.Touch
 }
 
-// ErrStop is returned by Decide to end an episode early, such as when an expert knows no further action.
+// ErrStop is returned by Decide to end an episode early, for example if an expert knows no further action.
 var ErrStop = errors.New("the episode is stopped")
 
-// Play plays a task from its reset to its end. The result of an episode that ended with an error holds what was known
-// by then. Play may be repeated: it begins with Reset.
+// Play plays a task from its reset to its end. If the episode ends with an error, the result contains what was known by
+// then. Play may be repeated, because it begins with Reset.
 func (p Player) Play(ctx context.Context, env envadapters.Environment, task domain.Task) (Played, error) {
 	tr, err := env.Reset(ctx, task)
 	if err != nil {
@@ -118,7 +118,7 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 	return out, err
 }
 
-// step decides and executes one turn. It returns what followed, why nothing was executed, and the history after it.
+// step decides and executes one turn. It returns the transition, why the action was not executed, and the new history.
 func (p Player) step(
 	ctx context.Context, env envadapters.Environment, turn Turn,
 ) (envadapters.Transition, string, []string, error) {
@@ -157,11 +157,12 @@ func (p Player) step(
 // MaxReplacements is the number of replacements of a task that may be at fault, too, before no further one is drawn.
 const MaxReplacements = 3
 
-// maxReopens is the number of environments that may break under one episode before In gives up.
+// maxReopens is the number of environments that may break in one episode before In gives up.
 const maxReopens = 5
 
-// In calls play with an environment of the suite for agents that speak a family, and again with a new one when it
-// broke, which is a void fault; so is a panic. play must begin with Reset.
+// In calls play with an environment of the suite, translated for agents that speak the family. If the environment
+// breaks, which is a void fault, it calls play again with a new one. A panic counts as a void fault. play must begin
+// with Reset.
 func In(
 	ctx context.Context, suite envadapters.Suite, family domain.Family, play func(envadapters.Environment) error,
 ) error {
@@ -172,7 +173,7 @@ func In(
 			return err
 		}
 
-		err = with(ctx, env, func() error { return play(envadapters.Speaking(env, suite.Family(), family)) })
+		err = playAndClose(ctx, env, func() error { return play(envadapters.Speaking(env, suite.Family(), family)) })
 		if err == nil || fault.KindOf(err) != fault.Void || ctx.Err() != nil {
 			return err
 		}
@@ -187,21 +188,21 @@ func In(
 	return err
 }
 
-// with calls play and closes the environment. A panic, of an adapter for instance, breaks this environment only: other
-// episodes of the same worker go on.
-func with(ctx context.Context, env envadapters.Environment, play func() error) (err error) {
+// playAndClose calls play and closes the environment. A panic, for example of an adapter, breaks only this environment,
+// and other episodes of the same worker continue.
+func playAndClose(ctx context.Context, env envadapters.Environment, play func() error) (err error) {
 	defer env.Close(context.WithoutCancel(ctx))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.New(fault.Void, "the episode panicked in %s: %.200v", panicked(), p)
+			err = fault.New(fault.Void, "the episode panicked in %s: %.200v", panicPlace(), p)
 		}
 	}()
 
 	return play()
 }
 
-// panicked returns the function and the line that panicked, for a deferred call that recovers.
-func panicked() string {
+// panicPlace returns the function and the line that panicked. It must be called from a deferred function that recovers.
+func panicPlace() string {
 	pcs := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
 	for {

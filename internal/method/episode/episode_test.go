@@ -21,7 +21,7 @@ var (
 	errHook = errors.New("the hook failed")
 )
 
-// task returns a task of the scripted suite: four buttons to tap in at most six steps.
+// task returns a task of the scripted suite: tap four buttons in at most six steps.
 func task() domain.Task {
 	return domain.Task{Suite: "webtasks", Template: "a", Split: domain.SplitVal, Seed: 7, MaxSteps: 6}
 }
@@ -38,13 +38,13 @@ func open(t *testing.T, s envadapters.Suite) envadapters.Environment {
 	return env
 }
 
-// expert decides what the environment's judge calls right.
+// expert returns a Decide hook that takes an action that the environment's judge considers right.
 func expert(env envadapters.Environment) func(context.Context, episode.Turn) (domain.Action, error) {
 	return func(context.Context, episode.Turn) (domain.Action, error) { return episode.Right(env)[0], nil }
 }
 
-// always decides the same action at every turn.
-func always(a domain.Action) func(context.Context, episode.Turn) (domain.Action, error) {
+// alwaysDecide returns a Decide hook that takes the same action at every turn.
+func alwaysDecide(a domain.Action) func(context.Context, episode.Turn) (domain.Action, error) {
 	return func(context.Context, episode.Turn) (domain.Action, error) { return a, nil }
 }
 
@@ -100,7 +100,7 @@ func TestAnEpisodeIsResetDecidedRememberedAndScored(t *testing.T) {
 
 func TestAnEpisodeEndsAtItsStepBudget(t *testing.T) {
 	env := open(t, &scripted.Suite{})
-	got, err := episode.Player{Decide: always(miss)}.Play(t.Context(), env, task())
+	got, err := episode.Player{Decide: alwaysDecide(miss)}.Play(t.Context(), env, task())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestErrStopEndsAnEpisodeWithoutAScore(t *testing.T) {
 	}
 }
 
-// rewriting changes what an environment answers to steps.
+// rewriting changes an environment's responses to steps.
 type rewriting struct {
 	envadapters.Environment
 	rewrite func(*envadapters.Transition)
@@ -148,7 +148,7 @@ func TestAnAnswerThatDoesNotParseIsInvalidAndAppearsInTheHistory(t *testing.T) {
 	for name, c := range map[string]struct {
 		action  domain.Action
 		rewrite func(*envadapters.Transition)
-		want    string // the line of the history
+		want    string // line of the history
 	}{
 		"the environment takes no action for an action": {
 			nothing, func(tr *envadapters.Transition) { tr.Invalid = "" }, "1 none failed: no answer parsed",
@@ -240,7 +240,7 @@ func TestAnErrorOfAHookEndsTheEpisode(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		hook  func(*episode.Player)
-		steps int // that count as played
+		steps int // steps that count as played
 	}{
 		"begin": {func(p *episode.Player) {
 			p.Begin = func(context.Context, envadapters.Transition) error { return errHook }
@@ -258,7 +258,7 @@ func TestAnErrorOfAHookEndsTheEpisode(t *testing.T) {
 		}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := episode.Player{Decide: always(miss)}
+			p := episode.Player{Decide: alwaysDecide(miss)}
 			c.hook(&p)
 
 			got, err := p.Play(t.Context(), open(t, &scripted.Suite{}), task())
@@ -274,10 +274,10 @@ func TestAnErrorOfAHookEndsTheEpisode(t *testing.T) {
 
 func TestAnErrorOfTheEnvironmentEndsTheEpisode(t *testing.T) {
 	for name, c := range map[string]struct {
-		step  int // at which the environment breaks; 0: its reset
+		step  int // step at which the environment breaks; 0 means its reset
 		how   scripted.Misbehaviour
 		want  fault.Kind
-		steps int // that count as played
+		steps int // steps that count as played
 	}{
 		"the reset breaks":      {0, scripted.Void, fault.Void, 0},
 		"a step breaks":         {3, scripted.Void, fault.Void, 2},

@@ -13,40 +13,41 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// Evaluation plays a system on a split. Tasks, topologies and the seeds of calls derive from (evaluation seed, suite,
-// split, episode), never from a run's or a system's name, so that systems are compared on the same episodes.
+// Evaluation plays a system on a split. Tasks, topologies and the seeds of calls are derived from (evaluation seed,
+// suite, split, episode), never from the name of a run or a system, so all systems are compared on the same episodes.
 type Evaluation struct {
 	Spec   spec.Spec
 	System rules.EvalSystem
 	Split  string
 	Model  chat.Model // answers for the policies
 
-	// Recorded says that the split's tasks are recorded.
+	// Recorded reports whether the split's tasks are recorded.
 	Recorded bool
 
-	// Over returns how much of a prompt is too much for the embedded policy.
+	// Over returns by how much a prompt is too long for the embedded policy, or 0.
 	Over func(prompt string) int
 
-	// Summarise returns the line that a step adds to the history; nil means agents.Summarise.
+	// Summarise returns the line that a step adds to the history. If it is nil, agents.Summarise is used.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
-	// Heard returns what agents read at a step instead of what an agent said in a round; nil means what it said.
+	// Heard returns the message that peers read at a step in place of an agent's answer in a round. If it is nil, they
+	// read the answer.
 	Heard func(step, agent, round int) string
 
-	// Decided, if it is not nil, is called with every decision before it is executed.
+	// Decided is called with every decision before it is executed. It may be nil.
 	Decided func(ctx context.Context, t Turn, c agents.Config, d domain.Decision) error
 }
 
-// Player returns how episode i is played in an environment, and the number of its topology.
+// Player returns the player of episode i in an environment, and the number of the episode's topology.
 func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, error) {
 	player := Player{Summarise: v.Summarise}
 	if v.System.IsReference() {
-		player.Decide = func(context.Context, Turn) (domain.Action, error) { return refer(v.System, env), nil }
+		player.Decide = func(context.Context, Turn) (domain.Action, error) { return referenceAction(v.System, env), nil }
 		return player, 0, nil
 	}
 
 	if v.System.Style != "" {
-		return v.only(player, env, i)
+		return v.soloPlayer(player, env, i)
 	}
 	conf, topology, err := v.System.Config(v.Spec, v.Split, uint64(i))
 	conf.Template = rules.Bound(v.Spec, conf.Template, v.Over)
@@ -66,9 +67,9 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 	return player, topology, err
 }
 
-// only returns how an agent of the literature plays episode i alone. The player keeps the plain history; what the agent
-// makes of it is its own.
-func (v Evaluation) only(player Player, env envadapters.Environment, i int) (Player, int, error) {
+// soloPlayer returns the player of episode i for an agent of the literature, which decides alone. The player keeps the
+// plain history, and the agent its own version of it.
+func (v Evaluation) soloPlayer(player Player, env envadapters.Environment, i int) (Player, int, error) {
 	prompt, err := rules.Prompt(v.Spec, v.System.Style)
 	if err != nil {
 		return player, 0, err
@@ -79,7 +80,7 @@ func (v Evaluation) only(player Player, env envadapters.Environment, i int) (Pla
 		Answers: v.Spec.Answers, Recorded: v.Recorded,
 	}
 	if v.System.Model != "" {
-		agent.MaxTokens = 0 // as many as its endpoint allows
+		agent.MaxTokens = 0 // the limit of its endpoint applies
 		if v.Spec.Models[spec.Role(v.System.Model)].Images && baselines.Looks(v.System.Style) {
 			agent.Screen = screen(env)
 		}
@@ -98,19 +99,19 @@ func (v Evaluation) only(player Player, env envadapters.Environment, i int) (Pla
 	return player, 0, nil
 }
 
-// screen returns how screenshots of an environment are taken.
+// screen returns a function that takes screenshots of an environment.
 func screen(env envadapters.Environment) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {
 		if screenshotter := envadapters.Can(env).Screenshotter; screenshotter != nil {
 			return envadapters.Take(ctx, screenshotter)
 		}
 
-		return nil, fault.New(fault.Invalid, "the environment shows no screenshots, which this system reads: "+
-			"leave it out there, or say images: false of its model if it can do without")
+		return nil, fault.New(fault.Invalid, "the environment has no screenshots, which this system reads: "+
+			"leave the system out there, or set images: false for its model if it needs none")
 	}
 }
 
-// Family is the action family that the system speaks in a suite: references speak the suite's own.
+// Family returns the action family that the system speaks in a suite. References speak the suite's own.
 func (v Evaluation) Family(suite envadapters.Suite) domain.Family {
 	if v.System.IsReference() {
 		return suite.Family()
@@ -119,8 +120,8 @@ func (v Evaluation) Family(suite envadapters.Suite) domain.Family {
 	return v.Spec.Family()
 }
 
-// refer returns what a reference does now. One that knows no action does nothing.
-func refer(system rules.EvalSystem, env envadapters.Environment) domain.Action {
+// referenceAction returns the current action of a reference. If its expert knows no action, the reference does nothing.
+func referenceAction(system rules.EvalSystem, env envadapters.Environment) domain.Action {
 	if system.Always != nil {
 		return *system.Always
 	}

@@ -27,14 +27,14 @@ func (dice) Complete(_ context.Context, r chat.Request) (chat.Response, error) {
 	return chat.Response{Texts: []string{text}}, nil
 }
 
-// evaluation returns how two base policies are evaluated on val.
+// evaluation returns the evaluation of two base policies on val.
 func evaluation() episode.Evaluation {
 	s := spec.Default()
 	s.Agents, s.Rounds, s.Decoding.Temperatures = 2, 2, []float64{0.5}
 
 	return episode.Evaluation{
 		Spec:   s,
-		System: rules.Together(s, rules.BaseName(2), []string{"p", "q"}),
+		System: rules.AllAgents(s, rules.BaseName(2), []string{"p", "q"}),
 		Split:  domain.SplitVal,
 		Model:  dice{},
 	}
@@ -111,7 +111,7 @@ func TestAReferencePlaysWithoutPolicies(t *testing.T) {
 	for name, c := range map[string]struct {
 		system rules.EvalSystem
 		env    func(envadapters.Environment) envadapters.Environment
-		want   domain.Action // of the first step; empty: what the expert advises
+		want   domain.Action // action of the first step; empty means the expert's advice
 		steps  int
 	}{
 		"one that always does the same":  {rules.EvalSystem{Always: &finish}, keep, finish, 6},
@@ -176,7 +176,7 @@ func TestADemonstrationMayDoWhatTheJudgeOrTheExpertKnows(t *testing.T) {
 		can  bool
 	}{
 		"judge and expert": {func(e envadapters.Environment) envadapters.Environment { return e }, true},
-		"an expert alone":  {taught, true},
+		"an expert alone":  {withoutJudge, true},
 		"neither":          {func(e envadapters.Environment) envadapters.Environment { return plain{e} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,23 +200,23 @@ func TestADemonstrationMayDoWhatTheJudgeOrTheExpertKnows(t *testing.T) {
 	}
 }
 
-// taught hides the judge of an environment.
-func taught(e envadapters.Environment) envadapters.Environment {
+// withoutJudge hides the judge of an environment.
+func withoutJudge(e envadapters.Environment) envadapters.Environment {
 	return struct {
 		envadapters.Environment
 		envadapters.Expert
 	}{e, e.(envadapters.Expert)}
 }
 
-// mumbler never says an action.
+// mumbler is a model whose answers contain no action.
 type mumbler struct{}
 
 func (mumbler) Complete(context.Context, chat.Request) (chat.Response, error) {
 	return chat.Response{Texts: []string{"hm"}}, nil
 }
 
-// TestAnUnparsedStepLeavesTheSameHistoryEverywhere plays it as rollouts, evaluation and stage 1 do, with both
-// summarisers. Live inference plays what evaluation does.
+// TestAnUnparsedStepLeavesTheSameHistoryEverywhere plays such a step as rollouts, evaluation and stage 1 do, with both
+// summarisers. Live inference uses the player of evaluation.
 func TestAnUnparsedStepLeavesTheSameHistoryEverywhere(t *testing.T) {
 	v := evaluation()
 	v.Model = mumbler{}
@@ -236,7 +236,7 @@ func TestAnUnparsedStepLeavesTheSameHistoryEverywhere(t *testing.T) {
 			d, err := agents.Decide(ctx, mumbler{}, conf, tn.View(), 1)
 			return d.Executed, err
 		},
-		"stage 1": always(nothing),
+		"stage 1": alwaysDecide(nothing),
 	} {
 		for summariser, say := range map[string]func(context.Context, episode.Executed) (string, error){
 			"template": nil,

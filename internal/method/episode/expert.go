@@ -34,8 +34,8 @@ func CanDemonstrate(env envadapters.Environment) bool {
 	return can.Judge != nil || can.Expert != nil
 }
 
-// Helpful returns what a demonstration may do now: every action that the judge calls right, so that data do not depend
-// on one order of free steps, or else what the expert advises.
+// Helpful returns the actions that a demonstration may take now: all actions that the judge considers right, so that
+// the data do not depend on one order of interchangeable steps, or else the expert's advice.
 func Helpful(env envadapters.Environment) []domain.Action {
 	can := envadapters.Can(env)
 	if can.Judge != nil {
@@ -50,7 +50,7 @@ func Helpful(env envadapters.Environment) []domain.Action {
 	return nil
 }
 
-// Right returns the actions that the environment's judge calls right now, if it has one.
+// Right returns the actions that the environment's judge considers right now. It returns nil if there is no judge.
 func Right(env envadapters.Environment) []domain.Action {
 	if judge := envadapters.Can(env).Judge; judge != nil {
 		return judge.Right()

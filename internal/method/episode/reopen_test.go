@@ -17,7 +17,7 @@ func TestABrokenEnvironmentIsReplacedUntilTheLimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		breaks scripted.Fault
 		tries  int
-		kind   fault.Kind // of the error in the end; empty: none
+		kind   fault.Kind // kind of the final error; empty if there is no error
 	}{
 		"it never breaks": {scripted.Fault{}, 1, ""},
 		"two break":       {scripted.Fault{Template: "a", Step: 2, Kind: scripted.Void, Times: 2}, 3, ""},
@@ -31,7 +31,7 @@ func TestABrokenEnvironmentIsReplacedUntilTheLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				suite := &scripted.Suite{Places: 1} // an environment that stays open blocks the next one
+				suite := &scripted.Suite{Places: 1} // an environment that stays open would block the next one
 				suite.Break(c.breaks)
 				tries := 0
 				err := episode.In(t.Context(), suite, domain.FamilyMobile, func(env envadapters.Environment) error {
@@ -66,7 +66,7 @@ func TestAnEpisodeThatIsCancelledIsNotPlayedAgain(t *testing.T) {
 
 func TestAPanicBreaksOneEnvironment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		suite := &scripted.Suite{Places: 1} // an environment that stays open blocks the next one
+		suite := &scripted.Suite{Places: 1} // an environment that stays open would block the next one
 		err := episode.In(t.Context(), suite, domain.FamilyMobile, func(envadapters.Environment) error {
 			var none *domain.Touch
 			none.At[0]++

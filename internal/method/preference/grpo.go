@@ -8,17 +8,18 @@ type Gradient struct {
 	KL   float64 // weight of the divergence from the reference, at least 0
 }
 
-// Sample returns the loss of an answer with an advantage A, and its derivative by log π(y|x):
+// Sample returns the loss of an answer with advantage A, and the derivative of the loss with respect to log π(y|x):
 //
 //	−min(ρ·A, clip(ρ, 1−ε, 1+ε)·A) + KL·(exp δ − δ − 1),  ρ = π/π_old,  δ = log π_ref − log π
 //
-// (Shao et al., "DeepSeekMath", 2024, equations 3 and 4). The answer is one action here: ρ and δ are of all its tokens
-// together. logp, old and ref are log-probabilities, summed over tokens, in nats.
+// (Shao et al., "DeepSeekMath", 2024, equations 3 and 4). An answer counts as one action: ρ and δ are ratios of the
+// probabilities of the whole answer, not of single tokens. logp, old and ref are its log-probabilities under π, π_old
+// and π_ref, summed over tokens, in nats.
 func (g Gradient) Sample(logp, old, ref, advantage float64) (loss, d float64) {
 	ratio := math.Exp(logp - old)
 	gain := ratio * advantage
 	if bounded := math.Max(1-g.Clip, math.Min(1+g.Clip, ratio)) * advantage; bounded < gain {
-		loss = -bounded // the gain has reached its bound: nothing pulls any more
+		loss = -bounded // the gain has reached its bound, so its derivative is 0
 	} else {
 		loss = -gain
 		d = -gain

@@ -1,5 +1,5 @@
-// Package preference has the losses of preference optimisation, for the embedded trainer and for what is measured of
-// every trainer's updates.
+// Package preference implements the losses of preference optimisation, for the embedded trainer and for the
+// measurements of every trainer's updates.
 //
 // It does no I/O.
 package preference
@@ -10,31 +10,31 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// positiveLambda is λ of domain.LossPositive.
+// positiveLambda is the λ of domain.LossPositive.
 const positiveLambda = 5
 
-// Rule is the loss of an update: that of Loss minus Ftx·log π(y⁺|x)/|y⁺|, with the number of tokens |y⁺| of the chosen
-// answer (docs/method.md).
+// Rule is the loss of an update: the loss named by Loss minus Ftx·log π(y⁺|x)/|y⁺|, where |y⁺| is the number of tokens
+// of the chosen answer (docs/method.md).
 type Rule struct {
-	Loss      domain.Loss // empty: domain.LossDPO
+	Loss      domain.Loss // empty means domain.LossDPO
 	Beta      float64     // above 0
-	Smoothing float64     // ε, from 0 to below 0.5
-	Ftx       float64     // at least 0: the weight of the SFT term on the chosen answer
+	Smoothing float64     // ε, at least 0 and below 0.5
+	Ftx       float64     // weight of the SFT term on the chosen answer, at least 0
 }
 
-// RuleOf returns the rule of a training job.
+// RuleOf returns the rule of a training job with the given parameters.
 func RuleOf(trainParams domain.TrainParams) Rule {
 	return Rule{Loss: trainParams.Loss, Beta: trainParams.Beta, Smoothing: trainParams.Smoothing, Ftx: trainParams.Ftx}
 }
 
-// Answers holds a figure of the chosen and of the rejected answer of a pair, in this order.
+// Answers holds a figure for the chosen and for the rejected answer of a pair, in this order.
 type Answers [2]float64
 
-// Pair returns the loss of a pair without its SFT term, its margin β·(Δ⁺ − Δ⁻), and the derivatives of the loss by the
-// log-probabilities of both answers. logp and ref are log π(y|x) and log π_ref(y|x), summed over tokens, in nats;
-// tokens are the lengths of the answers.
+// Pair returns the loss of a pair without its SFT term, its margin β·(Δ⁺ − Δ⁻), and the derivatives of the loss with
+// respect to the log-probabilities of both answers. logp and ref are log π(y|x) and log π_ref(y|x), summed over tokens,
+// in nats. tokens holds the lengths of the answers in tokens.
 func (r Rule) Pair(logp, ref, tokens Answers) (loss, margin float64, answers Answers) {
-	scale := Answers{r.Beta, r.Beta} // dz/dlogp of either answer, without its sign
+	scale := Answers{r.Beta, r.Beta} // |dz/dlogp| of each answer
 	if r.Loss == domain.LossNormalised {
 		scale[0] /= tokens[0]
 		scale[1] /= tokens[1]
@@ -62,12 +62,12 @@ func (r Rule) Pair(logp, ref, tokens Answers) (loss, margin float64, answers Ans
 // softplus returns log(1 + exp x) without overflow.
 func softplus(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// SFT returns the derivative of the SFT term by the log-probability of a chosen answer of so many tokens, without its
-// sign.
+// SFT returns the absolute derivative of the SFT term with respect to the log-probability of a chosen answer of the
+// given length in tokens.
 func (r Rule) SFT(tokens float64) float64 { return r.Ftx / tokens }
 
-// Share returns how much of a pair's pull on the log-probabilities of its answers is the preference term's, from 0 to
-// 1: the absolute derivatives of that term over those of both terms. It is 0 if nothing pulls.
+// Share returns the preference term's share of a pair's gradient, from 0 to 1: the absolute derivatives of the
+// preference term divided by the absolute derivatives of both terms. It is 0 if the preference term has no gradient.
 func (r Rule) Share(logp, ref, tokens Answers) float64 {
 	_, _, answers := r.Pair(logp, ref, tokens)
 	preference := math.Abs(answers[0]) + math.Abs(answers[1])

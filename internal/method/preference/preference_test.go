@@ -7,7 +7,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// losses are all losses with hyper-parameters at which they differ.
+// losses holds all losses with hyper-parameters at which they differ.
 var losses = map[string]Rule{
 	"dpo":            {Beta: 0.5},
 	"dpo, smoothed":  {Loss: domain.LossDPO, Beta: 0.5, Smoothing: 0.1},
@@ -16,7 +16,7 @@ var losses = map[string]Rule{
 	"ipo":            {Loss: domain.LossIPO, Beta: 0.5},
 }
 
-// tokens are the lengths of a short and a longer answer.
+// tokens holds the lengths of a short and a longer answer.
 var tokens = Answers{1, 3}
 
 func TestTheGradientOfEveryLossIsItsDerivative(t *testing.T) {
@@ -59,7 +59,8 @@ func TestAPairAtItsReferenceHasNoMargin(t *testing.T) {
 	}
 }
 
-// TestIPOHasItsMinimumAtItsTarget: 1/(2β), by Azar et al., "A General Theoretical Paradigm", 2023, equation 17.
+// TestIPOHasItsMinimumAtItsTarget checks that the target is 1/(2β) (Azar et al., "A General Theoretical Paradigm",
+// 2023, equation 17).
 func TestIPOHasItsMinimumAtItsTarget(t *testing.T) {
 	h := Rule{Loss: domain.LossIPO, Beta: 0.25}
 	if loss, _, d := h.Pair(Answers{2, 0}, Answers{}, tokens); loss != 0 || d != (Answers{}) {
@@ -68,7 +69,7 @@ func TestIPOHasItsMinimumAtItsTarget(t *testing.T) {
 }
 
 func TestALostChosenAnswerCostsMoreUnderDPOPositive(t *testing.T) {
-	lp, ref := Answers{-3, -9}, Answers{-1, -2} // both answers lost probability, the rejected one more
+	lp, ref := Answers{-3, -9}, Answers{-1, -2} // both answers became less probable, the rejected one more so
 	_, _, plain := Rule{Beta: 0.1}.Pair(lp, ref, tokens)
 	_, _, positive := Rule{Loss: domain.LossPositive, Beta: 0.1}.Pair(lp, ref, tokens)
 	if positive[0] >= 5*plain[0] {

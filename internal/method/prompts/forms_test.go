@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// types are all action types of both families.
+// types lists the action types of both families.
 var types = []string{
 	domain.ActionStatus, domain.ActionAnswer, domain.ActionClick, domain.ActionDoubleTap, domain.ActionLongPress,
 	domain.ActionInputText, domain.ActionEnter, domain.ActionHome, domain.ActionBack, domain.ActionScroll,
@@ -18,8 +18,8 @@ var types = []string{
 	domain.ActionSwitchTab, domain.ActionUserInput, domain.ActionFinish,
 }
 
-// legal returns the JSON of every legal action of a family, with a placeholder for every value that is free: it tries
-// every type with every set of fields.
+// legal returns the JSON of every legal action of a family, with a placeholder for every free value. It tries every
+// type with every set of fields.
 func legal(f domain.Family) []string {
 	index := 3
 	set := []func(*domain.Action){

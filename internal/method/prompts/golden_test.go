@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/method/synth"
 )
 
-// recorder keeps what it is asked and answers nothing useful, so a critic asks a second time for a repair.
+// recorder records requests and returns no useful answer, so a critic makes a second request for a repair.
 type recorder struct{ asked []chat.Request }
 
 func (r *recorder) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
@@ -26,7 +26,7 @@ func (r *recorder) Complete(_ context.Context, q chat.Request) (chat.Response, e
 	return chat.Response{Texts: []string{"I cannot say."}}, nil
 }
 
-// last returns the last request, and of agents that of the last round of the agent that reads a peer.
+// last returns the last request or, for agents, the last request of the agent that reads a peer.
 func (r *recorder) last() chat.Request {
 	for _, q := range slices.Backward(r.asked) {
 		if strings.Contains(q.User, "You said:") && strings.Contains(q.User, "Agent 0 said") {
@@ -81,8 +81,8 @@ var (
 	screen   = synth.Screen{Step: 2, Observation: before, Action: &send, After: &after}
 )
 
-// ask lets a role ask the model.
-func ask(ctx context.Context, role string, p *prompts.Prompt, family domain.Family, model chat.Model) error {
+// sendRequest makes a role send its request to the model.
+func sendRequest(ctx context.Context, role string, p *prompts.Prompt, family domain.Family, model chat.Model) error {
 	var err error
 	forms := prompts.FormsOf(string(family))
 	switch role {
@@ -110,7 +110,7 @@ func ask(ctx context.Context, role string, p *prompts.Prompt, family domain.Fami
 	case prompts.Instructions:
 		_, _, err = synth.Model{Chat: model, Prompt: p, Forms: forms}.Instructions(ctx, screen, 6, 1)
 	case prompts.Summariser:
-		_, err = agents.ModelSummary(ctx, model, p, agents.Happened{
+		_, err = agents.ModelSummary(ctx, model, p, agents.ExecutedStep{
 			Step:    2,
 			Goal:    step.Goal,
 			Line:    "2 click button Send",
@@ -125,7 +125,7 @@ func ask(ctx context.Context, role string, p *prompts.Prompt, family domain.Fami
 	return err
 }
 
-// text is a request as the golden files have it.
+// text formats a request as in the golden files.
 func text(q chat.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- system\n%s\n--- user\n%s\n", q.System, q.User)
@@ -140,16 +140,16 @@ func text(q chat.Request) string {
 	return b.String()
 }
 
-// TestEveryRolesPromptInFull compares what is sent, for every role and both action families, with the files under
-// testdata/golden. COLLABUI_UPDATE_GOLDEN=1 writes them. Read the difference before you commit it, and raise the
-// version of a template whose text changed.
+// TestEveryRolesPromptInFull compares the requests of every role in both action families with the files under
+// testdata/golden. COLLABUI_UPDATE_GOLDEN=1 writes them. Review the differences before you commit them, and raise the
+// version of every template whose text has changed.
 func TestEveryRolesPromptInFull(t *testing.T) {
 	for _, family := range []domain.Family{domain.FamilyMobile, domain.FamilyWeb} {
 		for _, role := range prompts.Roles {
 			name := role + "-" + string(family)
 			t.Run(name, func(t *testing.T) {
 				model := &recorder{}
-				if err := ask(t.Context(), role, builtIn(t, role), family, model); err != nil {
+				if err := sendRequest(t.Context(), role, builtIn(t, role), family, model); err != nil {
 					t.Fatal(err)
 				}
 				got := text(model.last())

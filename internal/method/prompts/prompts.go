@@ -1,6 +1,6 @@
-// Package prompts holds the prompt templates of the roles. A template has the parts system and user, and repair if a
-// broken answer is asked for again. Its first line states its version; its digest is that of its text. Both are
-// recorded with every use.
+// Package prompts provides the prompt templates of the roles. A template has the parts system and user, and the part
+// repair if the role repeats the request after a broken answer. Its first line states its version, and its digest is
+// the digest of its text. Both are recorded with every use.
 //
 // It does no I/O.
 package prompts
@@ -32,10 +32,10 @@ const (
 	Agent        = "agent" // an agent of the system, or the UI agent of stage 1
 )
 
-// Roles are all of them.
+// Roles lists all roles.
 var Roles = []string{Agent, Critic, Adversary, Questions, Instructions, Summariser}
 
-// The agents of the literature that have a template, which experiments compare with (internal/method/baselines).
+// Agents of the literature that have a template, with which experiments compare (internal/method/baselines).
 const (
 	T3A     = "t3a"
 	M3A     = "m3a"
@@ -43,23 +43,23 @@ const (
 	InfiGUI = "infigui"
 )
 
-// Styles are all of them.
+// Styles lists all agents of the literature.
 var Styles = []string{T3A, M3A, SeeAct, InfiGUI}
 
-// Forms are what an action family looks like in prompts.
+// Forms describes an action family in prompts.
 type Forms struct {
 	Family   string
 	Actions  string // the action space in its JSON forms
 	Click    string // an example
-	Complete string // the action that says that the goal is reached
+	Complete string // the action that declares the goal reached
 	Done     string // the same in words
 	Answer   string // the action that answers a question
 
-	// Guidelines are what agents are told to keep to. The critic grades by the same text.
+	// Guidelines is what agents must observe. The critic grades by the same text.
 	Guidelines string
 }
 
-// FormsOf returns the forms of a family, which is mobile or web.
+// FormsOf returns the forms of a family, which must be mobile or web.
 func FormsOf(family string) Forms {
 	raw, err := files.ReadFile("actions-" + family + ".txt")
 	if err != nil {
@@ -109,7 +109,7 @@ func Default(role string) (string, error) {
 	return string(raw), nil
 }
 
-// builtIn are the built-in templates by role, parsed when they are first used.
+// builtIn holds the built-in templates by role. They are parsed on first use.
 var builtIn sync.Map
 
 // BuiltIn returns a role's built-in template.
@@ -129,8 +129,8 @@ func BuiltIn(role string) (*Prompt, error) {
 	return prompt, err
 }
 
-// Parse reads a template. It must define the parts system and user, and its first line must be {{/* version N */}}.
-// What it does and writes is bounded (package templates).
+// Parse parses a template. It must define the parts system and user, and its first line must be {{/* version N */}}.
+// Its computation and its output are bounded (package templates).
 func Parse(text string) (*Prompt, error) {
 	v := version.FindStringSubmatch(text)
 	if v == nil {
@@ -150,18 +150,18 @@ func Parse(text string) (*Prompt, error) {
 	return &Prompt{Version: v[1], Digest: hex.EncodeToString(h[:]), parts: template}, nil
 }
 
-// Render fills one part.
+// Render renders one part. An error is an invalid fault.
 func (p *Prompt) Render(part string, data any) (string, error) {
 	out, err := p.parts.Execute(part, data)
 	if err != nil {
-		// A custom template may ask for what its role does not have.
+		// A custom template may use data that its role does not have.
 		return "", fault.New(fault.Invalid, "prompt part %s, version %s: %w", part, p.Version, err)
 	}
 
 	return out, nil
 }
 
-// Messages fills the parts system and user.
+// Messages renders the parts system and user.
 func (p *Prompt) Messages(data any) (system, user string, err error) {
 	if system, err = p.Render("system", data); err == nil {
 		user, err = p.Render("user", data)

@@ -74,7 +74,7 @@ func TestImpossibleSchedulesAreRefusedWithTheirPlaces(t *testing.T) {
 	}
 }
 
-// pairs returns n episodes of a template that both systems fail, after some that only one of them solves.
+// pairs returns n episodes of a template, of which each system alone solves some and which both otherwise fail.
 func pairs(template string, onlyOld, onlyNew, n int) []retrain.PairedEpisode {
 	var out []retrain.PairedEpisode
 	for i := range n {
@@ -91,7 +91,7 @@ func TestTheGateDecidesByIntervalsAndNotByMeans(t *testing.T) {
 	for name, x := range map[string]struct {
 		evidence retrain.Evidence
 		gate     func(*retrain.GateSettings)
-		why      string // empty: it is accepted
+		why      string // empty if the system is accepted
 	}{
 		"better":         {evidence: retrain.Evidence{Groups: []retrain.Group{better, same}}},
 		"only new tasks": {evidence: retrain.Evidence{Groups: []retrain.Group{better}}},

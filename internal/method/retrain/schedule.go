@@ -1,5 +1,5 @@
-// Package retrain has the rules of scheduled re-training: what a schedule says, and when a re-trained system is better
-// than the accepted one. Its functions are pure.
+// Package retrain implements the rules of scheduled re-training: the contents of a schedule, and the gate that decides
+// whether a re-trained system replaces the accepted one. Its functions are pure.
 //
 // It does no I/O.
 package retrain
@@ -13,12 +13,12 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// Schedule says when the accepted system of a line is trained again, on what, and when the result is accepted.
+// Schedule specifies when the accepted system of a line is re-trained, on what, and when the result is accepted.
 type Schedule struct {
 	Name string `json:"name"`
 	Line string `json:"line"`
 
-	// Environment is watched and trained on: a suite, or a name under Environments.
+	// Environment is the environment to watch and to train on: a suite, or a name under Environments.
 	Environment  string                         `json:"environment"`
 	Environments map[string]envadapters.Options `json:"environments,omitempty"`
 
@@ -29,59 +29,60 @@ type Schedule struct {
 	Approval Approval     `json:"approval"`
 }
 
-// When says at which times a schedule fires, all in union. Durations are texts such as 90m.
+// When specifies the times at which a schedule fires, which are the union of Cron and Every. Durations are texts such
+// as 90m.
 type When struct {
 	Cron     []string `json:"cron,omitempty"`
 	Every    string   `json:"every,omitempty"`
 	TimeZone string   `json:"time_zone"` // IANA name
-	Jitter   string   `json:"jitter"`    // the longest random delay
+	Jitter   string   `json:"jitter"`    // maximum random delay
 
 	Overlap Overlap `json:"overlap"`
-	// CatchUp is how late a firing may be, after an outage. What is later is missed.
+	// CatchUp is how late a firing may be after an outage. Firings that would be later are missed.
 	CatchUp string `json:"catch_up"`
 }
 
-// Overlap says what becomes of a firing while the one before still runs.
+// Overlap specifies what happens to a firing while the previous one is still running.
 type Overlap string
 
-// What becomes of a firing.
+// Values of Overlap.
 const (
-	OverlapSkip      Overlap = "skip"       // it is skipped
-	OverlapBufferOne Overlap = "buffer-one" // it follows the one before, at most one does
-	OverlapBufferAll Overlap = "buffer-all" // it follows those before
+	OverlapSkip      Overlap = "skip"       // the firing is skipped
+	OverlapBufferOne Overlap = "buffer-one" // the firing waits for the previous one; only one firing may wait
+	OverlapBufferAll Overlap = "buffer-all" // the firing waits for all previous ones
 )
 
-// Train says how the accepted system is trained again.
+// Train specifies how the accepted system is re-trained.
 type Train struct {
 	Epochs int `json:"epochs"`
-	// Replay is the share of slots that play old tasks.
+	// Replay is the share of slots that play old tasks, from 0 to 1.
 	Replay float64 `json:"replay"`
-	// Set holds other values of the accepted run's specification, by key.
+	// Set overrides values of the accepted run's specification, by key.
 	Set map[string]string `json:"set,omitempty"`
 }
 
-// Drift says how the accepted system is checked where the tasks are the same. An environment whose version has changed
-// is always checked.
+// Drift specifies how the accepted system is checked if the tasks have not changed. An environment whose version has
+// changed is always checked.
 type Drift struct {
-	// Always also checks an environment that says that it has not changed, at every firing. It costs model calls.
+	// Always checks the environment at every firing, even if its version has not changed. The check costs model calls.
 	Always   bool `json:"always"`
 	Episodes int  `json:"episodes"`
 }
 
-// GateSettings says when a re-trained system is accepted. Differences are between success rates, from 0 to 1.
+// GateSettings specifies when a re-trained system is accepted. Differences are differences of success rates, from 0 to 1.
 type GateSettings struct {
-	Episodes int `json:"episodes"` // that both systems play of new tasks, and of old ones
-	// Margin is what the lower bound of the difference on new tasks must exceed.
+	Episodes int `json:"episodes"` // number that both systems play, of new tasks and of old tasks each
+	// Margin is the value that the lower bound of the difference on new tasks must exceed.
 	Margin float64 `json:"margin"`
-	// Tolerance is what old tasks may lose: the lower bound of their difference must be above −Tolerance.
+	// Tolerance is the acceptable loss on old tasks: the lower bound of their difference must exceed −Tolerance.
 	Tolerance float64 `json:"tolerance"`
-	// Cost is the greatest ratio of tokens per episode, new to old. 0 means that it does not count.
+	// Cost is the maximum ratio of tokens per episode, new to old. 0 turns this condition off.
 	Cost float64 `json:"cost"`
 }
 
-// Approval says whether a person decides, too, after the gate.
+// Approval specifies whether a person must approve what the gate accepts.
 type Approval struct {
-	Within string `json:"within"` // how long they have; what nobody approves is rejected. Empty: the gate decides alone
+	Within string `json:"within"` // time after which the result is rejected; if empty, the gate decides alone
 }
 
 // Default returns a schedule with the defaults.
@@ -96,10 +97,10 @@ func Default() Schedule {
 	}
 }
 
-// maxName leaves room in the names of runs for the time of a firing.
+// maxName leaves room for the time of a firing in the names of runs.
 const maxName = 40 - len("-20061231-235959")
 
-// Parse decodes the file of a schedule. The error lists all mistakes with their places.
+// Parse decodes the file of a schedule over the defaults. The error lists all mistakes with their places.
 func Parse(src spec.Source, raw []byte, catalog spec.Catalog) (Schedule, error) {
 	schedule := Default()
 	err := spec.Decode(src, raw, &schedule, func(must spec.Must) { schedule.check(catalog, must) })
@@ -122,8 +123,8 @@ func (s Schedule) check(catalog spec.Catalog, must spec.Must) {
 	must(s.Train.Epochs >= 1, "train.epochs", "a whole number from 1")
 	share(must, s.Train.Replay, "train.replay")
 	for _, key := range []string{"environment", "environments", "epochs", "focus"} {
-		_, taken := s.Train.Set[key]
-		must(!taken, "train.set."+key, "other keys: the schedule sets this one itself")
+		_, isSet := s.Train.Set[key]
+		must(!isSet, "train.set."+key, "other keys: the schedule sets this one itself")
 	}
 	must(s.Drift.Episodes >= 20, "drift.episodes", "a whole number from 20")
 	must(s.Gate.Episodes >= 20, "gate.episodes", "a whole number from 20: fewer show no difference")
@@ -157,14 +158,14 @@ func duration(must spec.Must, text, field string, optional bool) {
 	must(optional && text == "" || err == nil && d >= 0, field, "a duration such as 90m, not %q", text)
 }
 
-// Duration returns a duration of a schedule that was checked; empty is 0.
+// Duration returns a duration of a schedule that has been checked. An empty text is 0.
 func Duration(text string) time.Duration {
 	d, _ := time.ParseDuration(text)
 
 	return d
 }
 
-// Where returns the options of the environment that is watched.
+// Where returns the options of the environment to watch.
 func (s Schedule) Where() envadapters.Options {
 	return spec.Spec{Environments: s.Environments}.Where(s.Environment)
 }

@@ -10,25 +10,26 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// EvalSystem is what is evaluated: which policies, and how they decide. A single agent has one round.
+// EvalSystem is a system to evaluate: its policies, and how they decide. A single agent has one round.
 type EvalSystem struct {
 	Name        string
 	Policies    []string // digests by agent
 	Rounds      int
 	Temperature []float64 // temperatures by agent
 	TopP        float64
-	Silent      bool // agents read no messages: the topology has no edges
-	OneOf       bool // one of the policies plays alone, another one from episode to episode
-	Less        bool `json:",omitempty"` // one of the policies does not play, another one from episode to episode
-	Shuffled    bool `json:",omitempty"` // messages are those of another task, played by the same system
+	Silent      bool // agents read no messages, as the topology has no edges
+	OneOf       bool // one of the policies plays alone, drawn for each episode
+	Less        bool `json:",omitempty"` // all policies but one play, drawn for each episode
+	Shuffled    bool `json:",omitempty"` // messages come from another task that the same system played
 
-	// Model is a name under models that answers for the only agent, instead of its policy.
+	// Model is a name under models. If it is set, that model answers for the only agent instead of a policy.
 	Model string `json:",omitempty"`
-	// Style is how the only agent is asked, one of prompts.Styles; empty: as the agents of a run are.
+	// Style is the prompting style of the only agent, one of prompts.Styles. If it is empty, the agent has the prompt
+	// of a run's agents.
 	Style string `json:",omitempty"`
 
-	// A reference has no policies: it always does Always, or what the environment's expert does, which is the recorded
-	// action of recorded tasks.
+	// A reference has no policies: it always takes the action Always or, if Recorded, the action of the environment's
+	// expert, which for recorded tasks is the recorded action.
 	Always   *domain.Action `json:",omitempty"`
 	Recorded bool           `json:",omitempty"`
 }
@@ -36,10 +37,10 @@ type EvalSystem struct {
 // TrainedName returns the name of a trained system of n agents.
 func TrainedName(n int) string { return fmt.Sprintf("trained-%d", n) }
 
-// BaseName returns the name of the base policy n times.
+// BaseName returns the name of a system of n agents that all have the base policy.
 func BaseName(n int) string { return fmt.Sprintf("base-%d", n) }
 
-// ValName returns the name of the system of an epoch whose rate on val the next epoch's is compared with.
+// ValName returns the name of the system of an epoch whose rate on val the next epoch is compared with.
 func ValName(specification spec.Spec, epoch int) string {
 	switch {
 	case epoch > 0:
@@ -51,15 +52,15 @@ func ValName(specification spec.Spec, epoch int) string {
 	return NameBaseWarm
 }
 
-// Together returns a system of all agents of a run as evaluation plays it.
-func Together(specification spec.Spec, name string, policies []string) EvalSystem {
+// AllAgents returns the system of all agents of a run, as evaluation plays it.
+func AllAgents(specification spec.Spec, name string, policies []string) EvalSystem {
 	return EvalSystem{
 		Name: name, Policies: policies, Rounds: specification.Rounds,
 		Temperature: specification.Temperatures(), TopP: specification.Decoding.TopP,
 	}
 }
 
-// References are the systems without policies that appear in every table of recorded tasks.
+// References returns the systems without policies that every table of recorded tasks contains.
 func References() []EvalSystem {
 	return []EvalSystem{
 		{Name: "always-finish", Always: &domain.Action{Family: domain.FamilyWeb, Type: domain.ActionFinish}},
@@ -70,7 +71,7 @@ func References() []EvalSystem {
 // IsReference reports whether the system has no policies.
 func (e EvalSystem) IsReference() bool { return e.Always != nil || e.Recorded }
 
-// Decoding describes the decoding as results show it.
+// Decoding describes the decoding for tables of results.
 func (e EvalSystem) Decoding() string {
 	if e.IsReference() {
 		return "no policy"
@@ -100,11 +101,11 @@ func (e EvalSystem) Decoding() string {
 }
 
 // Config returns how the system decides in episode i of a split, and the number of its topology in the fixed list of
-// evaluation: never a run's own graphs. Every four episodes play the four topologies in an order that is drawn from
-// (evaluation seed, split, i/4). Templates take turns, so topologies that took turns, too, would be tied to them. Cells
-// that can no longer change the vote are not asked for.
+// evaluation topologies, which never includes a run's own graphs. Every four episodes play all four topologies, in an
+// order drawn from (evaluation seed, split, i/4). Topologies do not simply take turns, because templates do, so each
+// topology would always meet the same templates. Cells that can no longer change the vote are skipped.
 func (e EvalSystem) Config(specification spec.Spec, split string, i uint64) (agents.Config, int, error) {
-	policies, temperature := e.playing(specification, split, i)
+	policies, temperature := e.players(specification, split, i)
 	n := len(policies)
 	topologies := domain.EvaluationTopologies(n)
 	if e.Silent {
@@ -118,14 +119,14 @@ func (e EvalSystem) Config(specification spec.Spec, split string, i uint64) (age
 	conf.TopP = e.TopP
 	conf.Early = true
 	if e.Model != "" {
-		conf.MaxTokens = 0 // as many as its endpoint allows
+		conf.MaxTokens = 0 // the endpoint's own limit applies
 	}
 
 	return conf, number, err
 }
 
-// playing returns the policies and temperatures of the agents that play episode i.
-func (e EvalSystem) playing(given spec.Spec, split string, i uint64) (policies []string, temperature []float64) {
+// players returns the policies of the agents that play episode i, and their temperatures.
+func (e EvalSystem) players(given spec.Spec, split string, i uint64) (policies []string, temperature []float64) {
 	if !e.OneOf && !e.Less {
 		return e.Policies, e.Temperature
 	}
@@ -136,7 +137,7 @@ func (e EvalSystem) playing(given spec.Spec, split string, i uint64) (policies [
 			continue
 		}
 		policies = append(policies, e.Policies[k])
-		if len(e.Temperature) > 1 { // one for all, or one each
+		if len(e.Temperature) > 1 { // one per agent, instead of one for all
 			temperature = append(temperature, e.Temperature[k])
 		}
 	}
@@ -147,7 +148,7 @@ func (e EvalSystem) playing(given spec.Spec, split string, i uint64) (policies [
 	return policies, temperature
 }
 
-// EvalItem is one system on one split.
+// EvalItem is the evaluation of one system on one split.
 type EvalItem struct {
 	Run      string
 	Folder   string // EpochFolder, ReferenceFolder or ExperimentFolder
@@ -155,13 +156,13 @@ type EvalItem struct {
 	Split    string
 	Episodes int
 
-	Environment string              `json:",omitempty"` // name in the specification; empty: the run's own
+	Environment string              `json:",omitempty"` // name in the specification; empty means the run's own
 	Options     envadapters.Options `json:",omitzero"`  // options of that environment
 
-	Tasks string `json:",omitempty"` // digest of a blob with the tasks, a list; empty: those of the split
-	AtEnd bool   `json:",omitempty"` // played at the end of the run, by its specification as it is then
+	Tasks string `json:",omitempty"` // digest of a blob with a list of tasks; empty means the split's tasks
+	AtEnd bool   `json:",omitempty"` // played at the end of the run, by the specification at that time
 
-	// Judged records which actions were right, where the environment knows them.
+	// Judged records which actions were right, if the environment knows them.
 	Judged bool `json:",omitempty"`
 }
 
@@ -172,20 +173,20 @@ const (
 	ExperimentFolder = "experiment" // evaluations of a run's systems for an experiment
 )
 
-// EpochFolder is the folder of an epoch's evaluations.
+// EpochFolder returns the folder of an epoch's evaluations.
 func EpochFolder(epoch int) string { return fmt.Sprintf("epoch-%04d", epoch) }
 
-// EpochOf returns the epoch of a folder that EpochFolder named.
+// EpochOf returns the epoch of a folder named by EpochFolder. It returns false for other folders.
 func EpochOf(folder string) (epoch int, ok bool) {
 	_, err := fmt.Sscanf(folder, "epoch-%d", &epoch)
 
 	return epoch, err == nil
 }
 
-// EvalID is the folder of an evaluated item.
+// EvalID returns the folder of an evaluation below the run's evaluations.
 func EvalID(folder, system, split string) string { return folder + "/" + system + "/" + split }
 
-// ID is the item's folder below the run's evaluations.
+// ID returns the item's folder below the run's evaluations.
 func (i EvalItem) ID() string {
 	if i.Environment != "" {
 		return EvalID(i.Folder, i.System.Name, i.Environment+"."+i.Split)
@@ -203,11 +204,11 @@ func (i EvalItem) Where(specification spec.Spec) envadapters.Options {
 	return specification.Where(specification.Environment)
 }
 
-// Split is a split and its number of episodes.
+// Split is a split and the number of its episodes to play.
 type Split struct {
 	Name        string
 	Episodes    int
-	Environment string              `json:",omitempty"` // empty: the run's own
+	Environment string              `json:",omitempty"` // empty means the run's own
 	Options     envadapters.Options `json:",omitzero"`
 }
 
@@ -219,8 +220,9 @@ func (p Split) Item(run, folder string, evalSystem EvalSystem) EvalItem {
 	}
 }
 
-// EvalTask is task i of a split: templates take turns, each with its own seed. Tasks follow from the suite and the
-// evaluation's seed, never from a run's or a system's name, so that systems are compared on the same episodes.
+// EvalTask returns task i of a split: templates take turns, and every task has its own seed. Tasks depend on the suite
+// and the evaluation's seed, never on the name of a run or a system, so all systems are compared on the same episodes.
+// A split without templates is an invalid fault.
 func EvalTask(specification spec.Spec, suite envadapters.Suite, split string, i int) (domain.Task, error) {
 	ts, err := suite.Templates(split)
 	if err != nil {
@@ -235,7 +237,7 @@ func EvalTask(specification spec.Spec, suite envadapters.Suite, split string, i 
 	return domain.Task{Suite: suite.Name(), Template: t.Name, Split: split, Seed: seed, MaxSteps: t.MaxSteps}, nil
 }
 
-// EvalCalls is the seed of the calls of episode i of a split.
+// EvalCalls returns the seed of the calls in episode i of a split.
 func EvalCalls(specification spec.Spec, split string, i int) uint64 {
 	return domain.Seed(specification.Evaluation.Seed, "calls", split, i)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// two returns a specification of two agents and two rounds, and the temperatures of its agents.
-func two() (spec.Spec, []float64) {
+// twoAgents returns a specification of two agents and two rounds, and the temperatures of its agents.
+func twoAgents() (spec.Spec, []float64) {
 	s := spec.Default()
 	s.Agents, s.Rounds, s.Decoding.Temperatures = 2, 2, []float64{0.3, 0.7}
 
@@ -28,7 +28,7 @@ func TestAgentsAreEvaluatedAtTheTemperaturesOfTheirTraining(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		evaluation, _, err := rules.Together(s, "x", policies).Config(s, domain.SplitVal, 0)
+		evaluation, _, err := rules.AllAgents(s, "x", policies).Config(s, domain.SplitVal, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestAgentsAreEvaluatedAtTheTemperaturesOfTheirTraining(t *testing.T) {
 }
 
 func TestAnEpochIsEvaluatedByItsSystems(t *testing.T) {
-	s, warmths := two()
+	s, warmths := twoAgents()
 	alone := s
 	alone.Agents, alone.Decoding.Temperatures = 1, []float64{0.5}
 	base, trained := []string{"b", "b"}, []string{"p", "q"}
@@ -73,10 +73,10 @@ func TestAnEpochIsEvaluatedByItsSystems(t *testing.T) {
 }
 
 func TestASystemDecidesOnTheFixedGraphsOfEvaluation(t *testing.T) {
-	s, warmths := two()
+	s, warmths := twoAgents()
 	graphs := domain.EvaluationTopologies(2)
 	silent := domain.Topology{Agents: 2, Edges: [][2]int{}}
-	together := rules.Together(s, "x", []string{"p", "q"})
+	together := rules.AllAgents(s, "x", []string{"p", "q"})
 	quiet := together
 	quiet.Silent = true
 
@@ -105,8 +105,8 @@ func TestASystemDecidesOnTheFixedGraphsOfEvaluation(t *testing.T) {
 	}
 }
 
-// drawn returns the numbers of the topologies of a split's first n episodes.
-func drawn(t *testing.T, s spec.Spec, split string, n int) []int {
+// drawnTopologies returns the numbers of the topologies of a split's first n episodes.
+func drawnTopologies(t *testing.T, s spec.Spec, split string, n int) []int {
 	t.Helper()
 	e := rules.EvalSystem{Policies: []string{"a", "b", "c", "d"}, Rounds: 1, Temperature: make([]float64, 4)}
 	var out []int
@@ -122,7 +122,7 @@ func drawn(t *testing.T, s spec.Spec, split string, n int) []int {
 }
 
 func TestEveryFourEpisodesPlayAllFourGraphs(t *testing.T) {
-	got := drawn(t, spec.Default(), domain.SplitVal, 100)
+	got := drawnTopologies(t, spec.Default(), domain.SplitVal, 100)
 	for block := range slices.Chunk(got, 4) {
 		if sorted := slices.Sorted(slices.Values(block)); !slices.Equal(sorted, []int{0, 1, 2, 3}) {
 			t.Errorf("four episodes play the graphs %v, want each of them once", block)
@@ -130,11 +130,12 @@ func TestEveryFourEpisodesPlayAllFourGraphs(t *testing.T) {
 	}
 }
 
-// TestGraphsAreNotTiedToTemplates has as many templates as would tie them, if graphs took turns as templates do.
+// TestGraphsAreNotTiedToTemplates has a number of templates that would tie graphs to them if graphs took turns as
+// templates do.
 func TestGraphsAreNotTiedToTemplates(t *testing.T) {
 	for _, templates := range []int{4, 12, 34} {
-		graphs := map[int]map[int]int{} // by template: episodes by graph
-		for i, number := range drawn(t, spec.Default(), domain.SplitTestTemplates, 40*templates) {
+		graphs := map[int]map[int]int{} // episodes by template and graph
+		for i, number := range drawnTopologies(t, spec.Default(), domain.SplitTestTemplates, 40*templates) {
 			if graphs[i%templates] == nil {
 				graphs[i%templates] = map[int]int{}
 			}
@@ -153,7 +154,7 @@ func TestGraphsAreNotTiedToTemplates(t *testing.T) {
 
 func TestGraphsAreDrawnFromEvaluationSeedAndSplitOnly(t *testing.T) {
 	s := spec.Default()
-	want := drawn(t, s, domain.SplitVal, 40)
+	want := drawnTopologies(t, s, domain.SplitVal, 40)
 	run, seed := s, s
 	run.Name, run.Seed = "another", 99
 	seed.Evaluation.Seed++
@@ -168,7 +169,7 @@ func TestGraphsAreDrawnFromEvaluationSeedAndSplitOnly(t *testing.T) {
 		"another split":           {s, domain.SplitTestSeeds, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := drawn(t, c.spec, c.split, 40); slices.Equal(got, want) != c.same {
+			if got := drawnTopologies(t, c.spec, c.split, 40); slices.Equal(got, want) != c.same {
 				t.Errorf("graphs = %v; want those of val: %v, which are %v", got, c.same, want)
 			}
 		})
@@ -176,7 +177,7 @@ func TestGraphsAreDrawnFromEvaluationSeedAndSplitOnly(t *testing.T) {
 }
 
 func TestOneOfThePoliciesPlaysAloneAnotherFromEpisodeToEpisode(t *testing.T) {
-	s, _ := two()
+	s, _ := twoAgents()
 	e := rules.EvalSystem{Policies: []string{"p", "q"}, OneOf: true, Rounds: 1, Temperature: []float64{0}, TopP: 1}
 	played := map[string]int{}
 	for i := range uint64(20) {

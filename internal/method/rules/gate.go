@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// UpdateGate compares an updated policy with its parent, from a probe on pairs of the agent's own data set
-// (docs/method.md, Gates). It returns why the parent is kept, or "" if the update passes.
+// UpdateGate compares an updated policy with its parent, by a probe on pairs of the agent's own data set (docs/method.md,
+// Gates). It returns the reason for keeping the parent, or "" if the update passes.
 func UpdateGate(gates spec.Gates, p domain.Probe, pairs []domain.Example) string {
 	if !Finite(p) {
 		return "the probe's figures are not numbers"
@@ -49,24 +49,25 @@ func UpdateGate(gates spec.Gates, p domain.Probe, pairs []domain.Example) string
 	return ""
 }
 
-// Rollback compares the rates on val, from 0 to 1, of the system that an epoch made and of the one that rolled out. It
-// returns why the agents go on with the latter, or "" if they switch.
+// Rollback compares the rates on val, from 0 to 1, of an epoch's new system (val) and of the system that played its
+// rollouts (parent). It returns the reason for which the agents continue with the parent, or "" if they switch to the
+// new system.
 func Rollback(gates spec.Gates, val, parent float64) string {
-	if drop := parent - val; drop > gates.MaxValDrop+1e-9 { // 0.55 − 0.5 is a little more than 0.05
+	if drop := parent - val; drop > gates.MaxValDrop+1e-9 { // allows for rounding: 0.55 − 0.5 is slightly above 0.05
 		return fmt.Sprintf("val fell from %.1f %% to %.1f %%", 100*parent, 100*val)
 	}
 
 	return ""
 }
 
-// Finite reports whether the figures of a probe are numbers.
+// Finite reports whether all figures of a probe are finite numbers.
 func Finite(p domain.Probe) bool {
 	sum := p.KL + p.KLBase + p.LogprobDelta + p.Entropy + p.Rejected.Policy + p.Rejected.Parent + p.Displaced
 
 	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
 }
 
-// chosenLength returns the mean length of the chosen answers in characters.
+// chosenLength returns the mean length of the chosen answers in bytes.
 func chosenLength(pairs []domain.Example) (length float64) {
 	for _, pair := range pairs {
 		length += float64(len(pair.Chosen)) / float64(len(pairs))
@@ -75,14 +76,14 @@ func chosenLength(pairs []domain.Example) (length float64) {
 	return length
 }
 
-// SameVal reports whether rates on val under two specifications are of the same episodes.
+// SameVal reports whether two specifications measure the rate on val on the same episodes.
 func SameVal(specification, given spec.Spec) bool { return ValOf(specification) == ValOf(given) }
 
-// ValOf identifies the episodes of val by a digest of what they depend on.
+// ValOf identifies the episodes of val by a digest of what determines them.
 func ValOf(given spec.Spec) string {
 	raw, err := json.Marshal([]any{given.Evaluation.Seed, given.Evaluation.Val, given.Where(given.Environment)})
 	if err != nil {
-		panic(err) // plain values
+		panic(err) // the values can always be encoded
 	}
 	sum := sha256.Sum256(raw)
 

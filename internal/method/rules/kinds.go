@@ -11,36 +11,38 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// Ways in which the same policies may decide, as experiments compare them. Each changes one thing of the one before:
-// alone has one agent, silent has as many votes as the graph has calls, oneround adds the first messages, and the
-// graph, without a way, adds the other rounds. Shuffled reads messages of other tasks, less misses one agent.
+// Ways in which the same policies may decide, as experiments compare them. Each way differs from the previous one in
+// one respect: alone has one agent, silent has as many votes as the graph has calls, oneround adds the first messages,
+// and the graph, which is the empty way, adds the other rounds. Shuffled replaces the messages by another task's
+// messages, and less lacks one agent.
 const (
-	WayAlone    = "alone"    // one agent, another one from episode to episode, in one round
-	WaySilent   = "silent"   // every agent votes in every round and reads nothing
+	WayAlone    = "alone"    // one agent in one round, drawn for each episode
+	WaySilent   = "silent"   // every agent votes in every round and reads no messages
 	WayOneRound = "oneround" // one round of the graph
-	WayShuffled = "shuffled" // the graph; the messages are those of another task
-	WayLess     = "less"     // the graph without one agent, another one from episode to episode
-	wayAgent    = "agent"    // with a number from 0: that agent alone, in one round
+	WayShuffled = "shuffled" // the graph with messages of another task
+	WayLess     = "less"     // the graph without one agent, drawn for each episode
+	wayAgent    = "agent"    // followed by a number from 0: that agent alone, in one round
 
-	// WayPlain is one agent that is asked once per step, greedily. Those of prompts.Styles are asked in their own way.
+	// WayPlain is one agent that is called once per step and decodes greedily. The ways of prompts.Styles have their
+	// own prompts.
 	WayPlain = "plain"
 )
 
-// Policies that a system of an experiment may have. Any other name is that of a model of the specification.
+// Sources of the policies of an experiment's systems. Any other name refers to a model of the specification.
 const (
 	OfBase      = "base"
 	OfTrained   = "trained"
 	OfImitation = "imitation"
-	OfExpert    = "expert" // none: the environment's expert, which is privileged
+	OfExpert    = "expert" // no policies: the environment's expert, which is privileged
 )
 
-// SystemKind is a kind of system: whose policies it has, and in which way they decide. The empty way is the graph.
+// SystemKind is a kind of system: whose policies it has, and the way in which they decide. The empty way is the graph.
 type SystemKind struct {
 	Of  string
 	Way string
 }
 
-// ParseSystemKind reads a kind such as trained, base-silent or NAME-t3a, where NAME is a model.
+// ParseSystemKind parses a kind such as trained, base-silent or NAME-t3a, where NAME is a model.
 func ParseSystemKind(text string) (SystemKind, error) {
 	kind := SystemKind{Of: text}
 	if at := strings.LastIndexByte(text, '-'); at >= 0 {
@@ -49,9 +51,9 @@ func ParseSystemKind(text string) (SystemKind, error) {
 	}
 	ways := []string{"", WayAlone, WaySilent, WayOneRound, WayShuffled, WayLess}
 	_, agent := kind.agent()
-	ok := kind.solo() || slices.Contains(ways, kind.Way) || agent
+	ok := kind.isSolo() || slices.Contains(ways, kind.Way) || agent
 	if !kind.Policies() {
-		ok = kind.solo() || kind.Of == OfExpert && kind.Way == ""
+		ok = kind.isSolo() || kind.Of == OfExpert && kind.Way == ""
 	}
 	if !ok || kind.String() != text {
 		return kind, fmt.Errorf("expected base, trained or imitation, alone or followed by -alone, -agentN, -silent, "+
@@ -62,21 +64,21 @@ func ParseSystemKind(text string) (SystemKind, error) {
 	return kind, nil
 }
 
-// Policies reports whether the system has policies of the run. Others are the same in all runs.
+// Policies reports whether the system has policies of the run. All other systems are the same in all runs.
 func (k SystemKind) Policies() bool {
 	return slices.Contains([]string{OfBase, OfTrained, OfImitation}, k.Of)
 }
 
-// solo reports whether the way is that of one agent of the literature.
-func (k SystemKind) solo() bool { return k.Way == WayPlain || slices.Contains(prompts.Styles, k.Way) }
+// isSolo reports whether the way is a single agent from the literature.
+func (k SystemKind) isSolo() bool { return k.Way == WayPlain || slices.Contains(prompts.Styles, k.Way) }
 
-// Learnt reports whether the system has policies that a run makes after stage 1.
+// Learnt reports whether the system has policies that a run trains after stage 1.
 func (k SystemKind) Learnt() bool { return k.Of == OfTrained || k.Of == OfImitation }
 
-// String returns what ParseSystemKind reads.
+// String returns the kind in the form that ParseKind parses.
 func (k SystemKind) String() string { return strings.TrimSuffix(k.Of+"-"+k.Way, "-") }
 
-// agent returns the agent that is alone, and whether the way says one.
+// agent returns the number of the agent that decides alone. It returns false if the way names none.
 func (k SystemKind) agent() (int, bool) {
 	number, ok := strings.CutPrefix(k.Way, wayAgent)
 	n, err := strconv.Atoi(number)
@@ -84,20 +86,20 @@ func (k SystemKind) agent() (int, bool) {
 	return n, ok && err == nil && n >= 0
 }
 
-// Donor returns the kind whose messages a shuffled system reads. It is false for other systems.
+// Donor returns the kind whose messages a shuffled system reads. It returns false if the system is not shuffled.
 func (k SystemKind) Donor() (SystemKind, bool) { return SystemKind{Of: k.Of}, k.Way == WayShuffled }
 
-// System returns the system of this kind that some policies make. It is an error if there is no such agent, or if a
-// single agent could only talk to itself.
+// System returns the system of this kind with the given policies. It returns an error if the agent does not exist, or
+// if a single agent would only read its own messages.
 func (k SystemKind) System(specification spec.Spec, policies []string) (EvalSystem, error) {
 	switch {
 	case k.Of == OfExpert:
 		return EvalSystem{Name: k.String(), Recorded: true}, nil
-	case k.solo():
-		return k.only(specification, policies)
+	case k.isSolo():
+		return k.soloSystem(specification, policies)
 	}
 
-	evalSystem := Together(specification, k.String(), policies)
+	evalSystem := AllAgents(specification, k.String(), policies)
 	n, alone := k.agent()
 	switch {
 	case alone && n >= len(policies):
@@ -130,8 +132,9 @@ func (k SystemKind) System(specification spec.Spec, policies []string) (EvalSyst
 	return evalSystem, nil
 }
 
-// only returns a system of one agent of the literature. It decides greedily, or at the temperature of its model.
-func (k SystemKind) only(specification spec.Spec, policies []string) (EvalSystem, error) {
+// soloSystem returns a system with a single agent from the literature. It decodes greedily, or at the temperature of
+// its model.
+func (k SystemKind) soloSystem(specification spec.Spec, policies []string) (EvalSystem, error) {
 	system := EvalSystem{Name: k.String(), Rounds: 1, Temperature: []float64{0}, TopP: 1}
 	if k.Way != WayPlain {
 		system.Style = k.Way
@@ -153,7 +156,7 @@ func (k SystemKind) only(specification spec.Spec, policies []string) (EvalSystem
 	case !ok:
 		return system, fmt.Errorf("%s: the specification has no model %q", k, k.Of)
 	case baselines.Marks(system.Style) && !model.Images:
-		return system, fmt.Errorf("%s: it reads screenshots: say models.%s.images if the model reads images", k, k.Of)
+		return system, fmt.Errorf("%s: it reads screenshots: set models.%s.images if the model reads images", k, k.Of)
 	}
 	system.Model = k.Of
 	system.Policies = []string{k.Of}

@@ -15,7 +15,7 @@ func TestKindsOfSystemsChangeOneThingEach(t *testing.T) {
 	s.Agents, s.Rounds, s.Decoding.Temperatures = 3, 2, []float64{0.1, 0.2, 0.3}
 	policies := []string{"a", "b", "c"}
 	for text, want := range map[string]struct {
-		agents, calls int // that play in an episode, and calls of one decision
+		agents, calls int // agents that play an episode, and calls of one decision
 		silent        bool
 	}{
 		"trained":          {3, 6, false},
@@ -28,7 +28,7 @@ func TestKindsOfSystemsChangeOneThingEach(t *testing.T) {
 	} {
 		k, err := rules.ParseSystemKind(text)
 		if err != nil || k.String() != text {
-			t.Fatalf("ParseKind(%s) = %v, %v, want that kind", text, k, err)
+			t.Fatalf("ParseSystemKind(%s) = %v, %v, want that kind", text, k, err)
 		}
 		e, err := k.System(s, policies)
 		if err != nil || e.Name != text || e.Silent != want.silent {
@@ -116,7 +116,7 @@ func TestImpossibleKindsAreRefused(t *testing.T) {
 		"trained-agent-1", "alone",
 	} {
 		if k, err := rules.ParseSystemKind(text); err == nil {
-			t.Errorf("ParseKind(%q) = %v, want an error", text, k)
+			t.Errorf("ParseSystemKind(%q) = %v, want an error", text, k)
 		}
 	}
 	s := spec.Default()

@@ -11,23 +11,23 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// Probed is what was asked about one pair of a probe: an answer that was sampled from the updated policy at temperature
-// 1, and the scores of the sampled, the chosen and the rejected answer, in this order, under each policy. The scores
-// are nil if they are unknown; a pair without a rejected answer has two.
+// Probed holds the measurements of a probe on one pair: an answer sampled from the updated policy at temperature 1, and
+// the scores of the sampled, the chosen and the rejected answer, in this order, under each policy. The scores are nil
+// if they are unknown. A pair without a rejected answer has two scores.
 type Probed struct {
 	Pair                 domain.Example
 	Sampled              string
 	Policy, Parent, Base []chat.Score
 }
 
-// The places of the answers in the scores of a pair.
+// Indices of the answers in the scores of a pair.
 const (
 	atSampled = iota
 	atChosen
 	atRejected
 )
 
-// ProbeAnswers returns the answers of a pair to be scored.
+// ProbeAnswers returns the answers of a pair that are scored.
 func ProbeAnswers(pair domain.Example, sampled string) []string {
 	answers := []string{sampled, pair.Chosen}
 	if pair.Rejected != "" {
@@ -37,48 +37,48 @@ func ProbeAnswers(pair domain.Example, sampled string) []string {
 	return answers
 }
 
-// Measure returns the figures of a probe (docs/method.md, Gates). shares are the shares of the action types in the
-// whole data set (TypeShares); answers is how sampled answers are read; unknown says why there are no scores, and is
-// empty if there are.
+// Measure returns the figures of a probe (docs/method.md, Gates). shares holds the shares of the action types in the
+// whole data set (TypeShares), and answers specifies how sampled answers are read. unknown is the reason why the scores
+// are unknown, or empty if they are known.
 func Measure(probed []Probed, shares map[string]float64, answers agents.Parsing, unknown string) domain.Probe {
 	out := domain.Probe{Prompts: len(probed), Actions: map[string]int{}, Unknown: unknown}
 	out.ByType = map[string]domain.ProbeType{}
 	count := float64(len(probed))
 	for _, p := range probed {
 		out.Length += float64(len(p.Sampled)) / count
-		said := answerType(answers, p.Sampled)
-		if said != "" {
+		sampledType := answerType(answers, p.Sampled)
+		if sampledType != "" {
 			out.ParseRate += 1 / count
-			out.Actions[said]++
+			out.Actions[sampledType]++
 		}
 
 		if kind := raisedType(p.Pair); kind != "" {
 			probeType := out.ByType[kind]
 			probeType.Share = shares[kind]
 			probeType.Prompts++
-			if said == kind {
+			if sampledType == kind {
 				probeType.Sampled++
 			}
 			out.ByType[kind] = probeType
 		}
 	}
 	if unknown == "" {
-		score(&out, probed)
+		addScores(&out, probed)
 	}
 
 	return out
 }
 
-// score adds the figures that are made of log-probabilities.
-func score(out *domain.Probe, probed []Probed) {
+// addScores adds the figures that are computed from log-probabilities.
+func addScores(out *domain.Probe, probed []Probed) {
 	all := func(Probed) bool { return true }
 	out.Sampled = mean(probed, atSampled, all)
-	out.Chosen, out.Rejected = learned(probed, all)
+	out.Chosen, out.Rejected = learnedMeans(probed, all)
 	out.KL = out.Sampled.Change()
 	out.KLBase = out.Sampled.Policy - out.Sampled.Base
 	out.Entropy = -out.Sampled.Policy
 	out.LogprobDelta = out.Chosen.Change()
-	out.Displaced = displaced(probed)
+	out.Displaced = meanDisplaced(probed)
 
 	for kind, probeType := range out.ByType {
 		probeType.Chosen = mean(probed, atChosen, func(p Probed) bool { return raisedType(p.Pair) == kind })
@@ -93,26 +93,26 @@ func score(out *domain.Probe, probed []Probed) {
 	}
 	for source, s := range out.BySource {
 		own := func(p Probed) bool { return p.Pair.Source == source }
-		s.Chosen, s.Rejected = learned(probed, own)
+		s.Chosen, s.Rejected = learnedMeans(probed, own)
 		out.BySource[source] = s
 	}
 }
 
-// learned returns the mean log-probabilities of the answers that the update makes more and less probable, of the pairs
-// that are asked for. Samples have one answer each, of either kind.
-func learned(probed []Probed, of func(Probed) bool) (chosen, rejected domain.LogProbs) {
-	lowered := func(p Probed) bool { return of(p) && !raises(p.Pair) }
-	chosen = mean(probed, atChosen, func(p Probed) bool { return of(p) && raises(p.Pair) })
+// learnedMeans returns the mean log-probabilities of the answers that the update makes more and less probable, over the
+// included pairs. A sample has only one of the two answers.
+func learnedMeans(probed []Probed, include func(Probed) bool) (chosen, rejected domain.LogProbs) {
+	lowered := func(p Probed) bool { return include(p) && !raises(p.Pair) }
+	chosen = mean(probed, atChosen, func(p Probed) bool { return include(p) && raises(p.Pair) })
 	if slices.ContainsFunc(probed, lowered) {
 		return chosen, mean(probed, atChosen, lowered)
 	}
 
-	return chosen, mean(probed, atRejected, of)
+	return chosen, mean(probed, atRejected, include)
 }
 
-// PreferenceShare returns how much of an update was the preference term's and how much its SFT term's, from 0 to 1: the
-// mean over the pairs of a probe, at the start and at the end of the update (preference.Rule.Share). It is 0 for RFT,
-// and if no scores are known. GRPO has no SFT term.
+// PreferenceShare returns the preference term's share of an update's gradient, from 0 to 1; the rest is the SFT term's.
+// It is the mean over the pairs of a probe, at the start and at the end of the update (preference.Rule.Share). It is 0
+// for RFT and if no scores are known, and 1 for GRPO, which has no SFT term.
 func PreferenceShare(specification spec.Spec, probed []Probed) float64 {
 	switch specification.Preference {
 	case spec.PreferenceRFT:
@@ -135,7 +135,7 @@ func PreferenceShare(specification spec.Spec, probed []Probed) float64 {
 		tokens := preference.Answers{float64(p.Policy[atChosen].Tokens), float64(p.Policy[atRejected].Tokens)}
 		for _, at := range [][]chat.Score{p.Parent, p.Policy} {
 			share := rule.Share(logProbs(at), logProbs(ref), tokens)
-			if !math.IsNaN(share) { // one of the policies cannot say an answer
+			if !math.IsNaN(share) { // NaN if one of the policies gives an answer probability 0
 				sum += share
 				count++
 			}
@@ -152,13 +152,13 @@ func logProbs(scores []chat.Score) preference.Answers {
 	return preference.Answers{scores[atChosen].LogProb, scores[atRejected].LogProb}
 }
 
-// mean returns the mean log-probabilities of the answers at a place, of the pairs that are asked for. It leaves out an
-// answer that one of the policies cannot say.
-func mean(probed []Probed, at int, of func(Probed) bool) domain.LogProbs {
+// mean returns the mean log-probabilities of the answers at index at, over the included pairs. It skips answers to
+// which one of the policies gives probability 0.
+func mean(probed []Probed, at int, include func(Probed) bool) domain.LogProbs {
 	var sum domain.LogProbs
 	count := 0.0
 	for _, p := range probed {
-		if !of(p) || at >= len(p.Policy) {
+		if !include(p) || at >= len(p.Policy) {
 			continue
 		}
 		a := p.Policy[at].LogProb
@@ -179,8 +179,8 @@ func mean(probed []Probed, at int, of func(Probed) bool) domain.LogProbs {
 	return domain.LogProbs{Policy: sum.Policy / count, Parent: sum.Parent / count, Base: sum.Base / count}
 }
 
-// displaced returns the mean change, against the parent, of the probability outside of both answers of a pair.
-func displaced(probed []Probed) float64 {
+// meanDisplaced returns the mean change since the parent of the probability that is on neither answer of a pair.
+func meanDisplaced(probed []Probed) float64 {
 	sum := 0.0
 	count := 0.0
 	for _, p := range probed {
@@ -196,7 +196,7 @@ func displaced(probed []Probed) float64 {
 	return sum / count
 }
 
-// mass returns the probability of the chosen and the rejected answer together.
+// mass returns the sum of the probabilities of the chosen and the rejected answer.
 func mass(scores []chat.Score) float64 {
 	return math.Exp(scores[atChosen].LogProb) + math.Exp(scores[atRejected].LogProb)
 }

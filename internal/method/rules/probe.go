@@ -9,16 +9,16 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// probePerType is the number of prompts that a probe has of every action type that a gate watches, if there are so
-// many.
+// probePerType is the number of a probe's prompts for every action type that a gate watches, if the data set has
+// enough.
 const probePerType = 8
 
-// ProbePairs draws the pairs of a data set on which a policy is probed, at most gates.Probe of them and in their order.
-// Every action type with at least gates.TypeShare of the chosen answers gets 8 of them, or all it has, or an equal part
-// if gates.Probe does not suffice; the rest is drawn from all others alike.
+// ProbePairs draws at most gates.Probe pairs of a data set on which a policy is probed, and keeps their order. Every
+// action type with at least a share of gates.TypeShare of the chosen answers gets 8 of them, or as many as it has, or
+// an equal part if gates.Probe is too small. The rest is drawn uniformly from all other pairs.
 func ProbePairs(gates spec.Gates, pairs []domain.Example, seed uint64) []domain.Example {
 	perm := domain.Rand(seed, "pairs").Perm(len(pairs))
-	byType := map[string][]int{} // in drawn order
+	byType := map[string][]int{} // indices in drawn order
 	for _, i := range perm {
 		kind := raisedType(pairs[i])
 		byType[kind] = append(byType[kind], i)
@@ -48,7 +48,7 @@ func ProbePairs(gates spec.Gates, pairs []domain.Example, seed uint64) []domain.
 	return out
 }
 
-// TypeShares returns the share of every action type among the chosen answers of a data set.
+// TypeShares returns the share of every action type among the chosen answers of a data set, from 0 to 1.
 func TypeShares(pairs []domain.Example) map[string]float64 {
 	out := map[string]float64{}
 	raised := 0.0
@@ -67,18 +67,18 @@ func TypeShares(pairs []domain.Example) map[string]float64 {
 	return out
 }
 
-// raises reports whether an update makes the chosen answer of a pair more probable: not that of a sample with an
-// advantage below 0.
+// raises reports whether an update makes the chosen answer of a pair more probable. It lowers the answers of samples
+// with an advantage below 0.
 func raises(pair domain.Example) bool { return pair.Advantage >= 0 }
 
-// raisedType returns the action type of the answer that a pair makes more probable, "" if there is none.
+// raisedType returns the action type of the answer that a pair makes more probable, or "".
 func raisedType(pair domain.Example) string {
 	more, _ := pair.Learned()
 
 	return answerType(agents.Usual, more)
 }
 
-// answerType returns the action type of an answer, "" if it does not parse.
+// answerType returns the action type of an answer, or "" if it does not parse.
 func answerType(answers agents.Parsing, answer string) string {
 	action, err := answers.Answer(answer)
 	if err != nil {

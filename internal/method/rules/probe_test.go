@@ -13,17 +13,19 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// say returns an answer that does an action of a type.
-func say(kind string) string { return `Reason: r Action: {"action_type":"` + kind + `","index":1}` }
+// answerWith returns an answer with an action of a type.
+func answerWith(kind string) string {
+	return `Reason: r Action: {"action_type":"` + kind + `","index":1}`
+}
 
-// dataset returns pairs with as many chosen answers of every type as are asked for.
+// dataset returns pairs with the given number of chosen answers of every type.
 func dataset(counts map[string]int) []domain.Example {
 	var out []domain.Example
 	for _, kind := range []string{"click", "long_press", "double_tap"} {
 		for range counts[kind] {
 			out = append(out, domain.Example{
 				Prompt:   fmt.Sprint("p", len(out)),
-				Chosen:   say(kind),
+				Chosen:   answerWith(kind),
 				Rejected: "x",
 				Source:   domain.SourceOwn,
 			})
@@ -45,7 +47,7 @@ func TestAProbeHasPromptsOfEveryActionTypeThatAGateWatches(t *testing.T) {
 		for _, p := range got {
 			count[p.Chosen]++
 		}
-		if count[say("long_press")] < 8 || count[say("double_tap")] < 8 || count[say("click")] < 30 {
+		if count[answerWith("long_press")] < 8 || count[answerWith("double_tap")] < 8 || count[answerWith("click")] < 30 {
 			t.Errorf("seed %d: the probe has %v, want 8 or more of the watched types and mostly clicks", seed, count)
 		}
 		if !reflect.DeepEqual(got, rules.ProbePairs(gates, pairs, seed)) {
@@ -82,9 +84,9 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 	pairs[0].Source, pairs[2].Rejected = domain.SourceCorrection, ""
 	half, quarter := math.Log(0.5), math.Log(0.25)
 	probed := []rules.Probed{
-		{Pair: pairs[0], Sampled: say("click"), Policy: scores(-1, half, quarter), Parent: scores(-2, quarter, half),
+		{Pair: pairs[0], Sampled: answerWith("click"), Policy: scores(-1, half, quarter), Parent: scores(-2, quarter, half),
 			Base: scores(-4, -3, -3)},
-		{Pair: pairs[1], Sampled: say("click"), Policy: scores(-1, quarter, quarter), Parent: scores(-2, half, half),
+		{Pair: pairs[1], Sampled: answerWith("click"), Policy: scores(-1, quarter, quarter), Parent: scores(-2, half, half),
 			Base: scores(-4, -3, -3)},
 		{Pair: pairs[2], Sampled: "no action", Policy: scores(math.Inf(-1), -2), Parent: scores(math.Inf(-1), -1),
 			Base: scores(math.Inf(-1), -1)},
@@ -99,7 +101,7 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 		"log π of chosen":      {got.Chosen.Policy, (half + quarter - 2) / 3},
 		"its change":           {got.LogprobDelta, -1.0 / 3},
 		"log π of rejected":    {got.Rejected.Policy, quarter},
-		"displaced":            {got.Displaced, 0.25}, // 0 of the first pair, ½ of the second
+		"displaced":            {got.Displaced, 0.25}, // 0 for the first pair, ½ for the second
 		"change of correction": {got.BySource[domain.SourceCorrection].Chosen.Change(), half - quarter},
 		"share of long_press":  {got.ByType["long_press"].Share, 2.0 / 3},
 		"change of long_press": {got.ByType["long_press"].Chosen.Change(), (quarter - half - 1) / 2},
@@ -115,7 +117,7 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 
 func TestUnknownFiguresAreNotInvented(t *testing.T) {
 	pairs := dataset(map[string]int{"click": 2})
-	probed := []rules.Probed{{Pair: pairs[0], Sampled: say("click")}, {Pair: pairs[1], Sampled: say("long_press")}}
+	probed := []rules.Probed{{Pair: pairs[0], Sampled: answerWith("click")}, {Pair: pairs[1], Sampled: answerWith("long_press")}}
 	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Usual, "too old")
 	if got.Unknown != "too old" || got.ParseRate != 1 || got.Chosen != (domain.LogProbs{}) || got.BySource != nil {
 		t.Errorf("Measure = %+v, want a parse rate, the reason, and no log-probabilities", got)
@@ -127,11 +129,11 @@ func TestUnknownFiguresAreNotInvented(t *testing.T) {
 	}
 }
 
-// TestAProbeOfSamplesTellsRaisedFromLoweredAnswers shows that the gates see an answer that GRPO lowers on purpose as a
+// TestAProbeOfSamplesTellsRaisedFromLoweredAnswers checks that the gates see an answer that GRPO lowers on purpose as a
 // rejected one.
 func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
 	sample := func(kind string, advantage float64) domain.Example {
-		return domain.Example{Prompt: "p", Chosen: say(kind), Advantage: advantage, Source: domain.SourceGroup}
+		return domain.Example{Prompt: "p", Chosen: answerWith(kind), Advantage: advantage, Source: domain.SourceGroup}
 	}
 	pairs := []domain.Example{sample("click", 1), sample("long_press", -1), sample("click", 1)}
 	if got, want := rules.TypeShares(pairs), map[string]float64{"click": 1}; !reflect.DeepEqual(got, want) {
@@ -146,7 +148,7 @@ func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
 			change = -9
 		}
 		probed = append(probed, rules.Probed{
-			Pair: p, Sampled: say("click"),
+			Pair: p, Sampled: answerWith("click"),
 			Policy: scores(-1, -3+change), Parent: scores(-1.5, -3), Base: scores(-2, -3),
 		})
 	}

@@ -1,5 +1,5 @@
-// Package rules derives the rules of the method from a specification: prompts, decoding, critic, pairs, slots, and what
-// is evaluated. Its functions are pure, so that training, evaluation and inference follow the same rules.
+// Package rules derives the rules of the method from a specification: prompts, decoding, critic, pairs, slots, and
+// evaluations. Its functions are pure, so training, evaluation and inference follow the same rules.
 //
 // It does no I/O.
 package rules
@@ -17,11 +17,12 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// ShardSize is the number of episodes of one shard of an epoch: a workflow's history and its pending activities stay
-// bounded, whatever the epoch's size.
+// ShardSize is the maximum number of episodes in a shard of an epoch. It bounds a workflow's history and its pending
+// activities for epochs of any size.
 const ShardSize = 200
 
-// Prompt returns the template of a role: that of the specification, or the built-in one.
+// Prompt returns the template of a role from the specification, or the built-in template. A template that cannot be
+// parsed is an invalid fault.
 func Prompt(specification spec.Spec, role string) (*prompts.Prompt, error) {
 	text, ok := specification.Prompts[role]
 	if !ok {
@@ -37,7 +38,7 @@ func Prompt(specification spec.Spec, role string) (*prompts.Prompt, error) {
 	return p, nil
 }
 
-// Template returns the prompt of the agents.
+// Template returns the agents' prompt.
 func Template(specification spec.Spec) (*agents.Template, error) {
 	prompt, err := Prompt(specification, prompts.Agent)
 	if err != nil {
@@ -47,8 +48,8 @@ func Template(specification spec.Spec) (*agents.Template, error) {
 	return agents.NewTemplate(prompt, specification.Family())
 }
 
-// Bound returns the agents' prompt for what a run's policies read: language models read all, the embedded policy no
-// more than over allows, which returns how much of a user message is too much for it.
+// Bound adapts the agents' prompt to the run's policies. Language models read all of it. For the embedded policy, the
+// template leaves out parts of a user message that is too long. over returns by how much it is too long, or 0.
 func Bound(specification spec.Spec, template *agents.Template, over func(user string) int) *agents.Template {
 	if template == nil || !specification.Embedded() {
 		return template
@@ -57,7 +58,7 @@ func Bound(specification spec.Spec, template *agents.Template, over func(user st
 	return template.Bounded(over)
 }
 
-// Decoding returns how the system of n policies decides while it is rolled out on a topology.
+// Decoding returns how a system decides in rollouts on a topology.
 func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.Config, error) {
 	template, err := Template(s)
 
@@ -68,9 +69,9 @@ func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.
 	}, err
 }
 
-// Pairing returns the rules by which the preference pairs of an episode are made, which was played on a topology. Under
-// a critic they do not depend on what the update optimises, so RFT learns from the same chosen answers as DPO. Without
-// one, RFT is the cloning of what was executed, and needs no rejected answers.
+// Pairing returns the rules for making the preference pairs of a slot's episode, which was played on the topology. With
+// a critic, they do not depend on the update's objective, so RFT learns from the same chosen answers as DPO. Without
+// one, RFT clones the executed actions and needs no rejected answers.
 func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rules {
 	return credit.Rules{
 		Candidates: s.Adversary.Candidates, Negatives: s.Pairs.Negatives, Cells: s.Pairs.Cells, Topology: topology,
@@ -83,7 +84,8 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 	}
 }
 
-// Weigh sets the weights of the pairs of a data set. Types are balanced only where rejected answers are learned from.
+// Weigh sets the weights of the pairs of a data set. Types are balanced only if the update learns from rejected
+// answers.
 func Weigh(specification spec.Spec, pairs []domain.Example, preference bool) {
 	credit.Balance(pairs, specification.Pairs.MaxWeight)
 	if preference && specification.Pairs.BalanceTypes {
@@ -91,7 +93,7 @@ func Weigh(specification spec.Spec, pairs []domain.Example, preference bool) {
 	}
 }
 
-// Names of critics that are not models, as they appear next to results.
+// Names of critics that are not models, as shown with results.
 const (
 	CriticOracle  = "oracle (privileged)"
 	CriticOutcome = "outcome"
@@ -99,7 +101,7 @@ const (
 	CriticAdvantage = "advantage under a value learnt from outcomes"
 )
 
-// CriticName returns the name of a run's critic as it appears wherever its results are shown.
+// CriticName returns the name of a run's critic, as shown with its results.
 func CriticName(given spec.Spec, catalog spec.Catalog) string {
 	switch {
 	case given.Credit == spec.CreditOutcome:
@@ -120,7 +122,8 @@ func CriticName(given spec.Spec, catalog spec.Catalog) string {
 	return RoleName(given, given.Critic.Model, "")
 }
 
-// RoleName returns who plays a role: a model of the specification by both of its names, or otherwise.
+// RoleName returns the name of a role's player: the name and the server's name of a model of the specification, or
+// otherwise.
 func RoleName(specification spec.Spec, name spec.Role, otherwise string) string {
 	if model, ok := specification.Models[name]; ok {
 		return fmt.Sprintf("%s (%s)", name, model.Model)
@@ -129,7 +132,7 @@ func RoleName(specification spec.Spec, name spec.Role, otherwise string) string 
 	return otherwise
 }
 
-// Topology returns E_k, the graph of an epoch; prev is that of the epoch before, nil in the first.
+// Topology returns E_k, the graph of epoch k. prev is the graph of the previous epoch, or nil in the first epoch.
 func Topology(specification spec.Spec, epoch int, prev *domain.Topology) domain.Topology {
 	switch {
 	case specification.Edges == spec.EdgesNone:
@@ -142,8 +145,9 @@ func Topology(specification spec.Spec, epoch int, prev *domain.Topology) domain.
 }
 
 // Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of these are known beforehand, so
-// completion order changes nothing. Templates take turns, in an order drawn for the epoch, so that every template gets
-// its share; those in focus take turns in their share of the slots.
+// the order of completion has no effect. Templates take turns in an order drawn for the epoch, so every template gets
+// its share. Templates in focus take turns in their own share of the slots. A suite without training templates is an
+// invalid fault.
 func Slot(specification spec.Spec, suite envadapters.Suite, epoch, n, r int) (domain.Slot, error) {
 	ts, err := suite.Templates(domain.SplitTrain)
 	if err != nil {
@@ -156,9 +160,9 @@ func Slot(specification spec.Spec, suite envadapters.Suite, epoch, n, r int) (do
 		return domain.Slot{}, fault.New(fault.Invalid,
 			"environment %q has no training templates outside of quarantine", specification.Environment)
 	}
-	ts, turn, drawn := inTurn(specification.Focus, ts, n)
-	order := domain.Rand(specification.Seed, append(drawn, epoch)...).Perm(len(ts))
-	t := ts[order[(turn+r)%len(ts)]]
+	ts, position, path := turnOf(specification.Focus, ts, n)
+	order := domain.Rand(specification.Seed, append(path, epoch)...).Perm(len(ts))
+	t := ts[order[(position+r)%len(ts)]]
 
 	return domain.Slot{
 		Epoch: epoch, Number: n, Replacement: r, Seed: domain.Seed(specification.Seed, "calls", epoch, n, r),
@@ -169,9 +173,9 @@ func Slot(specification spec.Spec, suite envadapters.Suite, epoch, n, r int) (do
 	}, nil
 }
 
-// inTurn returns the templates from which slot n is drawn, the number of slots before n that are drawn from them, and
-// the path of the draw of their order. The slots in focus are spread evenly.
-func inTurn(focus spec.Focus, ts []envadapters.Template, n int) (from []envadapters.Template, turn int, draw []any) {
+// turnOf returns the templates from which slot n is drawn, the number of slots before n that are drawn from them, and
+// the path of the seed that draws their order. The slots in focus are spread evenly.
+func turnOf(focus spec.Focus, ts []envadapters.Template, n int) (from []envadapters.Template, turn int, draw []any) {
 	var focused, others []envadapters.Template
 	for _, template := range ts {
 		if focus.Has(template.Name) {

@@ -183,7 +183,7 @@ func TestTheGraphOfAnEpochFollowsFromTheSpecification(t *testing.T) {
 	}
 }
 
-// catalog is one in which the suite "pages" is recorded.
+// catalog is a catalog in which the suite "pages" is recorded.
 type catalog struct{ spec.Catalog }
 
 func (catalog) Recorded(suite string) bool { return suite == "pages" }

@@ -11,11 +11,11 @@ import (
 	"github.com/collabui/collabui/internal/method/yamldoc"
 )
 
-// Values are values of keys, by their dotted paths, such as train.beta.
+// Values holds JSON values of keys by their dotted paths, such as train.beta.
 type Values map[string]json.RawMessage
 
-// With returns the specification with other values of some keys. It takes what Change returned; anything else may be an
-// error.
+// With returns the specification with the given values of some keys. The values must come from Change; other values may
+// lead to an error.
 func (s Spec) With(values Values) (Spec, error) {
 	if len(values) == 0 {
 		return s, nil
@@ -32,22 +32,22 @@ func (s Spec) With(values Values) (Spec, error) {
 	return out, nil
 }
 
-// Keys returns the keys in order.
+// Keys returns the keys in alphabetical order.
 func (v Values) Keys() []string { return slices.Sorted(maps.Keys(v)) }
 
-// Change returns the values of keys as a person typed them, in YAML. Names of files are replaced by what they hold, and
-// paths become absolute, as in a file that src describes. The error lists all mistakes: keys that are unknown or that a
-// run has for good, and values that are impossible.
+// Change parses values of keys that a person typed as YAML, and returns them for With. As in a file that src describes,
+// names of files are replaced by their contents, and paths become absolute. The error is an invalid fault that lists
+// all mistakes: unknown keys, keys that cannot be changed in a run, and impossible values.
 func (s Spec) Change(typed map[string]string, src Source, catalog Catalog) (Values, error) {
-	var kept, wrong []string
+	var fixed, wrong []string
 	for _, key := range slices.Sorted(maps.Keys(typed)) {
-		if s.forGood(key) {
-			kept = append(kept, key)
-			wrong = append(wrong, key+": a run has it for good; start a new run instead")
+		if s.isFixed(key) {
+			fixed = append(fixed, key)
+			wrong = append(wrong, key+": cannot be changed in a run; start a new run instead")
 		}
 	}
 	others := maps.Clone(typed)
-	maps.DeleteFunc(others, func(key, _ string) bool { return slices.Contains(kept, key) })
+	maps.DeleteFunc(others, func(key, _ string) bool { return slices.Contains(fixed, key) })
 	given, changed, err := s.set(others, src, catalog)
 	if err != nil {
 		wrong = append(wrong, err.Error())
@@ -56,7 +56,7 @@ func (s Spec) Change(typed map[string]string, src Source, catalog Catalog) (Valu
 		return nil, fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
 	}
 
-	raw, err := changed.whole()
+	raw, err := changed.completeJSON()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}
@@ -69,18 +69,18 @@ func (s Spec) Change(typed map[string]string, src Source, catalog Catalog) (Valu
 	return given, nil
 }
 
-// Set returns the specification of another run, which has other values of some keys, in YAML. It is like Change
-// otherwise.
+// Set returns the specification of another run that differs in some keys, whose values are typed as YAML. Unlike
+// Change, it also accepts keys that cannot be changed in a run.
 func (s Spec) Set(typed map[string]string, src Source, catalog Catalog) (Spec, error) {
 	_, changed, err := s.set(typed, src, catalog)
 
 	return changed, err
 }
 
-// maxSet is the largest number of keys that are set at once.
+// maxSet is the maximum number of keys that can be set at once.
 const maxSet = 200
 
-// set returns values as they were given, and the specification that has them.
+// set returns the typed values as JSON, and the specification that has them.
 func (s Spec) set(typed map[string]string, src Source, catalog Catalog) (Values, Spec, error) {
 	if len(typed) > maxSet {
 		return nil, s, fault.New(fault.Invalid, "%d keys are set; expected at most %d", len(typed), maxSet)
@@ -101,7 +101,7 @@ func (s Spec) set(typed map[string]string, src Source, catalog Catalog) (Values,
 	if err != nil {
 		return nil, s, err
 	}
-	src.Name = "" // there is no file whose lines could be named
+	src.Name = "" // no file whose lines could be named
 	changed, err := Parse(src, raw, catalog)
 	if err != nil {
 		wrong = append(wrong, err.Error())
@@ -113,10 +113,10 @@ func (s Spec) set(typed map[string]string, src Source, catalog Catalog) (Values,
 	return given, changed, nil
 }
 
-// Changeable reports whether a run can change all of these keys, or a fork have them otherwise.
+// Changeable reports whether a run can change all of these keys. A fork may differ in the same keys.
 func (s Spec) Changeable(typed map[string]string) bool {
 	for key := range typed {
-		if s.forGood(key) {
+		if s.isFixed(key) {
 			return false
 		}
 	}
@@ -124,27 +124,27 @@ func (s Spec) Changeable(typed map[string]string) bool {
 	return true
 }
 
-// Value returns the value of a key as JSON, which is YAML, too. It is false if there is no such key.
+// Value returns the value of a key as JSON, which is also YAML. It returns false if the key does not exist.
 func (s Spec) Value(key string) (string, bool) {
-	raw, _ := s.whole() // a specification that was checked can be encoded
+	raw, _ := s.completeJSON() // a specification that has been checked can be encoded
 	rawMessage, ok := at(raw, strings.Split(key, "."))
 
 	return string(rawMessage), ok
 }
 
-// forGood reports whether a key exists that cannot be changed in a run.
-func (s Spec) forGood(key string) bool {
+// isFixed reports whether a key exists and cannot be changed in a run.
+func (s Spec) isFixed(key string) bool {
 	top, _, _ := strings.Cut(key, ".")
-	raw, _ := s.whole() // a specification that was stored can be encoded
+	raw, _ := s.completeJSON() // a specification that has been stored can be encoded
 	_, exists := at(raw, []string{top})
 	_, changeable := s.EffectOf(key)
 
 	return exists && !changeable
 }
 
-// assign returns the JSON of the specification with other values of some keys.
+// assign returns the JSON of the specification with the given values of some keys.
 func (s Spec) assign(values Values) (json.RawMessage, error) {
-	raw, err := s.whole()
+	raw, err := s.completeJSON()
 	if err != nil {
 		return nil, fault.As(fault.Fatal, err)
 	}
@@ -157,7 +157,7 @@ func (s Spec) assign(values Values) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// put returns a JSON object with the value of a path replaced or added.
+// put returns a JSON object in which the value at a path is replaced or added.
 func put(doc json.RawMessage, path []string, value json.RawMessage) (json.RawMessage, error) {
 	if len(path) == 0 {
 		return value, nil
@@ -180,7 +180,7 @@ func put(doc json.RawMessage, path []string, value json.RawMessage) (json.RawMes
 	return json.Marshal(m)
 }
 
-// at returns the value of a path in a JSON object.
+// at returns the value at a path in a JSON object.
 func at(doc json.RawMessage, path []string) (json.RawMessage, bool) {
 	for _, name := range path {
 		var m map[string]json.RawMessage

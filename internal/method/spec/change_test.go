@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// keys returns the keys of a JSON object's values that are no objects themselves.
+// keys returns the paths of all values in a JSON object that are not objects themselves.
 func keys(prefix string, raw json.RawMessage) []string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
@@ -26,8 +26,8 @@ func keys(prefix string, raw json.RawMessage) []string {
 	return out
 }
 
-// forGood are the keys that a run has for good.
-var forGood = map[string]bool{
+// fixedKeys lists the keys that cannot be changed in a run.
+var fixedKeys = map[string]bool{
 	"name": true, "seed": true, "agents": true, "finetune": true, "synthesis": true,
 }
 
@@ -39,8 +39,8 @@ func TestEveryKeyHasAnEffectOrIsForGood(t *testing.T) {
 	}
 	for _, key := range keys("", raw) {
 		top, _, _ := strings.Cut(key, ".")
-		if _, changeable := s.EffectOf(key); changeable == forGood[top] {
-			t.Errorf("EffectOf(%s): got changeable %v, want %v", key, changeable, !forGood[top])
+		if _, changeable := s.EffectOf(key); changeable == fixedKeys[top] {
+			t.Errorf("EffectOf(%s): got changeable %v, want %v", key, changeable, !fixedKeys[top])
 		}
 	}
 }
@@ -87,7 +87,8 @@ func TestChangedValuesAreThoseOfAFile(t *testing.T) {
 	}
 }
 
-// TestPlainDPOStaysPlain: stored specifications leave a smoothing of 0 out, whose default is above 0.
+// TestPlainDPOStaysPlain checks that a smoothing of 0 survives storage. Stored specifications omit it, but its default
+// is above 0.
 func TestPlainDPOStaysPlain(t *testing.T) {
 	s := parse(t, "name: a\ntrain: {smoothing: 0}\n")
 	got, err := s.Set(map[string]string{"seed": "2"}, spec.Source{Dir: "/d"}, catalog.All{})

@@ -16,7 +16,7 @@ import (
 	"github.com/collabui/collabui/internal/method/credit"
 )
 
-// Must reports what was expected of a field, unless ok.
+// Must reports what was expected of a field unless ok is true.
 type Must func(ok bool, field, expected string, args ...any)
 
 func (must Must) within(v float64, field string, lo, hi float64) {
@@ -36,17 +36,17 @@ func oneOf[T ~string](must Must, v T, field string, allowed ...T) {
 	must(slices.Contains(allowed, v), field, "one of %v, not %q", allowed, v)
 }
 
-// problem is one impossible value.
+// problem describes an impossible value.
 type problem struct{ field, expected string }
 
-// runName is what names of runs, environments and models look like.
+// runName matches names of runs, environments and models.
 var runName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
-// IsName reports whether a text is a possible name of a run, an environment or a model.
+// IsName reports whether a text is a valid name of a run, an environment or a model.
 func IsName(text string) bool { return runName.MatchString(text) }
 
-// Validate returns the first impossible value as an error. It is for specifications that did not come from a file;
-// Load and Parse report all of them.
+// Validate returns an invalid fault for the first impossible value. It is for specifications that do not come from a
+// file; Parse reports all impossible values.
 func (s Spec) Validate(catalog Catalog) error {
 	if problems := s.check(catalog); len(problems) > 0 {
 		return fault.New(fault.Invalid, "%s: expected %s", problems[0].field, problems[0].expected)
@@ -93,11 +93,11 @@ func (s Spec) check(catalog Catalog) []problem {
 // credentials matches a URL with a user or a password.
 var credentials = regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#\s]*@`)
 
-// checkURLs refuses passwords in URLs, wherever they are: a specification is stored, shown and part of histories.
+// checkURLs refuses passwords in URLs of all fields, because a specification is stored, shown and part of histories.
 func (s Spec) checkURLs(must Must) {
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return // whatever cannot be encoded cannot be stored
+		return // what cannot be encoded cannot be stored
 	}
 	var all any
 	if json.Unmarshal(raw, &all) == nil {
@@ -109,7 +109,7 @@ func (s Spec) checkURLs(must Must) {
 	}
 }
 
-// walk calls f with every text of a decoded JSON value, in order, and with the path to it.
+// walk calls f for every text in a decoded JSON value, in order, with the path to it.
 func walk(value any, path string, f func(path, text string)) {
 	at := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 	switch v := value.(type) {

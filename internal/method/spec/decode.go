@@ -13,25 +13,26 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// decoder decodes YAML strictly, by the JSON names of struct fields. It continues after a mistake, so people see all of
-// them, with full field names, in one go. YAML libraries stop at the first one, or take 2.5 for a whole number.
+// decoder decodes YAML strictly, by the JSON names of struct fields. It continues after a mistake, so people see all
+// mistakes at once, with full field names. YAML libraries stop at the first mistake, or accept 2.5 as a whole number.
 type decoder struct {
 	file string
 	errs []string
 	more int                   // mistakes beyond those in errs
-	at   map[string]*yaml.Node // the values in the file, by field
+	at   map[string]*yaml.Node // the values in the file by field
 }
 
-// maxMistakes is the number of mistakes that are reported one by one, and maxShown is how much of a value is.
+// maxMistakes is the maximum number of mistakes that are reported in detail. maxShown is the maximum length of a value
+// in an error.
 const (
 	maxMistakes = 50
 	maxShown    = 80 // bytes
 )
 
-// err returns all mistakes as one invalid fault.
+// err returns all mistakes as one invalid fault, or nil.
 func (d *decoder) err() error {
 	if d.more > 0 {
-		d.errs = append(d.errs, fmt.Sprintf("and %d mistakes more", d.more))
+		d.errs = append(d.errs, fmt.Sprintf("and %d more mistakes", d.more))
 	}
 	if len(d.errs) == 0 {
 		return nil
@@ -56,8 +57,8 @@ func (d *decoder) fail(node *yaml.Node, field, format string, args ...any) {
 	d.errs = append(d.errs, place+field+problem)
 }
 
-// near returns the value of a field, or of the closest enclosing mapping in the file.
-func (d *decoder) near(field string, root *yaml.Node) *yaml.Node {
+// nearestNode returns the value of a field in the file, or of the closest field that encloses it, or root.
+func (d *decoder) nearestNode(field string, root *yaml.Node) *yaml.Node {
 	for f := field; f != ""; f = f[:max(0, strings.LastIndexByte(f, '.'))] {
 		if node, ok := d.at[f]; ok {
 			return node
@@ -72,7 +73,7 @@ func (d *decoder) decode(node *yaml.Node, value reflect.Value, field string) {
 		node = node.Alias
 	}
 	switch {
-	case value.Type() == reflect.TypeFor[json.RawMessage](): // trainer.options: the trainer may be named below them
+	case value.Type() == reflect.TypeFor[json.RawMessage](): // trainer.options, which needs the trainer's name
 	case value.Kind() == reflect.Struct:
 		d.structure(node, value, field)
 	case value.Kind() == reflect.Map:
@@ -118,7 +119,7 @@ func (d *decoder) structure(node *yaml.Node, v reflect.Value, field string) {
 	})
 }
 
-// table decodes a mapping from names that the file chooses. Models begin with their defaults.
+// table decodes a mapping whose keys the file chooses. Models are decoded over their defaults.
 func (d *decoder) table(node *yaml.Node, v reflect.Value, field string) {
 	v.Set(reflect.MakeMap(v.Type()))
 	d.each(node, field, func(key, value *yaml.Node, full string) {
@@ -153,7 +154,7 @@ func (d *decoder) scalar(node *yaml.Node, value reflect.Value, field string) {
 	}
 }
 
-// hint is a suggestion that is looked for only if it is shown.
+// hint is a suggestion that is computed only when it is printed.
 type hint struct {
 	name  string
 	known []string
@@ -161,7 +162,7 @@ type hint struct {
 
 func (h hint) String() string { return suggest(h.name, h.known) }
 
-// quote quotes the beginning of a value.
+// quote quotes at most maxShown bytes of a value.
 func quote(text string) string {
 	if len(text) > maxShown {
 		return fmt.Sprintf("%q…", strings.ToValidUTF8(text[:maxShown], ""))
@@ -170,7 +171,8 @@ func quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// set assigns text to value. It returns what value can hold, and whether text is such a value.
+// set assigns text to value. It returns a description of the values that value can hold, and whether text is one of
+// them.
 func set(value reflect.Value, text string) (expected string, ok bool) {
 	switch value.Kind() {
 	case reflect.String:

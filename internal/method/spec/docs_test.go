@@ -83,7 +83,7 @@ func documented(t *testing.T, text string) map[string]string {
 	return out
 }
 
-// collect adds the keys of a value with their defaults. Those of environments depend on the adapter.
+// collect adds the keys of a value with their defaults. It skips keys of environments, which depend on the adapter.
 func collect(v reflect.Value, key string, out map[string]string) {
 	switch {
 	case v.Kind() == reflect.Struct:

@@ -2,10 +2,10 @@ package spec
 
 import "strings"
 
-// Step is a part of an epoch. What a step records follows from what the steps before it recorded.
+// Step is a part of an epoch. What a step records depends only on the records of the steps before it.
 type Step int
 
-// The steps of an epoch in their order.
+// The steps of an epoch, in order.
 const (
 	StepPlan       Step = iota + 1 // topology and slots
 	StepRollout                    // episodes
@@ -13,7 +13,7 @@ const (
 	StepPairs                      // preference pairs
 	StepUpdate                     // data sets and policies
 	StepEvaluation                 // on val
-	StepCommit                     // which system stands
+	StepCommit                     // the system that is kept
 	StepTest                       // the evaluations at the end of the run
 	StepNone                       // nothing that is recorded
 )
@@ -25,13 +25,14 @@ var stepNames = [...]string{
 // String returns what the step records.
 func (s Step) String() string { return stepNames[s] }
 
-// Effect is what depends on a key.
+// Effect describes what depends on a key.
 type Effect struct {
-	First Step // the first step that depends on it
-	Plays bool // evaluations of every system depend on it, too
+	First Step // the first step that depends on the key
+	Plays bool // evaluations of all systems depend on it, too
 }
 
-// effects are those of all keys that can be changed in a run. A key has the effect of its longest prefix here.
+// effects holds the effects of all keys that can be changed in a run. A key has the effect of its longest prefix in
+// this table.
 var effects = map[string]Effect{
 	"environment":  {StepPlan, true},
 	"environments": {StepPlan, true},
@@ -60,7 +61,7 @@ var effects = map[string]Effect{
 	"pairs.balance_types": {StepUpdate, false},
 
 	"parameters": {StepUpdate, false},
-	"preference": {StepUpdate, false}, // but GRPO, and cloning, learn from other rows: see fork
+	"preference": {StepUpdate, false}, // but GRPO and cloning learn from other rows, see package fork
 	"reference":  {StepUpdate, false},
 	"train":      {StepUpdate, false},
 	"trainer":    {StepUpdate, false},
@@ -82,14 +83,14 @@ var effects = map[string]Effect{
 	"epochs":       {StepNone, false},
 }
 
-// operations are keys of a model that change where and when it is asked, not what it answers.
-var operations = map[string]bool{
+// operationalKeys lists the keys of a model that affect where and when it is called, but not its answers.
+var operationalKeys = map[string]bool{
 	"key": true, "headers": true, "ca": true, "proxy": true, "timeout": true, "price": true,
 	"requests_per_minute": true, "tokens_per_minute": true,
 }
 
-// EffectOf returns what depends on a key, such as train.beta. It is false for keys that a run has for good: its name,
-// its seed, and what stage 1 is made of.
+// EffectOf returns what depends on a key, such as train.beta. It returns false for keys that cannot be changed in a
+// run: its name, its seed, its number of agents, and what stage 1 depends on.
 func (s Spec) EffectOf(key string) (Effect, bool) {
 	if rest, ok := strings.CutPrefix(key, "models."); ok {
 		name, field, _ := strings.Cut(rest, ".")
@@ -106,10 +107,11 @@ func (s Spec) EffectOf(key string) (Effect, bool) {
 	return Effect{}, false
 }
 
-// effectOfModel returns what depends on a field of a model: what the first of its roles does.
+// effectOfModel returns what depends on a field of a model. If the model plays several roles, the role whose effect
+// comes first in an epoch counts.
 func (s Spec) effectOfModel(name Role, field string) Effect {
 	switch {
-	case operations[field]:
+	case operationalKeys[field]:
 		return Effect{First: StepNone}
 	case s.Summariser.Model == name:
 		return effects["summariser"]
@@ -122,8 +124,8 @@ func (s Spec) effectOfModel(name Role, field string) Effect {
 	return Effect{First: StepNone}
 }
 
-// Immediate reports whether a key takes effect as soon as it is changed, and not from the next epoch on: nothing that
-// is recorded depends on it.
+// Immediate reports whether a change of the key takes effect at once instead of from the next epoch on, because nothing
+// that is recorded depends on the key.
 func (s Spec) Immediate(key string) bool {
 	effect, ok := s.EffectOf(key)
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Where returns the options of an environment by its name in the specification. A suite that is not listed under
-// environments has no options but its name.
+// environments has no options besides its name.
 func (s Spec) Where(name string) envadapters.Options {
 	options := s.Environments[name]
 	if options.Suite == "" {
@@ -24,7 +24,7 @@ func (s Spec) Recorded(catalog Catalog, name string) bool {
 	return catalog.Recorded(s.Where(name).Suite)
 }
 
-// checkListed checks the environments that are listed.
+// checkListed checks the environments that the specification lists.
 func (s Spec) checkListed(catalog Catalog, must Must) {
 	for _, name := range slices.Sorted(maps.Keys(s.Environments)) {
 		field := "environments." + name
@@ -35,18 +35,18 @@ func (s Spec) checkListed(catalog Catalog, must Must) {
 	}
 }
 
-// checkEnvironments checks the environments and every reference to one.
+// checkEnvironments checks the environments and all references to environments.
 func (s Spec) checkEnvironments(catalog Catalog, must Must) {
 	s.checkListed(catalog, must)
 	s.checkReference(catalog, s.Environment, "environment", must)
 	must(s.Credit == CreditCritic || !s.Recorded(catalog, s.Environment), "credit", "critic where tasks are recorded: "+
 		"the recorded next page follows whatever the agents do, so an outcome says nothing about a step")
 	for i, x := range s.Evaluation.OutOfDistribution {
-		s.checkReference(catalog, x.Environment, elsewhere(i)+".environment", must)
+		s.checkReference(catalog, x.Environment, elsewhereField(i)+".environment", must)
 	}
 }
 
-// checkReference checks the name of an environment: a suite, or a name under environments.
+// checkReference checks the name of an environment, which is a suite or a name under environments.
 func (s Spec) checkReference(catalog Catalog, name, field string, must Must) {
 	if _, listed := s.Environments[name]; listed {
 		return

@@ -2,33 +2,33 @@ package spec
 
 import "fmt"
 
-// Evaluation says what is evaluated. Its seed is never derived from the run's, so systems can be compared episode by
-// episode.
+// Evaluation specifies what is evaluated. Its seed is never derived from the run's seed, so systems can be compared
+// episode by episode.
 type Evaluation struct {
 	Seed          uint64 `json:"seed"`
-	Val           int    `json:"val"` // episodes
+	Val           int    `json:"val"` // number of episodes
 	TestSeeds     int    `json:"test_seeds"`
 	TestTemplates int    `json:"test_templates"`
-	TestApps      int    `json:"test_apps"` // played only where the environment has that split
+	TestApps      int    `json:"test_apps"` // played only in environments that have the split
 	Every         int    `json:"every"`     // epochs between evaluations on val
-	Base          bool   `json:"base"`      // the base systems are played at the end, too
+	Base          bool   `json:"base"`      // whether the base systems also play at the end
 
 	// OutOfDistribution lists what the base and the best system play at the end, in addition to the run's own
 	// environment.
 	OutOfDistribution []Elsewhere `json:"out_of_distribution,omitempty"`
 }
 
-// Elsewhere is an evaluation on another environment.
+// Elsewhere specifies an evaluation on another environment.
 type Elsewhere struct {
 	Environment string `json:"environment"` // a suite, or a name under environments
 	Split       string `json:"split"`
-	Episodes    int    `json:"episodes"` // 0: every template once
+	Episodes    int    `json:"episodes"` // 0 means every template once
 }
 
-// elsewhere returns the field of an evaluation on another environment.
-func elsewhere(i int) string { return fmt.Sprintf("evaluation.out_of_distribution[%d]", i) }
+// elsewhereField returns the name of the field of evaluation i on another environment.
+func elsewhereField(i int) string { return fmt.Sprintf("evaluation.out_of_distribution[%d]", i) }
 
-// WithoutTests returns the evaluation without the test splits.
+// WithoutTests returns the evaluation without its test splits.
 func (e Evaluation) WithoutTests() Evaluation {
 	e.TestSeeds = 0
 	e.TestTemplates = 0
@@ -45,11 +45,11 @@ func (e Evaluation) check(must Must) {
 	must.count(e.Every, "evaluation.every", 1, 1000)
 
 	for i, x := range e.OutOfDistribution {
-		must(x.Split != "", elsewhere(i)+".split", "the name of a split; `collabui envs list` shows them")
-		must(x.Episodes >= 0 && x.Episodes <= 9999, elsewhere(i)+".episodes",
+		must(x.Split != "", elsewhereField(i)+".split", "the name of a split; `collabui envs list` shows them")
+		must(x.Episodes >= 0 && x.Episodes <= 9999, elsewhereField(i)+".episodes",
 			"a whole number from 0 (every template once) to 9999, not %d", x.Episodes)
 		for _, y := range e.OutOfDistribution[:i] {
-			must(x.Environment != y.Environment || x.Split != y.Split, elsewhere(i), "each environment and split once")
+			must(x.Environment != y.Environment || x.Split != y.Split, elsewhereField(i), "each environment and split once")
 		}
 	}
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/collabui/collabui/internal/method/yamldoc"
 )
 
-// MaxFile is the size of the largest file that Parse and Decode take, in bytes.
+// MaxFile is the size of the largest file that Parse and Decode accept, in bytes.
 const MaxFile = yamldoc.MaxBytes
 
-// Decode decodes YAML over value, a pointer to a struct with JSON names, as Parse decodes a specification: unknown keys
-// are errors, and the error lists all mistakes with their places. check reports impossible values.
+// Decode decodes YAML into value, a pointer to a struct with JSON names, as Parse decodes a specification: it keeps the
+// defaults of missing keys, rejects unknown keys, and returns an invalid fault that lists all mistakes with their
+// places. check reports impossible values. It is called only if the file was decoded without mistakes.
 func Decode(src Source, raw []byte, value any, check func(Must)) error {
 	root, err := yamldoc.Read(src.Name, raw)
 	if err != nil {
@@ -30,7 +31,7 @@ func Decode(src Source, raw []byte, value any, check func(Must)) error {
 	if len(d.errs) == 0 {
 		check(func(ok bool, field, expected string, args ...any) {
 			if !ok {
-				d.fail(d.near(field, root), field, "expected "+expected, args...)
+				d.fail(d.nearestNode(field, root), field, "expected "+expected, args...)
 			}
 		})
 	}
@@ -38,7 +39,7 @@ func Decode(src Source, raw []byte, value any, check func(Must)) error {
 	return d.err()
 }
 
-// Absolute makes the paths of environments absolute. In a file they are relative to its folder.
+// Absolute makes the paths of environments absolute. In a file, they are relative to its folder dir.
 func Absolute(environments map[string]envadapters.Options, dir string) {
 	for name, options := range environments {
 		if options.Data != "" && !filepath.IsAbs(options.Data) {
@@ -49,12 +50,12 @@ func Absolute(environments map[string]envadapters.Options, dir string) {
 	}
 }
 
-// Name expects a name as runs, lines, schedules, environments and models have it.
+// Name expects a valid name of a run, line, schedule, environment or model.
 func (must Must) Name(text, field string) {
 	must(runName.MatchString(text), field, "a name of 1 to 40 lower-case letters, digits and dashes, not %q", text)
 }
 
-// CheckEnvironments checks the environments of a file that is no specification.
+// CheckEnvironments checks the environments of a file that is not a specification.
 func CheckEnvironments(environments map[string]envadapters.Options, catalog Catalog, must Must) {
 	Spec{Environments: environments}.checkListed(catalog, must)
 }

@@ -8,34 +8,34 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// FineTune is stage 1. Without levels it is SFT on the steps of demonstrations, in chunks, until one agent's success
-// on val is in the band. With levels it is the curriculum of docs/method.md; every level has its own number of
-// optimiser steps.
+// FineTune configures stage 1. Without levels, it is SFT on the steps of demonstrations, in chunks, until one agent's
+// success rate on val is in the band. With levels, it is the curriculum of docs/method.md, in which every level has its
+// own number of optimiser steps.
 type FineTune struct {
-	// Base is where stage 1 begins: the digest of a policy in the store, or domain.UntrainedBase for the base model of
-	// trainer.options. Without levels it is the base policy itself, and stage 1 trains nothing.
+	// Base is the policy with which stage 1 begins: the digest of a policy in the store, or domain.UntrainedBase for
+	// the base model of trainer.options. Without levels, it becomes the base policy, and stage 1 trains nothing.
 	Base string `json:"base,omitempty"`
-	// Levels are some of 1, 2 and 3, ascending. Empty: demonstrations only.
+	// Levels is a subset of 1, 2 and 3 in ascending order. If it is empty, only demonstrations are used.
 	Levels []int      `json:"levels,omitempty"`
 	Steps  LevelSteps `json:"steps"`
 	Data   LevelData  `json:"data"`
-	// Preference holds the parameters of level 3's DPO. Its passes follow from the steps.
+	// Preference holds the parameters of DPO in level 3. Its passes are derived from the steps.
 	Preference domain.TrainParams `json:"preference"`
-	// Demonstrations is the number of tasks that the UI agent plays. Stage 1 trains on them, or synthesises the data of
-	// the levels from them.
+	// Demonstrations is the number of tasks that the UI agent plays. Stage 1 trains on them or, with levels,
+	// synthesises its data from them.
 	Demonstrations int `json:"demonstrations"`
-	// MessageShare is the share of prompts that carry messages. Half of the messages are wrong.
+	// MessageShare is the share of prompts that contain messages, from 0 to 1. Half of the messages are wrong.
 	MessageShare float64 `json:"message_share"`
 	ChunkSteps   int     `json:"chunk_steps"` // optimiser steps between evaluations
 	MaxChunks    int     `json:"max_chunks"`
-	// StopLow ends stage 1 at the first evaluation that reaches it. Above StopHigh the base counts as too strong, which
-	// is recorded.
+	// StopLow is the success rate, from 0 to 1, that ends stage 1 at the first evaluation that reaches it. If the rate
+	// then exceeds StopHigh, the base is recorded as too strong.
 	StopLow  float64            `json:"stop_low"`
 	StopHigh float64            `json:"stop_high"`
 	Train    domain.TrainParams `json:"train"`
 }
 
-// LevelSteps are optimiser steps. Level 3 has two jobs: SFT on the chosen answers, then DPO.
+// LevelSteps holds numbers of optimiser steps. Level 3 has two jobs: SFT on the chosen answers, then DPO.
 type LevelSteps struct {
 	Level1     int `json:"level1"`
 	Level2     int `json:"level2"`
@@ -43,24 +43,24 @@ type LevelSteps struct {
 	Preference int `json:"preference"`
 }
 
-// LevelData holds digests of data sets that `collabui import` stored. They replace synthesised ones.
+// LevelData holds digests of data sets that `collabui import` stored. They replace synthesised data sets.
 type LevelData struct {
 	Level1 string `json:"level1,omitempty"`
 	Level2 string `json:"level2,omitempty"`
 	Level3 string `json:"level3,omitempty"`
 }
 
-// Of returns the digest of a level's data set. If it is empty, the level is synthesised.
+// Of returns the digest of the data set of a level from 1 to 3. If it is empty, the level's data is synthesised.
 func (d LevelData) Of(level int) string { return [...]string{d.Level1, d.Level2, d.Level3}[level-1] }
 
-// LevelJob is one training job of stage 1 with levels.
+// LevelJob is a training job of stage 1 with levels.
 type LevelJob struct {
 	Level      int
-	Preference bool // DPO on the level's pairs, otherwise SFT
+	Preference bool // DPO on the level's pairs instead of SFT
 	Steps      int
 }
 
-// Name returns the job's name as people see it.
+// Name returns the job's name for people.
 func (j LevelJob) Name() string {
 	if j.Preference {
 		return fmt.Sprintf("level %d, DPO", j.Level)
@@ -69,7 +69,7 @@ func (j LevelJob) Name() string {
 	return fmt.Sprintf("level %d, SFT", j.Level)
 }
 
-// LevelJobs returns the jobs of the levels in their order, without those of no steps.
+// LevelJobs returns the jobs of the levels in order, except jobs without steps.
 func (f FineTune) LevelJobs() []LevelJob {
 	var out []LevelJob
 	for _, l := range f.Levels {
@@ -117,7 +117,7 @@ func (f FineTune) check(must Must) {
 
 var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// checkLevels checks where stage 1 begins, its levels and their data, and that the trainer has what their jobs need.
+// checkLevels checks the base of stage 1, its levels and their data, and whether the trainer supports their jobs.
 func (s Spec) checkLevels(catalog Catalog, must Must) {
 	tune := s.FineTune
 	base := tune.Base == "" || digest.MatchString(tune.Base) || tune.Base == domain.UntrainedBase && !s.Embedded()

@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// FuzzSpecification: a hostile file is refused with an error that names it, or is a specification that survives being
-// written and read. It takes no long time and stops nothing.
+// FuzzSpecification checks that a hostile file is either refused with an error that names it, or is a specification
+// that survives being written and read. Reading it neither takes long nor crashes.
 func FuzzSpecification(f *testing.F) {
 	files, err := filepath.Glob("../../../examples/*.yaml")
 	if err != nil || len(files) == 0 {

@@ -17,18 +17,18 @@ const head = "name: a\n"
 
 func TestAFileIsOneDocumentWithoutTricks(t *testing.T) {
 	mistakes{
-		// Aliases that hold themselves, directly or not.
+		// aliases that contain themselves, directly or indirectly
 		head + "environments:\n  a:\n    parts: &p\n      b:\n        parts: *p\n": `x.yaml:6:16: ` +
-			`environments.a.parts.b.parts: the alias p holds itself`,
-		head + "prompts: &p\n  critic: *p\n":                      `x.yaml:3:11: prompts.critic: the alias p holds`,
-		head + "decoding: {temperatures: &t [0.1, [*t]]}\n":       `temperatures[1][0]: the alias t holds itself`,
-		head + "models: &m\n  one: &n {price: *m}\n  two: *n\n":   `models.one.price: the alias m holds itself`,
+			`environments.a.parts.b.parts: the alias p contains itself`,
+		head + "prompts: &p\n  critic: *p\n":                      `x.yaml:3:11: prompts.critic: the alias p contains`,
+		head + "decoding: {temperatures: &t [0.1, [*t]]}\n":       `temperatures[1][0]: the alias t contains itself`,
+		head + "models: &m\n  one: &n {price: *m}\n  two: *n\n":   `models.one.price: the alias m contains itself`,
 		head + "models: {m: *nowhere}\n":                          `x.yaml:2:13: the alias nowhere has no anchor`,
 		head + "prompts: {critic: &a x, *a : y}\n":                `prompts: expected a name as the key`,
-		head + "models:\n  a: &a {}\n  b:\n    <<: *a\n":          `x.yaml:5:5: models.b: merge keys (<<) are not read`,
+		head + "models:\n  a: &a {}\n  b:\n    <<: *a\n":          `x.yaml:5:5: models.b: merge keys (<<) are not supported`,
 		head + "finetune: {data: {? [level1] : x}}\n":             `finetune.data: expected a name as the key`,
-		head + "prompts: !include prompts.yaml\n":                 `x.yaml:2:10: prompts: the tag !include means`,
-		head + "seed: !env SEED\n":                                `x.yaml:2:7: seed: the tag !env means nothing here`,
+		head + "prompts: !include prompts.yaml\n":                 `x.yaml:2:10: prompts: the tag !include is`,
+		head + "seed: !env SEED\n":                                `x.yaml:2:7: seed: the tag !env is not supported`,
 		head + "about: 1\n---\nname: b\n":                         `x.yaml:3:1: a second document begins here`,
 		"---\n" + head + "...\n---\nname: b\n":                    `x.yaml:4:1: a second document begins here`,
 		"name: a: b\n":                                            `x.yaml:1:8: mapping values are not allowed`,
@@ -48,7 +48,7 @@ func TestAFileIsOneDocumentWithoutTricks(t *testing.T) {
 	}.check(t, "")
 }
 
-// bombs are texts of at most 1 MB that a careless reader pays for.
+// bombs returns texts of at most 1 MB that are expensive for a careless reader.
 func bombs() map[string]string {
 	var laughs, deep, long, models strings.Builder
 	laughs.WriteString(head + "environments:\n  a0: &a0 {suite: webtasks}\n")
@@ -97,7 +97,7 @@ func bombs() map[string]string {
 	return out
 }
 
-// TestNoFileCostsMuch holds every reading to 2 seconds of computing and 200 MB, allocated in all.
+// TestNoFileCostsMuch allows every reading 2 seconds of CPU time and 200 MB of allocations in total.
 func TestNoFileCostsMuch(t *testing.T) {
 	for name, text := range bombs() {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestNoFileCostsMuch(t *testing.T) {
 	}
 }
 
-// computed returns the time for which this process has computed, which other processes do not lengthen.
+// computed returns the CPU time of this process, which is independent of other processes.
 func computed(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage

@@ -15,15 +15,15 @@ import (
 	"github.com/collabui/collabui/internal/method/yamldoc"
 )
 
-// Source is the file that a specification comes from.
+// Source describes the file that a specification comes from.
 type Source struct {
-	Name string                            // file name, for errors; empty: no places are named
-	Dir  string                            // absolute; paths in the specification are relative to it
-	Read func(path string) ([]byte, error) // reads the templates that the specification names; nil: there are none
+	Name string                            // file name for errors; if empty, errors name no places
+	Dir  string                            // absolute path of the folder to which paths in the file are relative
+	Read func(path string) ([]byte, error) // reads prompt templates; if nil, the file cannot name any
 }
 
-// Parse decodes a specification over the defaults. Its error lists all mistakes; each names file, line, column, the
-// field and what was expected there.
+// Parse decodes a specification over the defaults. The error is an invalid fault that lists all mistakes, each with
+// file, line, column, field and what was expected.
 func Parse(src Source, raw []byte, catalog Catalog) (Spec, error) {
 	name := src.Name
 	s := Default()
@@ -50,14 +50,14 @@ func Parse(src Source, raw []byte, catalog Catalog) (Spec, error) {
 	}
 	if len(d.errs) == 0 {
 		for _, p := range s.check(catalog) {
-			d.fail(d.near(p.field, root), p.field, "expected %s", p.expected)
+			d.fail(d.nearestNode(p.field, root), p.field, "expected %s", p.expected)
 		}
 	}
 
 	return s, d.err()
 }
 
-// options decodes the options of the trainer over its defaults. check reports a trainer that is unknown.
+// options decodes the trainer's options over their defaults. It ignores an unknown trainer, which check reports.
 func (d *decoder) options(trainer *Trainer, catalog Catalog) {
 	const field = "trainer.options"
 	given := d.at[field]
@@ -67,7 +67,7 @@ func (d *decoder) options(trainer *Trainer, catalog Catalog) {
 	}
 	if rules.Options == nil {
 		if given != nil {
-			d.fail(given, field, "the trainer %s takes none", trainer.Name)
+			d.fail(given, field, "the trainer %s has no options", trainer.Name)
 		}
 		return
 	}
@@ -84,11 +84,11 @@ func (d *decoder) options(trainer *Trainer, catalog Catalog) {
 	trainer.Options = raw
 }
 
-// maxTemplate bounds a template in bytes, so that a specification that holds all of them can be read again.
+// maxTemplate is the maximum size of a template in bytes. It keeps a specification with all templates readable.
 const maxTemplate = 32 << 10
 
-// prompts replaces the names of template files by their text, so a stored specification needs no files. A value that
-// is a template itself is kept.
+// prompts replaces the names of template files by their contents, so a stored specification needs no files. A value
+// that is itself a template is kept.
 func (d *decoder) prompts(templates map[string]string, src Source) {
 	for _, role := range slices.Sorted(maps.Keys(templates)) {
 		file := templates[role]

@@ -7,7 +7,7 @@ import (
 	"github.com/collabui/collabui/internal/method/credit"
 )
 
-// Edges says how the agents are connected.
+// Edges specifies how the agents are connected.
 type Edges string
 
 // Kinds of graphs.
@@ -16,16 +16,16 @@ const (
 	EdgesNone   Edges = "none"
 )
 
-// Parameters says whether agents have separate policies.
+// Parameters specifies whether agents have separate policies.
 type Parameters string
 
-// Parameters of the agents.
+// Values of Parameters.
 const (
 	ParametersSeparate Parameters = "separate"
 	ParametersShared   Parameters = "shared" // one policy, trained on the pairs of all agents
 )
 
-// Preference says how an epoch's update learns.
+// Preference specifies how an epoch's update learns.
 type Preference string
 
 // Kinds of updates.
@@ -33,25 +33,26 @@ const (
 	PreferenceDPO Preference = "dpo"
 	PreferenceRFT Preference = "rft" // SFT on positive cells
 
-	PreferenceGRPO Preference = "grpo" // policy gradient: an answer's label against those of all answers of its step
+	PreferenceGRPO Preference = "grpo" // policy gradient on an answer's label relative to the labels of its step
 )
 
-// Credit says what labels cells.
+// Credit specifies what labels cells.
 type Credit string
 
 // Sources of labels.
 const (
 	CreditCritic  Credit = "critic"
-	CreditOutcome Credit = "outcome" // every cell gets its episode's outcome; there is no critic
-	// CreditAdvantage labels what was executed by the step's advantage under a value that is learnt from the outcomes
-	// of earlier epochs; in the first, by the outcome.
+	CreditOutcome Credit = "outcome" // labels follow from the episode's outcome; there is no critic
+	// CreditAdvantage labels executed actions by the step's advantage under a value function that is learnt from the
+	// outcomes of earlier epochs. In the first epoch, it labels them by the outcome.
 	CreditAdvantage Credit = "advantage"
 )
 
-// Clones reports whether updates clone what was executed, without a critic. Nothing need have been answered otherwise.
+// Clones reports whether updates clone executed actions without a critic. Then a positive cell needs no rejected
+// answer.
 func (s Spec) Clones() bool { return s.Credit != CreditCritic && s.Preference == PreferenceRFT }
 
-// Reference says which policy DPO compares with.
+// Reference specifies the reference policy of DPO.
 type Reference string
 
 // Reference policies.
@@ -60,10 +61,11 @@ const (
 	ReferenceEpochStart Reference = "epoch_start" // the agent's policy at the start of the epoch
 )
 
-// Focus says which training templates get how much of an epoch. All others share the rest as they would the whole.
+// Focus gives some training templates a fixed share of an epoch. The other templates divide the remaining slots as they
+// would otherwise divide all slots.
 type Focus struct {
-	Templates []string `json:"templates,omitempty"` // names or patterns of path.Match, such as shop/*
-	Share     float64  `json:"share,omitempty"`     // of the slots, from 0 to 1
+	Templates []string `json:"templates,omitempty"` // names, or patterns of path.Match such as shop/*
+	Share     float64  `json:"share,omitempty"`     // share of the slots, from 0 to 1
 }
 
 // Has reports whether a template is in focus.
@@ -83,58 +85,60 @@ func (f Focus) check(must Must) {
 	}
 }
 
-// Decoding says how the agents decode. A seeded permutation deals the temperatures to them.
+// Decoding specifies how the agents decode. A seeded permutation distributes the temperatures to them.
 type Decoding struct {
 	Temperatures []float64 `json:"temperatures"` // one for all agents, or one per agent
 	TopP         float64   `json:"top_p"`
 	MaxTokens    int       `json:"max_tokens"`
 }
 
-// Pairs says which pairs are made and kept.
+// Pairs specifies which pairs are made and kept.
 type Pairs struct {
 	Kind PairKind `json:"kind"`
-	// Cells says on which of an agent's prompts its right answers are chosen.
+	// Cells specifies on which of an agent's prompts its right answers are chosen.
 	Cells credit.CellChoice `json:"cells"`
-	// Negatives is the most rejected answers of one chosen answer.
+	// Negatives is the maximum number of rejected answers per chosen answer.
 	Negatives  int `json:"negatives"`
 	PerStep    int `json:"per_step"`
 	PerEpisode int `json:"per_episode"`
 	MinPairs   int `json:"min_pairs"` // an agent with fewer pairs keeps its policy
-	// MaxWeight bounds a pair's weight; the mean is 1.
+	// MaxWeight bounds the weight of a pair. The mean weight is 1.
 	MaxWeight float64 `json:"max_weight"`
-	// BalanceTypes makes pairs that prefer one action type to another weigh as much as those that prefer the other.
+	// BalanceTypes gives pairs that prefer one action type to another the same total weight as pairs with the opposite
+	// preference.
 	BalanceTypes bool `json:"balance_types"`
 }
 
-// PairKind says what a pair may compare.
+// PairKind specifies which answers a pair may compare.
 type PairKind string
 
 // Kinds of pairs.
 const (
-	// PairsPositive are an agent's right answers against an adversary's wrong ones.
+	// PairsPositive compares an agent's right answers with an adversary's wrong ones.
 	PairsPositive PairKind = "positive"
-	// PairsCorrection adds a peer's right answers against the agent's own wrong ones.
+	// PairsCorrection also compares a peer's right answers with the agent's own wrong ones.
 	PairsCorrection PairKind = "+correction"
 )
 
-// Gates are checked after an update, on a probe of the agent's own data set. A breach keeps the parent policy.
+// Gates are checked after an update, on a probe of the agent's own data set. If one fails, the agent keeps the parent
+// policy.
 type Gates struct {
-	Probe int `json:"probe"` // prompts
+	Probe int `json:"probe"` // number of prompts
 	// MaxKL bounds the mean of log π − log π_parent over sampled answers, in nats.
 	MaxKL float64 `json:"max_kl"`
 	// MinLogprob bounds the mean change of log π(chosen) from below, in nats.
 	MinLogprob float64 `json:"min_logprob"`
-	// MinParse bounds the share of sampled answers that parse from below, from 0 to 1. 0 turns the gate off.
+	// MinParse is the minimum share of sampled answers that parse, from 0 to 1. 0 turns the gate off.
 	MinParse float64 `json:"min_parse"`
-	// MaxLength bounds the mean length of sampled answers, as a multiple of that of the chosen ones.
+	// MaxLength bounds the mean length of sampled answers, as a multiple of the mean length of the chosen answers.
 	MaxLength float64 `json:"max_length"`
-	// MinEntropy bounds the mean of −log π over sampled answers from below, in nats. 0 turns the gate off.
+	// MinEntropy is the minimum mean of −log π over sampled answers, in nats. 0 turns the gate off.
 	MinEntropy float64 `json:"min_entropy"`
-	// TypeShare is the share of the chosen answers from which an action type must not vanish: that none of the sampled
-	// answers to its prompts has it, while log π of the chosen ones fell.
+	// TypeShare is the share of the chosen answers, from 0 to 1, from which an action type must not vanish. It has
+	// vanished if none of the answers sampled for its prompts has it, while log π of its chosen answers fell.
 	TypeShare float64 `json:"type_share"`
-	// MaxValDrop is the most by which the rate on val, from 0 to 1, may fall in an epoch. Otherwise all agents go on
-	// with the policies that the epoch's updates began with. 1 turns the gate off.
+	// MaxValDrop is the largest fall of the rate on val, from 0 to 1, that an epoch may cause. After a larger one, all
+	// agents continue with the policies that the epoch's updates began with. 1 turns the gate off.
 	MaxValDrop float64 `json:"max_val_drop"`
 }
 

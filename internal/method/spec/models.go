@@ -13,57 +13,58 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// Model is one chat endpoint. A specification never holds its key: Key names the environment variable that holds it,
-// or, with _FILE appended, the file that does. A header's value that begins with $ is read from the environment too.
+// Model is a chat endpoint. A specification never contains its key: Key names the environment variable that holds the
+// key or, with _FILE appended, the variable that names a file with it. A header's value that begins with $ is also read
+// from the environment.
 type Model struct {
-	BaseURL string            `json:"base_url"`          // up to and including /v1; a query is sent with every request
-	Model   string            `json:"model"`             // the server's name of the model
-	Key     string            `json:"key"`               // environment variable; empty: no key is sent
+	BaseURL string            `json:"base_url"`          // up to and including /v1; its query is always sent
+	Model   string            `json:"model"`             // the server's name for the model
+	Key     string            `json:"key"`               // name of an environment variable; if empty, no key is sent
 	Headers map[string]string `json:"headers,omitempty"` // sent with every request
-	CA      string            `json:"ca,omitempty"`      // file with further root certificates, on the worker's host
-	Proxy   string            `json:"proxy,omitempty"`   // URL; empty: that of the environment
+	CA      string            `json:"ca,omitempty"`      // file with additional root certificates, on the worker's host
+	Proxy   string            `json:"proxy,omitempty"`   // URL; if empty, the proxy of the environment is used
 
 	Timeout     float64 `json:"timeout"`              // seconds per call
-	MaxTokens   int     `json:"max_tokens"`           // maximum per answer, thinking included
-	TokensKey   string  `json:"tokens_key,omitempty"` // under which MaxTokens is sent; empty means max_tokens
-	Temperature float64 `json:"temperature"`          // default for roles that set none
+	MaxTokens   int     `json:"max_tokens"`           // maximum per answer, including thinking
+	TokensKey   string  `json:"tokens_key,omitempty"` // the parameter that carries MaxTokens; empty means max_tokens
+	Temperature float64 `json:"temperature"`          // for roles that do not set one
 
-	// RequestsPerMinute and TokensPerMinute limit all workers together. Tokens are those of prompts and answers. 0
-	// means no limit.
+	// RequestsPerMinute and TokensPerMinute limit all workers together. Tokens of prompts and of answers count. 0 means
+	// no limit.
 	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
 	TokensPerMinute   int `json:"tokens_per_minute,omitempty"`
 
 	Schema   Schema `json:"schema"`
-	Images   bool   `json:"images"`   // the model reads screenshots
-	Logprobs bool   `json:"logprobs"` // the server returns them
+	Images   bool   `json:"images"`   // the model accepts screenshots
+	Logprobs bool   `json:"logprobs"` // the server returns log-probabilities
 	Seeds    bool   `json:"seeds"`    // the server accepts seeds
 	Price    Price  `json:"price"`
 }
 
-// Schema says how an endpoint is asked for JSON.
+// Schema specifies how an endpoint is made to answer in JSON.
 type Schema string
 
-// Ways to ask for JSON.
+// Values of Schema, from the strictest.
 const (
 	SchemaJSON   Schema = "json_schema"
 	SchemaObject Schema = "json_object"
-	SchemaNone   Schema = "none" // only the prompt asks
+	SchemaNone   Schema = "none" // only the prompt requests JSON
 )
 
-// Price is per million tokens, in one currency for all endpoints of a run.
+// Price holds prices per million tokens, in the same currency for all endpoints of a run.
 type Price struct {
 	Prompt float64 `json:"prompt"`
-	Cached float64 `json:"cached"` // price of prompt tokens from the server's cache; 0: as Prompt
-	Answer float64 `json:"answer"` // thinking included
+	Cached float64 `json:"cached"` // prompt tokens from the server's cache; 0 means the price of Prompt
+	Answer float64 `json:"answer"` // including thinking
 }
 
 // Budget limits a run's recorded calls to chat endpoints. A run that reaches it pauses. 0 means no limit.
 type Budget struct {
-	Money  float64 `json:"money"` // amount in the currency of the prices
+	Money  float64 `json:"money"` // in the currency of the prices
 	Tokens int     `json:"tokens"`
 }
 
-// Of returns what a call costs.
+// Of returns the cost of a call, in the currency of the prices.
 func (p Price) Of(u domain.Usage) float64 {
 	cached := p.Cached
 	if cached == 0 {
@@ -73,7 +74,7 @@ func (p Price) Of(u domain.Usage) float64 {
 	return (float64(u.Prompt-u.Cached)*p.Prompt + float64(u.Cached)*cached + float64(u.Answer)*p.Answer) / 1e6
 }
 
-// DefaultModel returns what an entry under models begins with.
+// DefaultModel returns the defaults of an entry under models.
 func DefaultModel() Model {
 	return Model{Timeout: 120, MaxTokens: 4000, Schema: SchemaJSON, Seeds: true}
 }
@@ -85,15 +86,15 @@ func (s Spec) checkModels(must Must) {
 	for _, name := range slices.Sorted(maps.Keys(s.Models)) {
 		field := "models." + string(name)
 		ok := runName.MatchString(string(name)) && !slices.Contains(reserved, name)
-		must(ok, field, "a name of 1 to 40 lower-case letters, digits and dashes, and none of %v", reserved)
+		must(ok, field, "a name of 1 to 40 lower-case letters, digits and dashes, other than %v", reserved)
 		s.Models[name].check(field, must)
 	}
 	must.amount(s.Budget.Money, "budget.money")
 	must(s.Budget.Tokens >= 0, "budget.tokens", "a whole number from 0")
 }
 
-// own reports whether a variable is one of collabui itself.
-func own(name string) bool { return strings.HasPrefix(name, "COLLABUI_") }
+// isOwnVariable reports whether an environment variable belongs to collabui itself.
+func isOwnVariable(name string) bool { return strings.HasPrefix(name, "COLLABUI_") }
 
 func (m Model) check(field string, must Must) {
 	checkBaseURL(m.BaseURL, field+".base_url", must)
@@ -101,18 +102,18 @@ func (m Model) check(field string, must Must) {
 		field+".model", "the server's name of the model, without blanks around it, not %q", m.Model)
 	must(m.Key == "" || envName.MatchString(m.Key), field+".key",
 		"the name of an environment variable that holds the key, never the key itself")
-	must(!own(m.Key), field+".key", "a variable other than COLLABUI_*: those hold secrets of collabui itself")
+	must(!isOwnVariable(m.Key), field+".key", "a variable other than COLLABUI_*: those hold secrets of collabui itself")
 	must(m.Proxy == "" || isProxy(m.Proxy), field+".proxy",
 		"a URL with http, https, socks5 or socks5h and a host, such as http://proxy.corp:3128")
 	for _, h := range slices.Sorted(maps.Keys(m.Headers)) {
 		value := m.Headers[h]
 		must(headerName.MatchString(h) && !transport[strings.ToLower(h)], field+".headers."+h,
-			"the name of a header that is no matter of the connection, such as X-Org, not %q", h)
+			"the name of a header that does not control the connection, such as X-Org, not %q", h)
 		must(!strings.ContainsFunc(value, isControl), field+".headers."+h,
 			"a value without line breaks and control characters")
 		must(!strings.HasPrefix(value, "$") || envName.MatchString(value[1:]), field+".headers."+h,
 			"$NAME of an environment variable, not %q", value)
-		must(!own(strings.TrimPrefix(value, "$")), field+".headers."+h,
+		must(!isOwnVariable(strings.TrimPrefix(value, "$")), field+".headers."+h,
 			"a variable other than COLLABUI_*: those hold secrets of collabui itself")
 		must(!holdsSecret(h, value) || strings.HasPrefix(value, "$"), field+".headers."+h,
 			"$NAME of an environment variable: a specification never holds secrets")
@@ -132,23 +133,23 @@ func (m Model) check(field string, must Must) {
 	must.amount(m.Price.Answer, field+".price.answer")
 }
 
-// headerName is what names of headers look like (RFC 9110, section 5.6.2).
+// headerName matches names of headers (RFC 9110, section 5.6.2).
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// transport holds the headers that an HTTP client sets itself, in lower case: a request would ignore them.
+// transport holds the headers that an HTTP client sets itself, in lower case. A request would ignore them.
 var transport = map[string]bool{
 	"host": true, "content-length": true, "transfer-encoding": true, "connection": true, "trailer": true, "te": true,
 	"upgrade": true, "accept-encoding": true, "content-encoding": true, "content-type": true, "expect": true,
 	"keep-alive": true, "proxy-authorization": true, "proxy-connection": true,
 }
 
-// secretHeader matches the names of headers that hold secrets, and scheme the values that do whatever their name.
+// secretHeader matches names of headers that hold secrets. scheme matches values that contain a secret under any name.
 var (
 	secretHeader = regexp.MustCompile(`(?i)key|token|secret|passw|credential|cookie|signature|auth(orization)?$`)
 	scheme       = regexp.MustCompile(`(?i)^\s*(basic|bearer|token|digest)\s`)
 )
 
-// holdsSecret reports whether a header would hold a secret.
+// holdsSecret reports whether a header would contain a secret.
 func holdsSecret(name, value string) bool {
 	return secretHeader.MatchString(name) || scheme.MatchString(value)
 }
@@ -162,22 +163,23 @@ func isProxy(text string) bool {
 	return err == nil && envadapters.IsServer(address, "http", "https", "socks5", "socks5h")
 }
 
-// Paths of single calls, with which people copy a base URL, and words in the names of secrets.
+// callPath matches the paths of single calls, which people copy together with a base URL. secretName matches names of
+// query parameters that hold secrets.
 var (
 	callPath   = regexp.MustCompile(`/(chat/completions|chat|completions|responses|messages|embeddings|models)/*$`)
 	secretName = regexp.MustCompile(`(?i)key$|token|secret|passw|\b(sig|code|auth)$`)
 )
 
-// checkBaseURL checks the address to which the paths of calls are added.
+// checkBaseURL checks the URL to which the paths of calls are appended.
 func checkBaseURL(base, field string, must Must) {
 	address, err := url.Parse(base)
 	if err != nil || address.User != nil || !envadapters.IsServer(address, "http", "https") {
-		shown := ""
+		quoted := ""
 		if !strings.ContainsAny(base, "@?") { // what follows them may be a secret
-			shown = fmt.Sprintf(", not %q", base)
+			quoted = fmt.Sprintf(", not %q", base)
 		}
 		must(false, field, "a URL with http or https, a host and no password, for example http://127.0.0.1:8000/v1%s",
-			shown)
+			quoted)
 
 		return
 	}
@@ -189,11 +191,11 @@ func checkBaseURL(base, field string, must Must) {
 			must(false, field, "no %s in the query: a specification never holds secrets; name the variable that holds "+
 				"the key under key or headers", name)
 
-			return // what else is wrong would show it
+			return // further messages would show the secret
 		}
 	}
-	hidden := func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }
-	must(!strings.ContainsFunc(base, hidden), field, "one URL, without blanks and invisible characters, not %+q", base)
+	isHidden := func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }
+	must(!strings.ContainsFunc(base, isHidden), field, "one URL, without blanks and invisible characters, not %+q", base)
 	if cut := callPath.FindStringIndex(address.Path); cut != nil {
 		address.Path = address.Path[:cut[0]]
 		address.RawPath = ""

@@ -166,7 +166,7 @@ func TestProxiesOfEveryUsualKindAreTaken(t *testing.T) {
 	}
 }
 
-// TestAnAddressWithASecretIsNotShown refuses addresses without showing what they hold.
+// TestAnAddressWithASecretIsNotShown checks that errors about addresses do not show their secrets.
 func TestAnAddressWithASecretIsNotShown(t *testing.T) {
 	for _, base := range []string{
 		"https://u:SECRET@h/v1", "https://SECRET@h/v1", "https://u:SEC/RET@h/v1", "https://u:SECRET@/v1", "u:SECRET@h",

@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Objectives of updates, as trainer.Objective names them.
+// Objectives of updates, named as by trainer.Objective.
 const (
 	objectiveSFT  = "sft"
 	objectiveDPO  = "dpo"
@@ -27,7 +27,7 @@ func (r TrainerRules) objectives() []string {
 	return r.Objectives
 }
 
-// checkLosses checks that the trainer has the losses of preference optimisation that the run asks for.
+// checkLosses checks that the trainer supports the run's losses of preference optimisation.
 func (s Spec) checkLosses(catalog Catalog, must Must) {
 	trainerRules, _ := catalog.Trainer(s.Trainer.Name)
 	has := func(loss domain.Loss, field string) {
@@ -38,8 +38,8 @@ func (s Spec) checkLosses(catalog Catalog, must Must) {
 	has(s.FineTune.Preference.Loss, "finetune.preference.loss")
 }
 
-// checkGRPO checks that a run with GRPO asks for nothing that it cannot do: its samples are answers of the current
-// system, and their labels must be able to differ within a step.
+// checkGRPO checks that a run with GRPO requests nothing impossible: its samples are answers of the current system, and
+// their labels must be able to differ within a step.
 func (s Spec) checkGRPO(must Must) {
 	if s.Preference != PreferenceGRPO {
 		return
@@ -52,7 +52,7 @@ func (s Spec) checkGRPO(must Must) {
 	must(s.Train.Clip > 0, "train.clip", "a number above 0 for grpo")
 }
 
-// checkObjectives checks that the trainer has the objectives of the run's jobs. The levels are possible ones.
+// checkObjectives checks that the trainer supports the objectives of the run's jobs. The levels must be valid.
 func (s Spec) checkObjectives(catalog Catalog, must Must) {
 	trainerRules, _ := catalog.Trainer(s.Trainer.Name)
 	needs := func(objective, field, what string) {
@@ -84,8 +84,8 @@ func (s Spec) checkObjectives(catalog Catalog, must Must) {
 	}
 }
 
-// CheckImitation returns an invalid fault if the trainer lacks the objective of an experiment's control: imitation of
-// the chosen answers is SFT.
+// CheckImitation returns an invalid fault if the trainer lacks the objective of an experiment's control, imitation of
+// the chosen answers, which is SFT.
 func (s Spec) CheckImitation(catalog Catalog) error {
 	if trainerRules, _ := catalog.Trainer(s.Trainer.Name); !trainerRules.has(objectiveSFT) && s.Epochs > 0 {
 		return fault.New(fault.Invalid, "the control, imitation of the chosen answers, needs %s, and the trainer %s "+

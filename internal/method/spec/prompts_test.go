@@ -11,8 +11,8 @@ import (
 
 const template = `{{/* version mine-2 */}}{{define "system"}}s{{end}}{{define "user"}}u{{end}}`
 
-// inFolder loads a specification from a folder with the given files.
-func inFolder(t *testing.T, files map[string]string) (spec.Spec, error) {
+// loadInFolder loads a specification from a folder with the given files.
+func loadInFolder(t *testing.T, files map[string]string) (spec.Spec, error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -21,13 +21,13 @@ func inFolder(t *testing.T, files map[string]string) (spec.Spec, error) {
 		}
 	}
 
-	return load(t, filepath.Join(dir, "s.yaml"))
+	return loadFile(t, filepath.Join(dir, "s.yaml"))
 }
 
 func TestCustomPromptsAreStoredAsText(t *testing.T) {
 	for name, value := range map[string]string{"a file": "critic.tmpl", "the template itself": "'" + template + "'"} {
 		t.Run(name, func(t *testing.T) {
-			s, err := inFolder(t, map[string]string{
+			s, err := loadInFolder(t, map[string]string{
 				"critic.tmpl": template,
 				"s.yaml":      "name: a\nprompts: {critic: " + value + "}\n",
 			})
@@ -49,7 +49,7 @@ func TestWrongPromptsAreRefused(t *testing.T) {
 		"{nobody: critic.tmpl}":  "prompts.nobody: expected one of the roles agent, critic, adversary",
 	} {
 		t.Run(prompts, func(t *testing.T) {
-			_, err := inFolder(t, map[string]string{
+			_, err := loadInFolder(t, map[string]string{
 				"critic.tmpl": template,
 				"bad.tmpl":    "hello",
 				"endless.tmpl": "{{/* version 1 */}}\n{{define \"system\"}}{{range 1000000000000}}{{end}}{{end}}" +

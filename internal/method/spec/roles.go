@@ -9,15 +9,15 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// Role says who plays a role of the method: a name under models, or one of the constants, which need no endpoint.
+// Role names the player of a role of the method: a name under models, or one of the constants, which need no endpoint.
 type Role string
 
-// Who can play a role without a chat endpoint.
+// Players that need no chat endpoint.
 const (
 	RolePolicy   Role = "policy"   // the policies under training, on the policy servers
-	RoleOracle   Role = "oracle"   // the environment's judge: privileged
-	RoleExpert   Role = "expert"   // the environment's expert: privileged
-	RoleTemplate Role = "template" // fixed rules, no model
+	RoleOracle   Role = "oracle"   // the environment's judge (privileged)
+	RoleExpert   Role = "expert"   // the environment's expert (privileged)
+	RoleTemplate Role = "template" // fixed rules instead of a model
 )
 
 var reserved = []Role{RolePolicy, RoleOracle, RoleExpert, RoleTemplate}
@@ -27,13 +27,13 @@ type Critic struct {
 	Model Role        `json:"model"` // RoleOracle or a model
 	Rule  CriticRule  `json:"rule"`
 	Scope CriticScope `json:"scope"`
-	// Error is the share of the oracle's labels that are flipped at random. At 0.5 they are pure noise.
+	// Error is the share of the oracle's labels that are flipped at random, from 0 to 0.5. At 0.5 they are pure noise.
 	Error float64 `json:"error,omitempty"`
-	// WrongOn is a type of action whose labels are always flipped: an error that does not average out.
+	// WrongOn is an action type whose labels are always flipped, which is an error that does not average out.
 	WrongOn string `json:"wrong_on,omitempty"`
 }
 
-// CriticRule makes labels of a model's scores.
+// CriticRule derives labels from a model's scores.
 type CriticRule string
 
 // Rules of critics.
@@ -42,7 +42,7 @@ const (
 	RulePaper  CriticRule = "paper"  // 1 from 0.5, otherwise 0
 )
 
-// CriticScope says what a critic grades in one call.
+// CriticScope specifies which cells a critic grades in one call.
 type CriticScope string
 
 // Scopes of critics.
@@ -53,7 +53,7 @@ const (
 
 // Adversary proposes plausible wrong answers.
 type Adversary struct {
-	Model       Role    `json:"model"` // RolePolicy, the agent's own at high temperature, or a model
+	Model       Role    `json:"model"` // RolePolicy (the agent's own policy) or a model
 	Temperature float64 `json:"temperature"`
 	TopP        float64 `json:"top_p"`
 	Candidates  int     `json:"candidates"` // K
@@ -64,7 +64,7 @@ type Summariser struct {
 	Model Role `json:"model"` // RoleTemplate or a model
 }
 
-// checkRoles checks who plays each role, and how.
+// checkRoles checks the players of all roles and their parameters.
 func (s Spec) checkRoles(must Must) {
 	oracle := s.Critic.Model == RoleOracle && s.Credit == CreditCritic
 	must.within(s.Critic.Error, "critic.error", 0, 0.5)
@@ -78,9 +78,9 @@ func (s Spec) checkRoles(must Must) {
 	must.within(s.Adversary.TopP, "adversary.top_p", 0.01, 1)
 	must.count(s.Adversary.Candidates, "adversary.candidates", 1, 64)
 
-	plays := func(who Role, field string, builtin Role) {
-		_, ok := s.Models[who]
-		must(ok || who == builtin, field, "%s or a name under models, not %q", builtin, who)
+	plays := func(player Role, field string, builtin Role) {
+		_, ok := s.Models[player]
+		must(ok || player == builtin, field, "%s or a name under models, not %q", builtin, player)
 	}
 	plays(s.Critic.Model, "critic.model", RoleOracle)
 	plays(s.Adversary.Model, "adversary.model", RolePolicy)
@@ -89,7 +89,7 @@ func (s Spec) checkRoles(must Must) {
 	plays(s.Summariser.Model, "summariser.model", RoleTemplate)
 }
 
-// checkPrompts checks that the templates are of known roles and can be parsed.
+// checkPrompts checks that the templates belong to known roles and can be parsed.
 func (s Spec) checkPrompts(must Must) {
 	for _, role := range slices.Sorted(maps.Keys(s.Prompts)) {
 		roles := slices.Concat(prompts.Roles, prompts.Styles)

@@ -1,5 +1,5 @@
-// Package spec is the specification of a run: one YAML file that is decoded strictly over documented defaults. A
-// Catalog says which environments and trainers a build has.
+// Package spec defines the specification of a run: one YAML file that is decoded strictly over documented defaults. A
+// Catalog lists the environments and trainers of a build.
 //
 // It does no I/O. It links no browser driver. It links no Temporal.
 package spec
@@ -24,22 +24,22 @@ type Spec struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Environment is what the run trains on: a suite, or a name under Environments.
 	Environment string `json:"environment"`
-	// Actions is the family that the agents speak. Actions are translated for environments of the other family.
+	// Actions is the action family that the agents speak. Actions are translated for environments of the other family.
 	Actions domain.Family `json:"actions"`
-	// Environments holds suites with their options, by names that the file chooses.
+	// Environments holds suites with their options, under names that the file chooses.
 	Environments map[string]envadapters.Options `json:"environments,omitempty"`
 
 	Agents int `json:"agents"` // n
 	Rounds int `json:"rounds"` // m
 	Epochs int `json:"epochs"` // K
 	Slots  int `json:"slots"`  // episodes per epoch
-	// Staleness is the number of updates by which the policies of rollouts lag, 0 or 1. With 1, an epoch rolls out with
-	// the policies from which the one before it is trained, meanwhile.
+	// Staleness is the number of updates by which the policies of rollouts lag, 0 or 1. With 1, an epoch's rollouts use
+	// the policies with which the previous epoch's updates began, and run while those updates are trained.
 	Staleness int `json:"staleness,omitempty"`
-	// Window is a quarter of the number of episodes of an epoch that are open concurrently: four shards, or as many as
-	// that needs, are open. 0 leaves it to the program.
+	// Window is a quarter of the number of an epoch's episodes that are open concurrently: up to four shards are open
+	// at a time. 0 lets the program choose.
 	Window int `json:"window,omitempty"`
-	// Screenshots keeps screenshots of rollouts and evaluations, for people. Nothing is trained on them.
+	// Screenshots keeps screenshots of rollouts and evaluations for people. They are not used in training.
 	Screenshots bool `json:"screenshots,omitempty"`
 	// Quarantine lists training templates from which no slot is drawn.
 	Quarantine []string `json:"quarantine,omitempty"`
@@ -47,11 +47,11 @@ type Spec struct {
 	Focus    Focus    `json:"focus,omitzero"`
 	Decoding Decoding `json:"decoding"`
 
-	// Answers is how the agents' answers are read.
+	// Answers specifies how the agents' answers are read.
 	Answers   agents.Parsing   `json:"answers"`
 	VoteScope agents.VoteScope `json:"vote_scope"`
 	Edges     Edges            `json:"edges"`
-	// EdgeUpdate draws a new graph for every epoch. Without it, all epochs keep the first.
+	// EdgeUpdate draws a new graph for every epoch. Without it, all epochs keep the first graph.
 	EdgeUpdate bool       `json:"edge_update"`
 	Parameters Parameters `json:"parameters"`
 	Preference Preference `json:"preference"`
@@ -60,7 +60,7 @@ type Spec struct {
 	// Models holds chat endpoints by the names under which roles refer to them.
 	Models map[Role]Model `json:"models,omitempty"`
 	Budget Budget         `json:"budget"`
-	// Prompts holds templates by role. A file names the template's file; a Spec holds its text.
+	// Prompts holds templates by role. A file contains the name of a template's file, and a Spec the template's text.
 	Prompts map[string]string `json:"prompts,omitempty"`
 
 	Critic     Critic     `json:"critic"`
@@ -77,12 +77,12 @@ type Spec struct {
 	Gates     Gates              `json:"gates"`
 
 	Evaluation Evaluation `json:"evaluation"`
-	// FailedShare is the share of failed slots, of refused prompts, of useless answers of a chat model, or of missing
-	// tasks of val above which a person is asked.
+	// FailedShare is the share, from 0 to 1, of failed slots, refused prompts, useless answers of a chat model, or
+	// missing tasks of val above which the run waits for a person's decision.
 	FailedShare float64 `json:"failed_share"`
 }
 
-// Default returns the defaults of docs/method.md at the size of the embedded policy.
+// Default returns the defaults of docs/method.md, scaled to the size of the embedded policy.
 func Default() Spec {
 	return Spec{
 		Seed:        1,
@@ -126,11 +126,12 @@ func Default() Spec {
 	}
 }
 
-// UnmarshalJSON reads a stored specification over the defaults. A smoothing of 0 is not written.
+// UnmarshalJSON reads a stored specification over the defaults. A stored specification omits a smoothing of 0.
 func (s *Spec) UnmarshalJSON(data []byte) error {
 	type plain Spec
 	d := plain(Default())
-	d.Train.Smoothing, d.FineTune.Preference.Smoothing = 0, 0
+	d.Train.Smoothing = 0
+	d.FineTune.Preference.Smoothing = 0
 	if err := json.Unmarshal(data, &d); err != nil {
 		return err
 	}
@@ -142,8 +143,8 @@ func (s *Spec) UnmarshalJSON(data []byte) error {
 // Family returns the action family of the run's agents.
 func (s Spec) Family() domain.Family { return s.Actions }
 
-// Temperatures returns the temperature of every agent, in training, evaluation and inference. The run's seed deals them
-// once: an agent is trained on what it says at its temperature, so it keeps that temperature.
+// Temperatures returns the temperature of every agent in training, evaluation and inference. They are drawn once from
+// the run's seed: an agent is trained on answers at its temperature, so it keeps that temperature.
 func (s Spec) Temperatures() []float64 {
 	t := s.Decoding.Temperatures
 	out := make([]float64, s.Agents)

@@ -14,10 +14,10 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// mistakes maps the text of a file to what its error must contain.
+// mistakes maps the text of a file to the text that its error must contain.
 type mistakes map[string]string
 
-// check parses every text, after a head that is valid by itself.
+// check parses every text after a head that is valid by itself.
 func (m mistakes) check(t *testing.T, head string) {
 	t.Helper()
 	for text, want := range m {
@@ -114,7 +114,7 @@ func TestAStoredSpecificationIsReadOverTheDefaults(t *testing.T) {
 	want.Name, want.Slots = "a", 7
 	want.Decoding = spec.Decoding{Temperatures: []float64{0.1}, TopP: 0.5, MaxTokens: 9}
 
-	// A smoothing of 0 is not written.
+	// A stored specification omits a smoothing of 0.
 	want.Train.Smoothing, want.FineTune.Preference.Smoothing = 0, 0
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("UnmarshalJSON = %+v, want %+v", got, want)
@@ -132,7 +132,7 @@ func TestEveryExampleIsAValidSpecification(t *testing.T) {
 
 	for _, f := range files {
 		t.Run(filepath.Base(f), func(t *testing.T) {
-			s, err := load(t, f)
+			s, err := loadFile(t, f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,8 +152,8 @@ func TestTemperaturesAreDealtToTheAgents(t *testing.T) {
 	}
 }
 
-// load parses a file as the command line does.
-func load(t *testing.T, path string) (spec.Spec, error) {
+// loadFile parses a file as the command line does.
+func loadFile(t *testing.T, path string) (spec.Spec, error) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// suggest returns a hint for an unknown name: the most similar known name, or all of them if none is similar.
+// suggest returns a hint for an unknown name: the most similar known name, or all known names if none is similar.
 func suggest(name string, known []string) string {
 	best := ""
 	least := len(name)/2 + 2
@@ -22,7 +22,7 @@ func suggest(name string, known []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// distance returns Levenshtein's distance of two names.
+// distance returns the Levenshtein distance between two names, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

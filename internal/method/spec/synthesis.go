@@ -1,18 +1,19 @@
 package spec
 
-// Synthesis makes the data of the levels from the screens that the UI agent visits (docs/method.md).
+// Synthesis configures the data of the levels, which is made from the screens that the UI agent visits
+// (docs/method.md).
 type Synthesis struct {
 	Agent  Role `json:"agent"`  // plays training tasks: RoleExpert or a model
 	Author Role `json:"author"` // writes questions and instructions: RoleTemplate or a model
-	// Screens is the most screens that are written about, drawn by seed.
+	// Screens is the maximum number of screens that are written about. They are drawn by seed.
 	Screens int `json:"screens"`
-	// KeepFirst is the share of episodes' first screens that is kept: they repeat.
+	// KeepFirst is the share of episodes' first screens that is kept, from 0 to 1, because first screens repeat.
 	KeepFirst    float64 `json:"keep_first"`
 	Questions    int     `json:"questions"`    // per screen, level 1
 	Instructions int     `json:"instructions"` // per screen, level 2
-	// Pairs is the most steps of successful episodes that level 3 pairs, drawn by seed.
+	// Pairs is the maximum number of steps of successful episodes that level 3 pairs. They are drawn by seed.
 	Pairs int `json:"pairs"`
-	// Screenshots keeps a screenshot with every screen, and shows it to models that read images.
+	// Screenshots keeps a screenshot of every screen and shows it to models that accept images.
 	Screenshots bool `json:"screenshots"`
 }
 

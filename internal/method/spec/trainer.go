@@ -8,10 +8,10 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Trainer says what updates the policies. Rates, batches and passes are those of train and finetune.
+// Trainer specifies what updates the policies. Train and FineTune hold the rates, batches and passes.
 type Trainer struct {
 	Name string `json:"name"`
-	// Options are the trainer's own, with all defaults filled in. docs/specification.md lists them.
+	// Options are the trainer's own options with all defaults filled in. docs/specification.md lists them.
 	Options json.RawMessage `json:"options,omitempty"`
 }
 
@@ -21,13 +21,13 @@ const Embedded = "tiny"
 // Embedded reports whether the run trains the embedded policy, which has its own wording.
 func (s Spec) Embedded() bool { return s.Trainer.Name == Embedded }
 
-// Serving says when a system counts as served.
+// Serving specifies when a system counts as served.
 type Serving struct {
 	// Quorum is the number of policy servers that must have the new policies before an epoch continues. 0 means all.
 	Quorum int `json:"quorum"`
 }
 
-// checkTrainer checks trainer, serving and what depends on the kind of policy.
+// checkTrainer checks the trainer, serving, and what depends on the kind of policy.
 func (s Spec) checkTrainer(catalog Catalog, must Must) {
 	must(s.Serving.Quorum >= 0 && s.Serving.Quorum <= 1000, "serving.quorum",
 		"a whole number from 0 (all servers) to 1000, not %d", s.Serving.Quorum)

@@ -13,7 +13,7 @@ func TestTrainersAreChecked(t *testing.T) {
 	mistakes{
 		"trainer: {name: lamafactory}":  "x.yaml:2:17: trainer.name: expected one of tiny, llamafactory, trl",
 		"trainer: {nam: tiny}":          `x.yaml:2:11: trainer.nam: unknown key; did you mean "name"?`,
-		"trainer: {options: {rank: 8}}": "x.yaml:2:20: trainer.options: the trainer tiny takes none",
+		"trainer: {options: {rank: 8}}": "x.yaml:2:20: trainer.options: the trainer tiny has no options",
 		"trainer: tiny":                 "x.yaml:2:10: trainer: expected a mapping",
 		"serving: {quorum: -1}":         "serving.quorum: expected a whole number from 0",
 		"actions: web":                  "actions: expected mobile, or web where the policies are language models",

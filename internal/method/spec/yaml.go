@@ -12,14 +12,14 @@ import (
 	"github.com/collabui/collabui/internal/method/yamldoc"
 )
 
-// YAML returns the resolved specification as a file: every key with its value. Parse reads it back to an equal
-// specification, in any folder.
+// YAML returns the resolved specification as a file with the values of all keys. Parse reads it back to an equal
+// specification in any folder.
 func (s Spec) YAML() ([]byte, error) {
-	raw, err := s.whole()
+	raw, err := s.completeJSON()
 	if err != nil {
 		return nil, err
 	}
-	root, err := yamldoc.Read("", raw) // JSON is YAML in another style
+	root, err := yamldoc.Read("", raw) // JSON is valid YAML
 	if err != nil {
 		return nil, err
 	}
@@ -35,23 +35,23 @@ func (s Spec) YAML() ([]byte, error) {
 	return out.Bytes(), encoder.Close()
 }
 
-// none stands for a smoothing of 0 while a specification is encoded.
-const none = math.SmallestNonzeroFloat64
+// zeroSmoothing replaces a smoothing of 0 while a specification is encoded.
+const zeroSmoothing = math.SmallestNonzeroFloat64
 
-// whole returns the specification as JSON that Parse reads back. Stored specifications leave a smoothing of 0 out,
-// but its default is above 0.
-func (s Spec) whole() (json.RawMessage, error) {
+// completeJSON returns the specification as JSON that Parse reads back. Unlike a stored specification, it contains a
+// smoothing of 0, because Parse would replace a missing one by its default.
+func (s Spec) completeJSON() (json.RawMessage, error) {
 	for _, smoothing := range []*float64{&s.Train.Smoothing, &s.FineTune.Preference.Smoothing} {
 		if *smoothing == 0 {
-			*smoothing = none
+			*smoothing = zeroSmoothing
 		}
 	}
 	raw, err := json.Marshal(s)
 
-	return bytes.ReplaceAll(raw, fmt.Appendf(nil, `"smoothing":%g`, none), []byte(`"smoothing":0`)), err
+	return bytes.ReplaceAll(raw, fmt.Appendf(nil, `"smoothing":%g`, zeroSmoothing), []byte(`"smoothing":0`)), err
 }
 
-// restyle sets the style that people write: blocks, plain text, lists of scalars on one line.
+// restyle sets the style that people use: blocks, unquoted text, and lists of scalars on one line.
 func restyle(node *yaml.Node) {
 	node.Style = 0
 	nested := func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode }

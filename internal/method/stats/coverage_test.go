@@ -11,11 +11,11 @@ import (
 
 var simulations = flag.Int("simulations", 300, "of every design, by TestIntervalsCover")
 
-// world is a paired difference in success between two systems: its mean, how much it varies between seeds, between
-// templates and between both, all on the scale of rates, and the rate of the lesser system.
+// world describes a paired difference in success between two systems: its mean, its variation between seeds, between
+// templates and between cells of both, all on the scale of rates, and the success rate of the weaker system.
 type world struct{ mean, seed, template, both, rate float64 }
 
-// draw returns the differences of a design, in points, by seed and template. Both systems play the same episodes: a
+// draw returns the differences of a design, in points, by seed and template. Both systems play the same episodes, so
 // common luck decides most of them.
 func (w world) draw(r *rand.Rand, seeds, templates, episodes int) (cells [][][]float64, bySeed []float64) {
 	of := make([]float64, templates)
@@ -49,16 +49,16 @@ func (w world) draw(r *rand.Rand, seeds, templates, episodes int) (cells [][][]f
 	return cells, bySeed
 }
 
-// TestIntervalsCover simulates experiments whose true difference is known, and counts how often the intervals hold it:
-// Student's over seeds for these templates, and the two-way interval for all that could have been drawn.
-// -args -simulations 5000 makes the table of docs/results/intervals.md.
+// TestIntervalsCover simulates experiments whose true difference is known, and counts how often the intervals contain
+// it: Student's interval over seeds for the given templates, and the two-way interval for all seeds and templates that
+// could have been drawn. With -args -simulations 5000, it makes the table of docs/results/intervals.md.
 func TestIntervalsCover(t *testing.T) {
 	for _, c := range []struct {
 		name                       string
 		seeds, templates, episodes int
 		world
-		student bool // whether Student's interval must cover: it does where templates do not vary
-		wide    bool // whether the two-way interval must: it does from three seeds on
+		student bool // whether Student's interval must cover, as it does if templates do not vary
+		wide    bool // whether the two-way interval must cover, as it does with at least three seeds
 	}{
 		{"6 seeds, 34 templates, 250 episodes", 6, 34, 250, world{0.1, 0.05, 0, 0, 0.4}, true, true},
 		{"the same, templates vary", 6, 34, 250, world{0.1, 0.05, 0.1, 0.1, 0.4}, false, true},

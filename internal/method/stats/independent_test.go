@@ -36,7 +36,7 @@ for mean, sd, n in q["power"]:
 json.dump(out, sys.stdout)
 `
 
-// figures are what both sides compute.
+// figures holds the figures that both sides compute.
 type figures struct {
 	Wilson [][]float64 `json:"wilson"`
 	T      [][]float64 `json:"t"`
@@ -45,7 +45,7 @@ type figures struct {
 	Power  []float64   `json:"power"`
 }
 
-// questions are inputs of every statistic that tables report.
+// questions holds inputs of every statistic that tables report.
 type questions struct {
 	Wilson [][2]int     `json:"wilson"`
 	T      [][]float64  `json:"t"`
@@ -127,5 +127,5 @@ func TestOtherPackagesComputeTheSameFigures(t *testing.T) {
 		compare("Holm", ours.Holm[i], theirs.Holm[i], 1e-9)
 	}
 	compare("sign test", ours.Sign, theirs.Sign, 1e-9)
-	compare("power", ours.Power, theirs.Power, 1e-4) // ours is a midpoint rule, of 2,000 points
+	compare("power", ours.Power, theirs.Power, 1e-4) // our midpoint rule has 2,000 points
 }

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// TTest returns the two-sided p-value of Student's t-test that the mean of at least two values is 0.
+// TTest returns the two-sided p-value of Student's t-test of the hypothesis that the mean of at least two values is 0.
 func TTest(x []float64) float64 {
 	se := StandardError(x)
 	if se == 0 {
@@ -21,7 +21,7 @@ func TTest(x []float64) float64 {
 	return 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(x) - 1)}.CDF(-math.Abs(Mean(x)/se))
 }
 
-// Holm returns p-values that are adjusted for their number by Holm's step-down method (Holm 1979), in the same order.
+// Holm returns the p-values adjusted for their number by Holm's step-down method (Holm 1979), in the same order.
 func Holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
@@ -48,8 +48,8 @@ func Holm(p []float64) []float64 {
 	return out
 }
 
-// Power returns the probability that the lower bound of the interval at 95 % of n ≥ 2 normal values with this mean and
-// standard deviation is above 0: that of a noncentral t above its critical value.
+// Power returns the probability that the lower bound of the 95 % interval of the mean of n ≥ 2 normal values with this
+// mean and standard deviation is above 0, which is the probability that a noncentral t exceeds the critical value.
 func Power(mean, sd float64, n int) float64 {
 	nu := float64(n - 1)
 	shift := mean / sd * math.Sqrt(float64(n))
@@ -68,9 +68,11 @@ func Power(mean, sd float64, n int) float64 {
 }
 
 // TwoWay returns the mean of values that were measured in clusters of two kinds, such as seeds and templates, and its
-// interval at 95 %, if both were drawn: the variance is that of Cameron, Gelbach and Miller (2011), that of the sums of
-// either kind minus that of the cells, with the small-sample factor G/(G − 1) for each, and the degrees of freedom are
-// Satterthwaite's. Values are by cluster of the first kind, then by that of the second; there must be two of each.
+// 95 % interval for the case that both kinds of clusters were drawn. The variance is the one of Cameron, Gelbach and
+// Miller (2011): the variances of the sums over the clusters of either kind minus the variance of the sums over the
+// cells, each with the small-sample factor G/(G − 1). The degrees of freedom are Satterthwaite's. values is indexed by
+// the cluster of the first kind, the cluster of the second kind, and the value within the cell. There must be at least
+// two clusters of each kind.
 func TwoWay(values [][][]float64) (mean, low, high float64) {
 	count := 0.0
 	firsts := len(values)

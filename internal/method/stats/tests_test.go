@@ -51,7 +51,7 @@ func TestPowerAgreesWithScipy(t *testing.T) {
 	}
 }
 
-// TestTheTwoWayIntervalSeesClusters checks that values which are equal within a cluster do not count as many.
+// TestTheTwoWayIntervalSeesClusters checks that values that are equal within a cluster do not count as independent.
 func TestTheTwoWayIntervalSeesClusters(t *testing.T) {
 	width := func(seed, template, noise float64) float64 {
 		r := rand.New(rand.NewPCG(1, 2))

@@ -7,16 +7,16 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Batch is what was made from one trajectory, with the counts of what was proposed.
+// Batch holds the training examples made from one trajectory, and counts of the proposed items.
 type Batch struct {
 	Rows   []domain.Example `json:"rows"`
 	Counts ItemCounts       `json:"counts"`
 }
 
-// Drop counts an item that is not kept.
+// Drop counts an item that is dropped, with the reason.
 func (b *Batch) Drop(why string) { b.Counts.Dropped[why]++ }
 
-// Keep adds a training example; messages says whether its prompt has some.
+// Keep adds a training example. messages specifies whether its prompt contains messages.
 func (b *Batch) Keep(pair domain.Example, kind string, messages bool) {
 	b.Rows = append(b.Rows, pair)
 	b.Counts.Kept++
@@ -26,8 +26,9 @@ func (b *Batch) Keep(pair domain.Example, kind string, messages bool) {
 	}
 }
 
-// Write asks an author for up to n items about a screen and keeps the valid ones. The level is 1 or 2. The pair has
-// what all training examples of the trajectory share.
+// Write has an author propose up to n items about a screen and keeps the valid ones. The level must be 1 or 2. pair
+// holds the fields that all training examples of the trajectory share. Errors come from the author, except for
+// refusals, which are counted, and from the agents' template.
 func (b *Batch) Write(
 	ctx context.Context, author Author, target Target, level, n int, pair domain.Example, screen Screen, seed uint64,
 ) error {
@@ -53,15 +54,15 @@ func (b *Batch) Write(
 	var limit endings
 	for i, it := range items {
 		b.Counts.Proposed++
-		made, err := target.example(it, level, pair, screen, domain.Seed(seed, "row", i))
+		result, err := target.example(it, level, pair, screen, domain.Seed(seed, "row", i))
 		if err != nil {
 			return err
 		}
-		if made.dropped == "" && level == 2 {
-			made.dropped = limit.exceeded(*it.Action)
+		if result.dropped == "" && level == 2 {
+			result.dropped = limit.dropReason(*it.Action)
 		}
-		if made.dropped != "" {
-			b.Drop(made.dropped)
+		if result.dropped != "" {
+			b.Drop(result.dropped)
 
 			continue
 		}
@@ -69,17 +70,17 @@ func (b *Batch) Write(
 		if level == 2 {
 			kind = it.Action.Type
 		}
-		b.Keep(made.pair, kind, made.messages)
+		b.Keep(result.pair, kind, result.messages)
 	}
 
 	return nil
 }
 
-// endings counts the instructions of a screen that end an episode.
+// endings counts the instructions for a screen that end an episode.
 type endings struct{ complete, answers int }
 
-// exceeded counts an action and returns why it is dropped, if so.
-func (e *endings) exceeded(action domain.Action) string {
+// dropReason counts an action and returns the reason for dropping it, or "".
+func (e *endings) dropReason(action domain.Action) string {
 	switch {
 	case action.Type == domain.ActionAnswer, action.Type == domain.ActionFinish && action.Answer != "":
 		if e.answers++; e.answers > 1 {

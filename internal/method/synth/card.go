@@ -10,13 +10,13 @@ import (
 	"github.com/collabui/collabui/internal/method/credit"
 )
 
-// Card describes a data set of stage 1: what it has, who made it, and what was dropped and why.
+// Card describes a data set of stage 1: its contents, who made it, and what was dropped and why.
 type Card struct {
 	Level     int               `json:"level"`
 	Rows      int               `json:"rows"`
-	Imported  string            `json:"imported,omitempty"` // digest of the file, if it was not synthesised
-	Agent     string            `json:"agent"`              // who played
-	Author    string            `json:"author,omitempty"`   // who wrote levels 1 and 2
+	Imported  string            `json:"imported,omitempty"` // digest of the imported file; empty if synthesised
+	Agent     string            `json:"agent"`              // player of the trajectories
+	Author    string            `json:"author,omitempty"`   // author of levels 1 and 2
 	Adversary string            `json:"adversary,omitempty"`
 	Critic    string            `json:"critic,omitempty"`
 	Prompts   map[string]string `json:"prompts,omitempty"` // version and digest, by role
@@ -26,7 +26,7 @@ type Card struct {
 	StyleAUC  float64           `json:"style_auc,omitempty"`       // level 3 only
 }
 
-// Describe fills in what the card says of its training examples.
+// Describe fills in the card's figures about its training examples.
 func (c *Card) Describe(rows []domain.Example) {
 	c.Rows = len(rows)
 	var pairs []domain.Example
@@ -44,29 +44,29 @@ func (c *Card) Describe(rows []domain.Example) {
 	}
 }
 
-// Text returns the card for people.
+// Text returns the card as text for people.
 func (c Card) Text() string {
 	var builder strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&builder, format+"\n", args...) }
-	say("level %d: %d rows", c.Level, c.Rows)
+	printf := func(format string, args ...any) { fmt.Fprintf(&builder, format+"\n", args...) }
+	printf("level %d: %d rows", c.Level, c.Rows)
 	if c.Imported != "" {
-		say("  imported, file %s", c.Imported)
+		printf("  imported, file %s", c.Imported)
 	} else {
-		c.sayMakers(say)
-		c.Counts.say(say)
+		c.printMakers(printf)
+		c.Counts.print(printf)
 	}
 
-	say("  length       %.0f characters of an answer on average", c.Chosen)
+	printf("  length       %.0f characters of an answer on average", c.Chosen)
 	if c.Rejected > 0 {
-		say("               %.0f of a rejected one; words alone tell them apart with an AUC of %.2f", c.Rejected,
+		printf("               %.0f of a rejected one; words alone tell them apart with an AUC of %.2f", c.Rejected,
 			c.StyleAUC)
 	}
 
 	return builder.String()
 }
 
-// sayMakers prints who made the data and with which prompts.
-func (c Card) sayMakers(say func(format string, args ...any)) {
+// printMakers prints who made the data, and with which prompts.
+func (c Card) printMakers(printf func(format string, args ...any)) {
 	for _, x := range []struct{ part, name string }{
 		{"played by", c.Agent},
 		{"written by", c.Author},
@@ -74,10 +74,10 @@ func (c Card) sayMakers(say func(format string, args ...any)) {
 		{"critic", c.Critic},
 	} {
 		if x.name != "" {
-			say("  %-12s %s", x.part, x.name)
+			printf("  %-12s %s", x.part, x.name)
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(c.Prompts)) {
-		say("  prompt %-12s %s", role, c.Prompts[role])
+		printf("  prompt %-12s %s", role, c.Prompts[role])
 	}
 }

@@ -8,22 +8,22 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// ItemCounts add up: Screens = Failed + First + Over + Asked, Unanswered ≤ Asked, Proposed = Kept + all of Dropped,
-// Kept = all of ByKind. In level 3 the screens are the steps of trajectories, Failed are those of unsuccessful ones,
-// and every step that is asked about proposes one pair.
+// ItemCounts add up: Screens = Failed + First + Over + Asked, Unanswered ≤ Asked, Proposed = Kept + the sum of Dropped,
+// and Kept = the sum of ByKind. In level 3, the screens are the steps of trajectories, Failed counts the steps of
+// unsuccessful ones, and every step in Asked proposes one pair.
 type ItemCounts struct {
 	Unplayed   int            `json:"unplayed,omitempty"` // tasks that could not be played
 	Screens    int            `json:"screens"`            // visited
-	Failed     int            `json:"failed_episodes"`    // level 3: screens of episodes that did not succeed
+	Failed     int            `json:"failed_episodes"`    // level 3: screens of unsuccessful episodes
 	First      int            `json:"first_screens"`      // left out by keep_first
 	Over       int            `json:"over_limit"`         // left out by synthesis.screens
-	Asked      int            `json:"asked"`              // written about
-	Unanswered int            `json:"unanswered"`         // those of Asked whose answer could not be read
+	Asked      int            `json:"asked"`              // screens about which items were requested
+	Unanswered int            `json:"unanswered"`         // screens in Asked whose answer could not be read
 	Proposed   int            `json:"proposed"`           // items
-	Dropped    map[string]int `json:"dropped"`            // dropped items by reason
+	Dropped    map[string]int `json:"dropped"`            // dropped items, by reason
 	Kept       int            `json:"kept"`
-	ByKind     map[string]int `json:"by_kind"`  // kept items by kind
-	Messages   int            `json:"messages"` // kept with messages in their prompt, duplicates included
+	ByKind     map[string]int `json:"by_kind"`  // kept items, by kind
+	Messages   int            `json:"messages"` // kept items with messages in their prompt, including duplicates
 }
 
 // NewItemCounts returns empty counts.
@@ -51,7 +51,7 @@ func (c *ItemCounts) Add(itemCounts ItemCounts) {
 	}
 }
 
-// Problem says which of the sums does not hold. It is empty if all do.
+// Problem describes the first sum that does not hold, or returns "" if all hold.
 func (c ItemCounts) Problem() string {
 	switch {
 	case c.Screens != c.Failed+c.First+c.Over+c.Asked:
@@ -77,34 +77,34 @@ func sum(m map[string]int) (n int) {
 	return n
 }
 
-// say prints the counts for people.
-func (c ItemCounts) say(say func(format string, args ...any)) {
-	say("  screens      %d visited = %d asked about + %d first ones left out + %d over the limit"+
+// print prints the counts for people.
+func (c ItemCounts) print(printf func(format string, args ...any)) {
+	printf("  screens      %d visited = %d asked about + %d first ones left out + %d over the limit"+
 		" + %d of failed episodes; %d answers could not be read",
 		c.Screens, c.Asked, c.First, c.Over, c.Failed, c.Unanswered)
 	if c.Unplayed > 0 {
-		say("  tasks        %d could not be played", c.Unplayed)
+		printf("  tasks        %d could not be played", c.Unplayed)
 	}
-	say("  items        %d proposed = %d kept + %d dropped", c.Proposed, c.Kept, c.Proposed-c.Kept)
+	printf("  items        %d proposed = %d kept + %d dropped", c.Proposed, c.Kept, c.Proposed-c.Kept)
 	for _, why := range slices.Sorted(maps.Keys(c.Dropped)) {
-		say("    dropped    %6d  %s", c.Dropped[why], why)
+		printf("    dropped    %6d  %s", c.Dropped[why], why)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.ByKind)) {
-		say("    kept       %6d  %s", c.ByKind[key], key)
+		printf("    kept       %6d  %s", c.ByKind[key], key)
 	}
-	say("  messages     %d prompts were written with some, half of them wrong", c.Messages)
+	printf("  messages     %d prompts were written with some, half of them wrong", c.Messages)
 }
 
-// Dedupe removes training examples whose prompt and answers occurred before, and counts them. kind returns an example's
-// kind.
+// Dedupe removes training examples whose prompt and answers have occurred before, and counts them. kind returns the
+// kind of an example.
 func Dedupe(rows []domain.Example, itemCounts *ItemCounts, kind func(domain.Example) string) []domain.Example {
 	type text struct{ prompt, chosen, rejected string }
-	known := map[text]bool{}
+	seen := map[text]bool{}
 
 	return slices.DeleteFunc(rows, func(pair domain.Example) bool {
 		id := text{pair.Prompt, pair.Chosen, pair.Rejected}
-		if !known[id] {
-			known[id] = true
+		if !seen[id] {
+			seen[id] = true
 
 			return false
 		}

@@ -15,7 +15,7 @@ import (
 
 const back = `"Action: {\"action_type\":\"navigate_back\"}"`
 
-// pair is a row with two answers.
+// pair returns a row with two answers.
 func pair(prompt, chosen, rejected string) string {
 	return fmt.Sprintf(`{"prompt":%q,"chosen":%s,"rejected":%s}`, prompt, chosen, rejected)
 }
@@ -24,7 +24,7 @@ func TestFilesOfOtherProgramsAreRead(t *testing.T) {
 	one, two := pair("a", wait, back), pair("b", back, wait)
 	for name, c := range map[string]struct {
 		text string
-		at   []int // the slots of the rows
+		at   []int // slots of the rows
 	}{
 		"byte order mark":           {"\ufeff" + one + "\n" + two, []int{1, 2}},
 		"CRLF":                      {one + "\r\n\r\n" + two + "\r\n", []int{1, 3}},
@@ -91,7 +91,7 @@ func TestFormsOfLLaMAFactoryAreRead(t *testing.T) {
 
 func TestWhatWouldBeChangedInSilenceIsRefusedWithItsLine(t *testing.T) {
 	ok := pair("a", wait, back) + "\n"
-	half := `is half of a character`
+	half := `is half of a surrogate pair`
 	for text, want := range map[string]string{
 		ok + "{\"prompt\":\"caf\xe9\"}":                                      "f:2: not UTF-8: found the byte 0xe9",
 		"[" + ok + ",\n\n{\"prompt\":\"\xed\xa0\x80\"}]":                     "f:4: not UTF-8: found the byte 0xed",
@@ -99,9 +99,9 @@ func TestWhatWouldBeChangedInSilenceIsRefusedWithItsLine(t *testing.T) {
 		ok + `{"prompt":"\ud83d","chosen":"c"}`:                              `f:2: \ud83d ` + half,
 		ok + `{"prompt":"\ude00\ud83d","chosen":"c"}`:                        `f:2: \ude00 ` + half,
 		ok + `{"prompt":"\uD800\uD800","chosen":"c"}`:                        `f:2: \ud800 ` + half,
-		ok + `{"prompt":"p","chosen":"c","chosen":"d"}`:                      `f:2: member "chosen" comes twice`,
-		ok + `{"prompt":"p","ch\u006fsen":"c","chosen":"d"}`:                 `f:2: member "chosen" comes twice`,
-		ok + `{"messages":[{"role":"user","role":"assistant"}]}`:             `f:2: messages[0]: member "role" comes`,
+		ok + `{"prompt":"p","chosen":"c","chosen":"d"}`:                      `f:2: member "chosen" occurs twice`,
+		ok + `{"prompt":"p","ch\u006fsen":"c","chosen":"d"}`:                 `f:2: member "chosen" occurs twice`,
+		ok + `{"messages":[{"role":"user","role":"assistant"}]}`:             `f:2: messages[0]: member "role" occurs`,
 		ok + `{"prompt":"p","messages":[],"chosen":"c"}`:                     `f:2: expected one of prompt, messages`,
 		ok + `{"prompt":"p","chosen":"c","videos":["a.mp4"]}`:                `f:2: videos: rows with videos`,
 		ok + `{"instruction":"p","output":"c","history":[["",""]]}`:          `f:2: history: expected one turn`,
@@ -150,7 +150,8 @@ func TestPairsOfOneActionAreDroppedAndCounted(t *testing.T) {
 	}
 }
 
-// FuzzReadRows: rows hold what the file holds, or the file is refused with its name. Nothing is replaced.
+// FuzzReadRows checks that rows hold exactly what the file holds, or that the file is refused with an error that names
+// it.
 func FuzzReadRows(f *testing.F) {
 	for _, s := range []string{
 		"", `{"prompt":"p","chosen":"c"}`, "\ufeff[" + pair("a", wait, back) + ",\r\n" + pair("b", wait, wait) + "]",

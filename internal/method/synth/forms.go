@@ -9,18 +9,19 @@ import (
 	"strings"
 )
 
-// forms are the members that hold the prompt, one for each form of a row.
+// forms lists the members that may hold the prompt, one for each form of a row.
 var forms = []string{"prompt", "messages", "conversations", "instruction"}
 
-// unkept are members of LLaMA-Factory's rows without which a row would be another one.
-var unkept = map[string]string{
-	"videos": "rows with videos are not read", "audios": "rows with sound are not read",
-	"tools":   "rows with tools are not read",
+// essentialMembers lists members of LLaMA-Factory's rows that cannot be dropped without changing the row's meaning,
+// with the error.
+var essentialMembers = map[string]string{
+	"videos": "rows with videos are not supported", "audios": "rows with audio are not supported",
+	"tools":   "rows with tools are not supported",
 	"history": "expected one turn of the user, without a history",
-	"kto_tag": "rows for KTO are not read: remove those whose answer is not desired, and the member",
+	"kto_tag": "rows for KTO are not supported: remove the rows with undesired answers, and the member",
 }
 
-// form returns which member holds the prompt.
+// form returns the name of the member that holds the prompt.
 func (m members) form() (string, error) {
 	var found []string
 	for _, f := range forms {
@@ -39,21 +40,21 @@ func (m members) form() (string, error) {
 	return "", fmt.Errorf("expected one of %s, not %s", strings.Join(forms, ", "), strings.Join(found, " and "))
 }
 
-// keepable refuses what cannot be kept, and what may not be left out.
-func (m members) keepable() error {
-	for _, name := range slices.Sorted(maps.Keys(unkept)) {
+// checkMembers returns an error if the row has a member that can neither be kept nor dropped.
+func (m members) checkMembers() error {
+	for _, name := range slices.Sorted(maps.Keys(essentialMembers)) {
 		if raw, ok := m[name]; ok && !empty(raw) {
-			return fmt.Errorf("%s: %s", name, unkept[name])
+			return fmt.Errorf("%s: %s", name, essentialMembers[name])
 		}
 	}
 	if raw := string(m["label"]); raw == "true" || raw == "false" {
-		return fmt.Errorf("label: %s", unkept["kto_tag"])
+		return fmt.Errorf("label: %s", essentialMembers["kto_tag"])
 	}
 
 	return nil
 }
 
-// empty reports whether a value holds nothing.
+// empty reports whether a JSON value is an empty text, list or object.
 func empty(raw json.RawMessage) bool {
 	var list []any
 	var object map[string]any
@@ -62,7 +63,7 @@ func empty(raw json.RawMessage) bool {
 		json.Unmarshal(raw, &object) == nil && len(object) == 0
 }
 
-// text returns a member that is a text, or "" if there is none.
+// text returns the text of a member, or "" if the member is missing. Other values are errors.
 func (m members) text(name string) (string, error) {
 	raw, ok := m[name]
 	if !ok {
@@ -76,7 +77,8 @@ func (m members) text(name string) (string, error) {
 	return text, nil
 }
 
-// alpaca returns the prompt of an Alpaca row as LLaMA-Factory puts it together, and the output.
+// alpaca returns the prompt of an Alpaca row, composed as LLaMA-Factory does, and its output. A ranked row must have no
+// output.
 func (m members) alpaca(ranked bool) (prompt, output string, err error) {
 	var texts [3]string
 	for i, name := range []string{"instruction", "input", "output"} {
@@ -95,13 +97,13 @@ func (m members) alpaca(ranked bool) (prompt, output string, err error) {
 	return strings.Join(parts, "\n"), output, nil
 }
 
-// turn is a message of a conversation, in OpenAI's roles.
+// turn is a message of a conversation. Its role has OpenAI's name.
 type turn struct{ role, content string }
 
-// openAI are the roles by which others name those of OpenAI.
+// openAI maps other names of roles to OpenAI's names.
 var openAI = map[string]string{"human": "user", "gpt": "assistant"}
 
-// turnOf reads a message with role and content, or with from and value.
+// turnOf parses a message with role and content, or with from and value.
 func turnOf(raw json.RawMessage, field string) (turn, error) {
 	m, err := membersOf(raw, field)
 	if err != nil {
@@ -115,7 +117,7 @@ func turnOf(raw json.RawMessage, field string) (turn, error) {
 	}
 	for name, raw := range m {
 		if name != role && name != content && !empty(raw) {
-			return turn{}, fmt.Errorf("%s.%s: a message with more than %s and %s is not read",
+			return turn{}, fmt.Errorf("%s.%s: a message with more than %s and %s is not supported",
 				field, name, role, content)
 		}
 	}
@@ -134,7 +136,7 @@ func turnOf(raw json.RawMessage, field string) (turn, error) {
 	return t, nil
 }
 
-// turnsOf reads a list of messages.
+// turnsOf parses a list of messages.
 func turnsOf(raw json.RawMessage, field string) ([]turn, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil || len(list) == 0 {
@@ -152,7 +154,7 @@ func turnsOf(raw json.RawMessage, field string) ([]turn, error) {
 	return out, nil
 }
 
-// lastTurn cuts the answer off a conversation.
+// lastTurn splits the assistant's last turn off a conversation.
 func lastTurn(turns []turn, field string) (before []turn, answer string, err error) {
 	last := len(turns) - 1
 	if last < 1 || turns[last].role != "assistant" {
@@ -189,7 +191,7 @@ func hasSystem(turns []turn) bool {
 	return slices.ContainsFunc(turns, func(t turn) bool { return t.role == "system" && t.content != "" })
 }
 
-// answerOf returns a text, the text of an assistant message, or that of a list of one.
+// answerOf parses an answer that is a text, a message of the assistant, or a list of one message.
 func answerOf(raw json.RawMessage, field string) (string, error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

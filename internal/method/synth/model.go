@@ -13,18 +13,18 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// Model is the author that is a chat model. What it says of a screen is taken as data: it is parsed tolerantly,
-// validated and bounded.
+// Model is an author that is a chat model. Its answers are treated as data: they are parsed tolerantly, validated and
+// bounded.
 type Model struct {
 	Chat        chat.Model
 	Prompt      *prompts.Prompt // prompt of the role questions or instructions
-	Images      bool            // the model takes screenshots
+	Images      bool            // whether the model accepts screenshots
 	Image       func(ctx context.Context, digest string) ([]byte, error)
 	Temperature float64
 	Forms       prompts.Forms
 }
 
-// Questions asks for items of level 1.
+// Questions requests items of level 1.
 func (m Model) Questions(ctx context.Context, screen Screen, n int, seed uint64) ([]Item, bool, error) {
 	data := m.data(screen, n)
 	if screen.Action != nil {
@@ -34,15 +34,15 @@ func (m Model) Questions(ctx context.Context, screen Screen, n int, seed uint64)
 		}
 	}
 
-	return m.ask(ctx, prompts.Questions, data, screen, seed, question)
+	return m.propose(ctx, prompts.Questions, data, screen, seed, question)
 }
 
-// Instructions asks for items of level 2.
+// Instructions requests items of level 2.
 func (m Model) Instructions(ctx context.Context, screen Screen, n int, seed uint64) ([]Item, bool, error) {
-	return m.ask(ctx, prompts.Instructions, m.data(screen, n), screen, seed, instruction)
+	return m.propose(ctx, prompts.Instructions, m.data(screen, n), screen, seed, instruction)
 }
 
-// screenData is what the templates of both roles see.
+// screenData is the data of both roles' templates.
 type screenData struct {
 	prompts.Forms
 	Screen, After []string
@@ -55,8 +55,8 @@ func (m Model) data(s Screen, n int) screenData {
 	return screenData{Screen: agents.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
 }
 
-// ask makes the one call for a screen and reads the answer.
-func (m Model) ask(
+// propose makes the only call about a screen and parses its answer.
+func (m Model) propose(
 	ctx context.Context, role string, data screenData, screen Screen, seed uint64, item func(json.RawMessage) Item,
 ) ([]Item, bool, error) {
 	sys, user, err := m.Prompt.Messages(data)
@@ -94,7 +94,7 @@ func (m Model) ask(
 	return items, ok, nil
 }
 
-// itemsSchema is the form of an author's answer, by role.
+// itemsSchema returns the schema of an author's answer with up to n items, by role.
 func itemsSchema(role string, n int) *chat.Schema {
 	item := `{"type":"object","required":["kind","question","answer"],"properties":{` +
 		`"kind":{"type":"string","enum":["` + strings.Join(Kinds, `","`) + `"]},` +
@@ -109,8 +109,8 @@ func itemsSchema(role string, n int) *chat.Schema {
 	return &chat.Schema{Name: role, JSON: json.RawMessage(fmt.Sprintf(form, n, item))}
 }
 
-// parse reads at most n items of an answer: what a model writes beyond what it was asked for is not read. An entry that
-// cannot be read is an empty item, which is dropped and counted later. ok is false if the answer has no list.
+// parse reads the first n items of an answer and ignores the rest. An entry that cannot be read becomes an empty item,
+// which is later dropped and counted. ok is false if the answer has no list.
 func parse(text string, n int, item func(json.RawMessage) Item) (items []Item, ok bool) {
 	raw, ok := agents.FindObject(text, "items")
 	if !ok {
@@ -129,7 +129,7 @@ func parse(text string, n int, item func(json.RawMessage) Item) (items []Item, o
 	return items, true
 }
 
-// question reads an item of level 1.
+// question parses an item of level 1.
 func question(raw json.RawMessage) Item {
 	var x struct {
 		Kind, Question, Answer string
@@ -145,7 +145,7 @@ func question(raw json.RawMessage) Item {
 		Answer: agents.Line(x.Answer, maxAnswer),
 	}
 	if len(x.Element) > 0 && string(x.Element) != "null" {
-		element, err := agents.Whole(x.Element)
+		element, err := agents.WholeNumber(x.Element)
 		if err != nil {
 			return Item{}
 		}
@@ -155,7 +155,7 @@ func question(raw json.RawMessage) Item {
 	return it
 }
 
-// instruction reads an item of level 2. Whether the screen allows its action is checked later.
+// instruction parses an item of level 2. Whether the screen allows its action is checked later.
 func instruction(raw json.RawMessage) Item {
 	var x struct {
 		Instruction, Reason string

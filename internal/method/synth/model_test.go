@@ -11,20 +11,20 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// says is a chat model with one answer.
-type says struct {
+// scriptedModel is a chat model that always returns the same answer.
+type scriptedModel struct {
 	text  string
 	asked []chat.Request
 }
 
-func (s *says) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
+func (s *scriptedModel) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
 	s.asked = append(s.asked, q)
 
 	return chat.Response{Texts: []string{s.text}}, nil
 }
 
-// author is an author that is a chat model with one answer.
-func author(t *testing.T, role, text string) (Model, *says) {
+// author returns an author that is a chat model with one answer.
+func author(t *testing.T, role, text string) (Model, *scriptedModel) {
 	t.Helper()
 	raw, err := prompts.Default(role)
 	if err != nil {
@@ -34,7 +34,7 @@ func author(t *testing.T, role, text string) (Model, *says) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := &says{text: text}
+	model := &scriptedModel{text: text}
 
 	return Model{
 		Chat:   model,
@@ -62,7 +62,7 @@ func TestInstructionsOfAModelAreTakenAsDataAndCounted(t *testing.T) {
 	m.Images = true
 	s := screen()
 	s.Image = "d"
-	b := write(t, m, large(), 2, 10, s, 1)
+	b := write(t, m, largeTarget(), 2, 10, s, 1)
 
 	if b.Counts.Proposed != 10 || b.Counts.Kept != 4 || b.Counts.ByKind["status"] != 2 {
 		t.Errorf("%+v, want 10 proposed, 4 kept and 2 of them status", b.Counts)
@@ -93,7 +93,7 @@ const questions = `{"items":[
 
 func TestQuestionsOfAModelAreTakenAsDataAndCounted(t *testing.T) {
 	m, model := author(t, prompts.Questions, questions)
-	b := write(t, m, large(), 1, 6, screen(), 1)
+	b := write(t, m, largeTarget(), 1, 6, screen(), 1)
 
 	if want := map[string]int{DropKind: 1, DropEmpty: 1}; b.Counts.Kept != 2 || !maps.Equal(b.Counts.Dropped, want) {
 		t.Fatalf("%+v, want 2 kept and %v dropped", b.Counts, want)
@@ -120,7 +120,7 @@ func TestAnAnswerThatCannotBeReadIsUnanswered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, _ := author(t, prompts.Questions, bad)
-			b := write(t, m, large(), 1, 6, screen(), 1)
+			b := write(t, m, largeTarget(), 1, 6, screen(), 1)
 			if b.Counts.Unanswered != 1 || b.Counts.Proposed != 0 {
 				t.Errorf("%+v, want 1 unanswered and nothing proposed", b.Counts)
 			}
@@ -145,7 +145,7 @@ func FuzzItems(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for level := 1; level <= 2; level++ {
-			b := write(t, Model{Chat: &says{text: text}, Prompt: p}, small(0.5), level, 5, screen(), 1)
+			b := write(t, Model{Chat: &scriptedModel{text: text}, Prompt: p}, smallTarget(0.5), level, 5, screen(), 1)
 			n := b.Counts
 			n.Screens = n.Asked
 			if why := n.Problem(); why != "" || n.Proposed > 5 {

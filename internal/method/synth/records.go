@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxRow is the largest size of one row of an imported file in bytes.
+// maxRow is the maximum size of a row of an imported file in bytes.
 const maxRow = 4 << 20
 
-// byteOrderMark may begin a file, as Windows writes it.
+// byteOrderMark begins some files that were written on Windows.
 var byteOrderMark = []byte("\ufeff")
 
-// record is one row of a file. Its number is the line in a file of JSON lines, and counts from 1 in an array.
+// record is a row of a file. Its number is the line in a file of JSON lines, or the position from 1 in an array.
 type record struct {
 	raw          []byte
 	number, line int
@@ -71,7 +71,7 @@ func records(name string, raw []byte, f func(record) error) error {
 	return nil
 }
 
-// validPrefix returns how many bytes of a text are UTF-8, from its beginning.
+// validPrefix returns the length in bytes of the longest prefix that is valid UTF-8.
 func validPrefix(raw []byte) int {
 	n := 0
 	for n < len(raw) {
@@ -85,10 +85,10 @@ func validPrefix(raw []byte) int {
 	return n
 }
 
-// lineOf returns the line of what follows some text.
+// lineOf returns the number of the line at which the text after before begins.
 func lineOf(before []byte) int { return bytes.Count(before, []byte("\n")) + 1 }
 
-// elements calls f for the elements of a JSON array.
+// elements calls f for every element of a JSON array.
 func elements(name string, raw []byte, f func(record) error) error {
 	in := json.NewDecoder(bytes.NewReader(raw))
 	_, _ = in.Token() // the opening bracket
@@ -127,9 +127,9 @@ func elements(name string, raw []byte, f func(record) error) error {
 	return nil
 }
 
-// wholeCharacters refuses escapes that are half of a character: the package json replaces them.
+// wholeCharacters refuses escaped surrogates that are not in a pair, because package json would replace them.
 func wholeCharacters(raw []byte) error {
-	high := rune(0) // a first half that waits for its second
+	high := rune(0) // a first half whose second half must follow
 	for i := 0; i < len(raw); i++ {
 		var r rune
 		if raw[i] == '\\' {
@@ -146,7 +146,7 @@ func wholeCharacters(raw []byte) error {
 			if high == 0 {
 				half = r
 			}
-			return fmt.Errorf("\\u%04x is half of a character", half)
+			return fmt.Errorf("\\u%04x is half of a surrogate pair", half)
 		}
 		high = 0
 		if utf16.IsSurrogate(r) && !second {
@@ -157,10 +157,10 @@ func wholeCharacters(raw []byte) error {
 	return nil
 }
 
-// members are those of an object. null is none.
+// members holds the members of a JSON object, without members that are null.
 type members map[string]json.RawMessage
 
-// membersOf reads an object, and refuses a member that comes twice, here or below.
+// membersOf parses an object. It refuses a name that occurs twice in it.
 func membersOf(raw []byte, field string) (members, error) {
 	var m members
 	var other *json.UnmarshalTypeError
@@ -186,7 +186,7 @@ func membersOf(raw []byte, field string) (members, error) {
 		}
 		text, _ := name.(string)
 		if seen[text] {
-			return nil, fmt.Errorf("%smember %q comes twice", prefix(field), text)
+			return nil, fmt.Errorf("%smember %q occurs twice", prefix(field), text)
 		}
 		seen[text] = true
 		if string(value) == "null" {

@@ -1,6 +1,6 @@
-// Package synth makes the data of stage 1 from the screens that rollouts visit (docs/method.md, Data of stage 1).
-// Level 1 are questions and answers about a screen, level 2 one-step instructions with their actions, level 3
-// preference pairs along successful trajectories. An author, which may be a chat model, proposes items; synth
+// Package synth makes the data of stage 1 from the screens that rollouts visit (docs/method.md, Data of stage 1). Level
+// 1 consists of questions and answers about a screen, level 2 of one-step instructions with their actions, and level 3
+// of preference pairs along successful trajectories. An author, which may be a chat model, proposes items; synth
 // validates and counts them.
 //
 // It does no I/O.
@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Screen is one step of a trajectory: what was seen, what was done, and what it led to.
+// Screen is a step of a trajectory: the observation, the action, and the observation that followed.
 type Screen struct {
 	Step        int                `json:"step"` // from 1
 	History     []string           `json:"history"`
@@ -21,7 +21,8 @@ type Screen struct {
 	Text        string             `json:"text"`             // the UI agent's response, as written
 	Action      *domain.Action     `json:"action,omitempty"` // nil if the text does not parse
 
-	// Right is what the environment's judge knows. It is privileged: only the oracle of level 3 reads it.
+	// Right holds the actions that the environment's judge considers right. It is privileged: only the oracle of level
+	// 3 reads it.
 	Right []domain.Action `json:"oracle_right,omitempty"`
 
 	After *domain.Observation `json:"after,omitempty"` // nil at the end of the episode
@@ -39,13 +40,13 @@ const (
 	KindAction      = "action"      // action for an element
 )
 
-// Kinds are all kinds of questions.
+// Kinds lists all kinds of questions.
 var Kinds = []string{
 	KindPurpose, KindSummary, KindReach, KindFunction, KindInformation, KindEffect, KindAction,
 }
 
-// KindOf returns the kind of a training example of a level: of level 1 that of the question, otherwise the action
-// type of the chosen answer.
+// KindOf returns the kind of a training example of a level. In level 1, it is the kind of the question; in other
+// levels, it is the action type of the chosen answer.
 func KindOf(level int, pair domain.Example) string {
 	if level == 1 {
 		return string(pair.Source)
@@ -55,7 +56,7 @@ func KindOf(level int, pair domain.Example) string {
 	return kind
 }
 
-// Item is one question or instruction about a screen, as proposed.
+// Item is a proposed question or instruction about a screen.
 type Item struct {
 	Kind    string         `json:"kind"`
 	Ask     string         `json:"ask"`               // the question, or the instruction
@@ -65,21 +66,21 @@ type Item struct {
 	Action  *domain.Action `json:"action,omitempty"`  // level 2 only; nil if it cannot be read
 }
 
-// Author proposes up to n items about a screen. answered is false if its answer cannot be read; err is the endpoint's.
-// Calls may be repeated.
+// Author proposes up to n items about a screen. answered is false if its answer cannot be read. Errors are errors of
+// the endpoint. Calls may be repeated.
 type Author interface {
 	Questions(ctx context.Context, s Screen, n int, seed uint64) (items []Item, answered bool, err error)
 	Instructions(ctx context.Context, s Screen, n int, seed uint64) (items []Item, answered bool, err error)
 }
 
-// Bounds of what reaches a data set, in characters.
+// Bounds on what reaches a data set, in characters.
 const (
 	maxAsk    = 400
 	maxAnswer = 1200
 	maxReason = 300
 )
 
-// Why a proposed item is dropped.
+// Reasons for dropping a proposed item.
 const (
 	DropEmpty     = "no question or no answer"
 	DropAction    = "no valid action"

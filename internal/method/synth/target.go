@@ -11,30 +11,30 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Target describes the policy that the data are made for.
+// Target describes the policy for which the data are made.
 type Target struct {
 	Template *agents.Template // the agents' prompt
-	Family   domain.Family    // of the agents' actions; empty means the mobile one
+	Family   domain.Family    // of the agents' actions; empty means mobile
 
-	// Render returns the policy's own wording of an action. Nil means that answers are used as written.
+	// Render returns the policy's own wording of an action. If it is nil, answers are used as written.
 	Render func(domain.Action) (string, error)
 
-	// Fits reports whether the policy can write the answer. Nil means that it can write any.
+	// Fits reports whether the policy can write the answer. If it is nil, the policy can write any answer.
 	Fits func(prompt, answer string) bool
 
-	// Share is the share of prompts that have messages, half of them wrong.
+	// Share is the share of prompts that contain messages, from 0 to 1. Half of the messages are wrong.
 	Share  float64
 	Agents int
 }
 
-// example is a training example, or the reason why there is none.
+// example is a training example, or the reason for dropping it.
 type example struct {
 	pair     domain.Example
-	messages bool // the prompt has some
+	messages bool // whether the prompt contains messages
 	dropped  string
 }
 
-// example makes a training example of an item. The error is that of the agents' template.
+// example makes a training example from an item. Errors are errors of the agents' template.
 func (target Target) example(it Item, level int, pair domain.Example, screen Screen, seed uint64) (example, error) {
 	if strings.TrimSpace(it.Ask) == "" {
 		return example{dropped: DropEmpty}, nil
@@ -89,8 +89,8 @@ func (target Target) pointing(it Item, pair domain.Example, screen Screen) (exam
 	if it.Answer == "" {
 		act = domain.Action{Type: domain.ActionClick}.At(*it.Element)
 	}
-	text, unsaid := target.Render(act)
-	if unsaid != nil {
+	text, errRender := target.Render(act)
+	if errRender != nil {
 		return example{dropped: DropForeign}, nil
 	}
 	var err error
@@ -109,14 +109,14 @@ func (target Target) instruction(it Item, pair domain.Example, screen Screen, se
 	if why := invalid(*it.Action, screen.Observation); why != "" {
 		return example{dropped: why}, nil
 	}
-	action, ok := target.speak(*it.Action, screen.Observation)
+	action, ok := target.translate(*it.Action, screen.Observation)
 	if !ok {
 		return example{dropped: DropForeign}, nil
 	}
 	text := "Reason: " + agents.Line(it.Reason, maxReason) + "\nAction: " + action.JSON()
 	if target.Render != nil {
-		var unsaid error
-		if text, unsaid = target.Render(action); unsaid != nil {
+		var errRender error
+		if text, errRender = target.Render(action); errRender != nil {
 			return example{dropped: DropForeign}, nil
 		}
 	}
@@ -130,13 +130,13 @@ func (target Target) instruction(it Item, pair domain.Example, screen Screen, se
 	return example{pair: pair, messages: own != "" || len(peers) > 0}, err
 }
 
-// prompt renders the agents' prompt with an instruction or a question for a goal.
+// prompt renders the agents' prompt with an instruction or a question as its goal.
 func (target Target) prompt(ask string, screen Screen, own string, peers []agents.Message) (string, error) {
 	return target.Template.User(agents.View{Goal: ask, Observation: screen.Observation}, own, peers)
 }
 
-// Messages makes up own and peers' words for a share of prompts, half of them wrong. Messages that stage 1 never showed
-// hurt at first in stage 2.
+// Messages makes up an own answer and peers' messages for a share of prompts. Half of them are wrong. If stage 1 never
+// shows messages, they do harm at the beginning of stage 2.
 func (target Target) Messages(rng *rand.Rand, right string, o domain.Observation) (own string, peers []agents.Message) {
 	if rng.Float64() >= target.Share {
 		return "", nil
@@ -158,12 +158,12 @@ func (target Target) Messages(rng *rand.Rand, right string, o domain.Observation
 	return own, peers
 }
 
-// speak returns an action in the family of the agents. It is false if that has no counterpart.
-func (target Target) speak(action domain.Action, observation domain.Observation) (domain.Action, bool) {
+// translate translates an action into the family of the agents. It returns false if the family has no equivalent.
+func (target Target) translate(action domain.Action, observation domain.Observation) (domain.Action, bool) {
 	return action.In(cmp.Or(target.Family, domain.FamilyMobile), observation)
 }
 
-// mistake is a click on a random shown element, or the end of the task.
+// mistake returns a click on a random shown element, or the end of the task.
 func (target Target) mistake(rng *rand.Rand, observation domain.Observation) domain.Action {
 	var shown []int
 	for _, element := range observation.Elements {
@@ -173,16 +173,16 @@ func (target Target) mistake(rng *rand.Rand, observation domain.Observation) dom
 	}
 	if len(shown) > 0 && rng.Float64() < 0.8 {
 		click := domain.Action{Type: domain.ActionClick}.At(shown[rng.IntN(len(shown))])
-		if action, ok := target.speak(click, observation); ok { // an element of the web may have no ID
+		if action, ok := target.translate(click, observation); ok { // an element of the web may lack an ID
 			return action
 		}
 	}
-	end, _ := target.speak(domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}, observation)
+	end, _ := target.translate(domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}, observation)
 
 	return end
 }
 
-// Word returns an action on a screen in the policy's wording, or in a plain one whose reason names the element. A
+// Word returns an answer with an action, in the policy's wording or in a plain one whose reason names the element. A
 // policy with random weights learns sooner to read the screen if every answer repeats a part of it.
 func (target Target) Word(action domain.Action, observation domain.Observation) string {
 	if target.Render != nil {
@@ -194,7 +194,7 @@ func (target Target) Word(action domain.Action, observation domain.Observation) 
 	return "Reason: " + agents.Reason(action, observation) + " serves the goal.\nAction: " + action.JSON()
 }
 
-// invalid returns why an action cannot be executed on a screen. An empty text means that it can.
+// invalid returns the reason why an action cannot be executed on a screen, or "".
 func invalid(action domain.Action, observation domain.Observation) string {
 	if action.Validate() != nil {
 		return DropAction
@@ -221,7 +221,7 @@ func invalid(action domain.Action, observation domain.Observation) string {
 	return ""
 }
 
-// onScreen returns why an element cannot be named. An empty text means that it can.
+// onScreen returns the reason why an action cannot name an element, or "".
 func onScreen(index int, observation domain.Observation) string {
 	element, ok := observation.Element(index)
 	switch {

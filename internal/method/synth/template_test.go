@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// screen is the second step of a trajectory: a form, whose button Login was clicked.
+// screen returns the second step of a trajectory: a form whose button Login was clicked.
 func screen() Screen {
 	two := 2
 	elements := []domain.Element{
@@ -37,15 +37,15 @@ func screen() Screen {
 	return Screen{Step: 2, Observation: domain.Observation{Elements: elements}, Action: &a, After: &after}
 }
 
-// small is the embedded policy as a target.
-func small(share float64) Target {
+// smallTarget returns the embedded policy as a target.
+func smallTarget(share float64) Target {
 	return Target{Template: agents.Default, Render: tinylm.Render, Fits: tinylm.Fits, Share: share, Agents: 4}
 }
 
-// large is a language model as a target, without messages.
-func large() Target { return Target{Template: agents.Default} }
+// largeTarget returns a language model as a target, without messages.
+func largeTarget() Target { return Target{Template: agents.Default} }
 
-// write returns what an author makes of a screen for a target.
+// write returns the training examples that an author writes about a screen for a target.
 func write(t *testing.T, a Author, target Target, level, n int, s Screen, seed uint64) Batch {
 	t.Helper()
 	b := Batch{Counts: NewItemCounts()}
@@ -63,12 +63,12 @@ func goal(p domain.Example) string {
 	return g
 }
 
-// eachTemplateBatch calls f with what the template writes, for both levels and many seeds.
+// eachTemplateBatch calls f with the template's examples, for both levels and many seeds.
 func eachTemplateBatch(t *testing.T, f func(level int, b Batch)) {
 	t.Helper()
 	for seed := range uint64(200) {
 		for level := 1; level <= 2; level++ {
-			f(level, write(t, Template{}, small(0.5), level, 6, screen(), seed))
+			f(level, write(t, Template{}, smallTarget(0.5), level, 6, screen(), seed))
 		}
 	}
 }
@@ -127,8 +127,8 @@ func TestTheTemplateSaysOnlyWhatTheScreenAllows(t *testing.T) {
 	}
 }
 
-// identified returns a screen whose elements have the IDs A, B, C and so on.
-func identified(s Screen) Screen {
+// withIDs returns a screen whose elements have the IDs A, B, C and so on.
+func withIDs(s Screen) Screen {
 	for i := range s.Observation.Elements {
 		s.Observation.Elements[i].ID = string(rune('A' + i))
 	}
@@ -136,12 +136,13 @@ func identified(s Screen) Screen {
 	return s
 }
 
-// TestAgentsOfTheWebLearnFromActionsOfTheWeb: the author of rules, and the messages that are made up, know mobile ones.
+// TestAgentsOfTheWebLearnFromActionsOfTheWeb checks that the template's actions and the made-up messages, which are
+// mobile, are translated.
 func TestAgentsOfTheWebLearnFromActionsOfTheWeb(t *testing.T) {
 	target := Target{Template: agents.Default, Family: domain.FamilyWeb, Share: 1, Agents: 4}
 	rows := 0
 	for seed := range uint64(20) {
-		for _, p := range write(t, Template{}, target, 2, 6, identified(screen()), seed).Rows {
+		for _, p := range write(t, Template{}, target, 2, 6, withIDs(screen()), seed).Rows {
 			rows++
 			if strings.Contains(p.Prompt+p.Chosen, `{"action_type":`) || !strings.Contains(p.Chosen, `{"action":`) {
 				t.Fatalf("seed %d: %q answers %q, want actions of the web only", seed, p.Prompt, p.Chosen)
@@ -165,7 +166,7 @@ func TestActionsAreValidatedAgainstTheScreen(t *testing.T) {
 
 		return a
 	}
-	onWeb := identified(screen()).Observation
+	onWeb := withIDs(screen()).Observation
 	for i, c := range []struct {
 		action domain.Action
 		want   string

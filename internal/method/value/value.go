@@ -1,5 +1,6 @@
-// Package value learns how likely an episode is to succeed from where it is, as baselines with a learnt value need it:
-// a logistic regression on words of goal and screen. Its functions are pure, and equal input gives equal bits.
+// Package value learns the probability that an episode succeeds from a given state, as baselines with a learnt value
+// function need it: a logistic regression on words of goal and screen. Its functions are pure, and equal input gives
+// equal bits.
 //
 // It does no I/O.
 package value
@@ -14,33 +15,33 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// size is the number of features, onto which words are hashed.
+// size is the number of features onto which words are hashed.
 const size = 1 << 12
 
-// State is where an episode is before a step.
+// State is the state of an episode before a step.
 type State struct {
 	Goal        string
 	Step        int // from 1
 	Observation domain.Observation
 }
 
-// Example is a state and whether the episode ended in success.
+// Example is a state together with its episode's outcome.
 type Example struct {
 	State
 	Success bool
 }
 
-// Model is a learnt value. A nil model knows nothing: its value is 0 everywhere.
+// Model is a learnt value function. The value of a nil model is 0 everywhere.
 type Model struct{ weights []float64 }
 
-// How a model is fitted.
+// Parameters of fitting.
 const (
 	passes = 5
-	rate   = 0.5  // of the first step; it falls as 1/√t
-	decay  = 1e-4 // of weights, per example
+	rate   = 0.5  // learning rate of the first step; it falls as 1/√(1 + steps per example)
+	decay  = 1e-4 // weight decay per example, relative to the initial rate
 )
 
-// Fit learns from examples, in an order that is drawn from the seed. Without examples it returns nil.
+// Fit learns from examples, in an order drawn from the seed. Without examples, it returns nil.
 func Fit(examples []Example, seed uint64) *Model {
 	if len(examples) == 0 {
 		return nil
@@ -54,13 +55,13 @@ func Fit(examples []Example, seed uint64) *Model {
 	for pass := range passes {
 		for _, i := range domain.Rand(seed, "value", pass).Perm(len(examples)) {
 			step++
-			want := 0.0
+			target := 0.0
 			if examples[i].Success {
-				want = 1
+				target = 1
 			}
-			by := rate / math.Sqrt(1+step/float64(len(examples))) * (want - model.at(features[i]))
+			update := rate / math.Sqrt(1+step/float64(len(examples))) * (target - model.at(features[i]))
 			for _, f := range features[i] {
-				model.weights[f] += by/math.Sqrt(float64(len(features[i]))) - rate*decay*model.weights[f]
+				model.weights[f] += update/math.Sqrt(float64(len(features[i]))) - rate*decay*model.weights[f]
 			}
 		}
 	}
@@ -68,7 +69,7 @@ func Fit(examples []Example, seed uint64) *Model {
 	return model
 }
 
-// At returns the probability of success from a state.
+// At returns the probability of success from a state, from 0 to 1.
 func (m *Model) At(state State) float64 {
 	if m == nil {
 		return 0
@@ -86,16 +87,17 @@ func (m *Model) at(features []uint32) float64 {
 	return 1 / (1 + math.Exp(-sum))
 }
 
-// features returns the places of a state's words: those of the goal, those of the screen, those of both, and the step.
+// features returns the sorted indices of a state's features: words of the goal, words of the screen, words of both, and
+// the step.
 func (s State) features() []uint32 {
 	goal := words(s.Goal)
 	screen := []string{}
 	for _, element := range s.Observation.Elements {
-		said := append([]string{element.Role, element.Text, element.Desc, element.Value}, element.State...)
-		screen = append(screen, words(strings.Join(said, " "))...)
+		texts := append([]string{element.Role, element.Text, element.Desc, element.Value}, element.State...)
+		screen = append(screen, words(strings.Join(texts, " "))...)
 	}
 	var out []uint32
-	add := func(kind, word string) { out = append(out, place(kind+word)) }
+	add := func(kind, word string) { out = append(out, bucket(kind+word)) }
 	add("bias", "")
 	add("step ", string(rune('a'+min(s.Step, 25))))
 	for _, w := range goal {
@@ -115,14 +117,14 @@ func (s State) features() []uint32 {
 
 func words(text string) []string { return strings.Fields(strings.ToLower(text)) }
 
-func place(word string) uint32 {
+func bucket(word string) uint32 {
 	hash32 := fnv.New32a()
 	_, _ = hash32.Write([]byte(word))
 
 	return hash32.Sum32() % size
 }
 
-// Encode returns the model as bytes.
+// Encode returns the model as bytes: its weights as little-endian float64.
 func (m *Model) Encode() []byte {
 	var out []byte
 	for _, w := range m.weights {
@@ -132,7 +134,7 @@ func (m *Model) Encode() []byte {
 	return out
 }
 
-// Decode returns the model of bytes that Encode made. It is false if they are none.
+// Decode returns the model that Encode encoded. It returns false if raw has the wrong length.
 func Decode(raw []byte) (*Model, bool) {
 	if len(raw) != 8*size {
 		return nil, false
@@ -145,11 +147,13 @@ func Decode(raw []byte) (*Model, bool) {
 	return model, true
 }
 
-// mix is the weight of the outcome at the last step, which halves with every step before it (λ of DigiRL).
+// mix is λ of DigiRL: the weight of the outcome is 1 at the last step, and mix times as large at each step before it.
 const mix = 0.5
 
-// Advantages returns the advantage of the action at each step of an episode (Bai et al. 2024, DigiRL): the outcome,
-// mixed with what the value says changed by the step.
+// Advantages returns the advantage of the action at each step of an episode (Bai et al. 2024, DigiRL). With λ = mix, n
+// steps, the outcome r of 1 or 0, and the value V, where V(s at n+1) = r, step t from 1 has
+//
+//	A = λ^(n−t) r + (1 − λ^(n−t)) (V(s at t+1) − V(s at t))
 func (m *Model) Advantages(states []State, success bool) []float64 {
 	reward := 0.0
 	if success {

@@ -9,14 +9,14 @@ import (
 	"github.com/collabui/collabui/internal/method/value"
 )
 
-// state is a screen with one button, under a goal that names it or not.
+// state returns a screen with one button, whose text the goal may name.
 func state(goal, button string, step int) value.State {
 	return value.State{Goal: goal, Step: step, Observation: domain.Observation{
 		Elements: []domain.Element{{Role: "button", Text: button}},
 	}}
 }
 
-// examples are episodes that succeed where the screen has what the goal names.
+// examples returns states whose episodes succeed if the screen shows what the goal names.
 func examples() []value.Example {
 	var out []value.Example
 	for i, w := range []string{"save", "send", "close", "open", "next", "back", "home", "star"} {
@@ -52,7 +52,7 @@ func TestNothingIsKnownWithoutExamples(t *testing.T) {
 	if v := m.At(state("tap", "x", 1)); v != 0 {
 		t.Errorf("the value is %v, want 0", v)
 	}
-	// Without a value, later steps of a success count fully, earlier ones half as much each.
+	// Without a value function, the last step of a success counts fully, and each earlier one half as much as the next.
 	got := m.Advantages([]value.State{state("a", "b", 1), state("a", "b", 2), state("a", "b", 3)}, true)
 	for i, want := range []float64{0.25, 0.5, 1} {
 		if math.Abs(got[i]-want) > 1e-12 {

@@ -7,8 +7,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// JSON returns a tree that Read returned as JSON with equal texts: what is no number, bool or null of JSON becomes a
-// string. A text without a document is null.
+// JSON returns a tree from Read as JSON with the same texts. Values that are not numbers, booleans or null in JSON
+// become strings. A text without a document becomes null.
 func JSON(node *yaml.Node) json.RawMessage {
 	var out bytes.Buffer
 	writeJSON(&out, node)
@@ -29,7 +29,7 @@ func writeJSON(out *bytes.Buffer, node *yaml.Node) {
 	case node.Style == 0 && node.Tag != "!!str" && json.Valid([]byte(node.Value)):
 		out.WriteString(node.Value)
 	default:
-		out.Write(quoted(node.Value))
+		out.Write(quote(node.Value))
 	}
 }
 
@@ -40,7 +40,7 @@ func writeAll(out *bytes.Buffer, node *yaml.Node, brackets string, before func(i
 			out.WriteString(before(i))
 		}
 		if node.Kind == yaml.MappingNode && i%2 == 0 {
-			out.Write(quoted(c.Value))
+			out.Write(quote(c.Value))
 		} else {
 			writeJSON(out, c)
 		}
@@ -48,10 +48,10 @@ func writeAll(out *bytes.Buffer, node *yaml.Node, brackets string, before func(i
 	out.WriteByte(brackets[1])
 }
 
-func quoted(text string) []byte {
+func quote(text string) []byte {
 	raw, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a text can be encoded
+		panic(err) // encoding a string never fails
 	}
 
 	return raw

@@ -12,15 +12,15 @@ import (
 )
 
 var (
-	atLine  = regexp.MustCompile(`^line (\d+): `)
-	unknown = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
+	atLine        = regexp.MustCompile(`^line (\d+): `)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced`)
 )
 
-// syntax returns the error of the library with its place. The library has no columns, no line for an alias without an
-// anchor, and for some errors the line before, or that of the surrounding block.
+// syntax returns the library's error with its place. The library gives no columns, no line for an alias without an
+// anchor, and for some errors the previous line or the first line of the surrounding block.
 func syntax(name string, raw []byte, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if parts := unknown.FindStringSubmatch(text); parts != nil {
+	if parts := unknownAnchor.FindStringSubmatch(text); parts != nil {
 		alias := regexp.MustCompile(`\*` + regexp.QuoteMeta(parts[1]) + `(?:[\s,\]}]|$)`)
 		if found := alias.FindIndex(raw); found != nil {
 			name = place(name, raw[:found[0]])
@@ -33,7 +33,7 @@ func syntax(name string, raw []byte, err error) error {
 		line = matches[1]
 		text = text[len(matches[0]):]
 	}
-	if at, found := wrong(raw, line); found {
+	if at, found := brokenAt(raw, line); found {
 		name = place(name, raw[:at])
 	} else if name != "" {
 		name += ":" + line
@@ -42,21 +42,21 @@ func syntax(name string, raw []byte, err error) error {
 	return invalid(name, "%s", text)
 }
 
-// Bounds of the search for the place of an error, in bytes: of the text, of a line, and of what is parsed in all.
+// Bounds on the search for the place of an error, in bytes: on the text, on a line, and on the total that is parsed.
 const (
 	maxSearched = 64 << 10
 	maxLine     = 1 << 10
-	patience    = 1 << 19
+	maxParsed   = 1 << 19
 )
 
-// wrong returns where a text stops being YAML: no longer beginning of it can be parsed. The search begins at a line
-// before which all is well. It gives up if the text, or one of its lines, is long.
-func wrong(raw []byte, line string) (at int, found bool) {
+// brokenAt returns the offset at which a text stops being YAML: no longer prefix of it can be parsed. The search begins
+// at a line whose preceding text can be parsed. It gives up if the text or one of its lines is too long.
+func brokenAt(raw []byte, line string) (at int, found bool) {
 	if len(raw) > maxSearched {
 		return 0, false
 	}
 	first, _ := strconv.Atoi(line)
-	left := patience
+	left := maxParsed
 	parses := func(end int) bool {
 		left -= end
 

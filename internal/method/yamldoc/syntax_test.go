@@ -7,7 +7,7 @@ import (
 	"github.com/collabui/collabui/internal/method/yamldoc"
 )
 
-// TestASyntaxErrorNamesItsPlace has errors of the library's parser and scanner, in blocks and outside of them.
+// TestASyntaxErrorNamesItsPlace has errors of the library's parser and scanner, inside and outside of blocks.
 func TestASyntaxErrorNamesItsPlace(t *testing.T) {
 	const head = "name: a\nmodels:\n  m:\n    base_url: http://h/v1\n    model: x\n"
 	for text, want := range map[string]string{
@@ -21,7 +21,7 @@ func TestASyntaxErrorNamesItsPlace(t *testing.T) {
 		head + "why: |\n  some\n  text\nx: 'a' 'b'\n": "f:9:8: ",
 		"x: \"a\" b\n":                                "f:1:8: ",
 		"a: 1\nx: \"é\" b":                            "f:2:8: ",
-		strings.Repeat("k: v\n", 20_000) + "x: [\n":   "f:20001: ", // too long for a search
+		strings.Repeat("k: v\n", 20_000) + "x: [\n":   "f:20001: ", // too long for the search
 	} {
 		_, err := yamldoc.Read("f", []byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -10,7 +10,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// walker visits every node of a tree once and follows no alias: what an anchor holds is measured where it stands.
+// walker visits every node of a tree once and does not follow aliases: the value of an anchor is measured where it is
+// defined.
 type walker struct {
 	name    string
 	path    []string // the fields and indices that lead to the node
@@ -19,15 +20,15 @@ type walker struct {
 	aliases int
 }
 
-// extent is the size of a node with all that it holds, aliases followed.
+// extent is the size of a node with all its contents, with aliases followed.
 type extent struct{ values, text, depth int }
 
-// plus adds what a node holds.
+// plus adds the extent of a node that e contains.
 func (e extent) plus(inner extent) extent {
 	return extent{e.values + inner.values, e.text + inner.text, max(e.depth, inner.depth+1)}
 }
 
-// fail returns an error with the place and the field of a node.
+// fail returns an invalid fault with the place and the field of a node.
 func (w *walker) fail(node *yaml.Node, format string, args ...any) error {
 	at := ""
 	if w.name != "" {
@@ -41,12 +42,12 @@ func (w *walker) fail(node *yaml.Node, format string, args ...any) error {
 	return fault.New(fault.Invalid, "%s%s%s", at, field, fmt.Sprintf(format, args...))
 }
 
-// visit checks a node below level others and all that it holds.
+// visit checks a node at depth level and all its contents.
 func (w *walker) visit(node *yaml.Node, level int) (extent, error) {
 	e := extent{values: 1, text: len(node.Value)}
-	err := w.fits(node, e, level)
+	err := w.checkBounds(node, e, level)
 	if err == nil {
-		err = w.allowed(node)
+		err = w.checkNode(node)
 	}
 	if err != nil {
 		return e, err
@@ -73,7 +74,7 @@ func (w *walker) visit(node *yaml.Node, level int) (extent, error) {
 		w.anchors[node] = e
 	}
 
-	return e, w.fits(node, e, level)
+	return e, w.checkBounds(node, e, level)
 }
 
 // mapping visits the keys and values of a mapping.
@@ -107,36 +108,36 @@ func (w *walker) inner(node, value *yaml.Node, e extent, level int, step string)
 	w.path = w.path[:len(w.path)-1]
 	e = e.plus(inner)
 
-	return e, w.fits(node, e, level)
+	return e, w.checkBounds(node, e, level)
 }
 
-// fits checks the bounds of a tree.
-func (w *walker) fits(node *yaml.Node, e extent, level int) error {
+// checkBounds checks the bounds of a tree.
+func (w *walker) checkBounds(node *yaml.Node, e extent, level int) error {
 	switch {
 	case level+e.depth > maxDepth:
 		return w.fail(node, "nested deeper than %d levels", maxDepth)
 	case e.values > maxValues:
-		return w.fail(node, "more than %d values, where each alias counts as all that it stands for", maxValues)
+		return w.fail(node, "more than %d values, counting all values of every alias", maxValues)
 	case e.text > maxText:
-		return w.fail(node, "more than %d KiB of text, where each alias counts as all that it stands for", maxText>>10)
+		return w.fail(node, "more than %d KiB of text, counting all text of every alias", maxText>>10)
 	}
 
 	return nil
 }
 
-// tags are those of values in files of this program. Without a tag of its own a value has one of them, too.
+// tags lists the tags of values in this program's files. A value without an explicit tag also has one of them.
 var tags = []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"}
 
-// allowed checks a node alone.
-func (w *walker) allowed(node *yaml.Node) error {
+// checkNode checks a node without its contents.
+func (w *walker) checkNode(node *yaml.Node) error {
 	if node.Style&yaml.TaggedStyle != 0 && !slices.Contains(tags, node.ShortTag()) {
-		return w.fail(node, "the tag %s means nothing here; write the value itself", shown(node.Tag))
+		return w.fail(node, "the tag %s is not supported; write the value itself", shorten(node.Tag))
 	}
 	if node.Kind != yaml.AliasNode {
 		return nil
 	}
 	if w.open[node.Alias] {
-		return w.fail(node, "the alias %s holds itself", shown(node.Value))
+		return w.fail(node, "the alias %s contains itself", shorten(node.Value))
 	}
 	if w.aliases++; w.aliases > maxAliases {
 		return w.fail(node, "more than %d aliases", maxAliases)
@@ -145,19 +146,19 @@ func (w *walker) allowed(node *yaml.Node) error {
 	return nil
 }
 
-// key checks a key of a mapping, in which others stand on some lines.
+// key checks a key of a mapping. lines holds the lines of the mapping's previous keys.
 func (w *walker) key(node *yaml.Node, lines map[string]int) error {
 	switch {
 	case node.Kind == yaml.ScalarNode && node.Tag == "!!merge":
-		return w.fail(node, "merge keys (<<) are not read; write the keys themselves, or use an alias as a value")
+		return w.fail(node, "merge keys (<<) are not supported; write the keys themselves, or use an alias as a value")
 	case node.Kind != yaml.ScalarNode || node.Value == "" || node.Tag == "!!null":
 		return w.fail(node, "expected a name as the key")
 	case len(node.Value) > maxKey:
-		return w.fail(node, "the key %s is longer than %d bytes", shown(node.Value), maxKey)
+		return w.fail(node, "the key %s is longer than %d bytes", shorten(node.Value), maxKey)
 	}
 
 	w.path = append(w.path, "."+node.Value)
-	if err := w.allowed(node); err != nil {
+	if err := w.checkNode(node); err != nil {
 		return err
 	}
 	if line, twice := lines[node.Value]; twice {
@@ -168,11 +169,11 @@ func (w *walker) key(node *yaml.Node, lines map[string]int) error {
 	return nil
 }
 
-// shown shortens a text of a file for an error.
-func shown(text string) string {
-	const most = 40
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
+// shorten shortens a text of a file for an error.
+func shorten(text string) string {
+	const limit = 40
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit]) + "…"
 	}
 
 	return text

@@ -1,5 +1,5 @@
 // Package yamldoc reads YAML that people write: one document, as a tree, within bounds that no honest file reaches. All
-// of the program's YAML is read here. It does no I/O.
+// YAML that the program reads goes through it. It does no I/O.
 package yamldoc
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// MaxBytes is the size of the largest text that is read.
+// MaxBytes is the size of the largest text that Read accepts.
 const MaxBytes = 512 << 10
 
-// Bounds of a tree. Values and text count at every alias again.
+// Bounds on a tree. Values and text count again at every alias.
 const (
 	maxDepth   = 24
 	maxValues  = 20_000
@@ -27,16 +27,16 @@ const (
 	maxKey     = 128 // bytes
 )
 
-// Read returns the root of the only document of a text, or nil if the text has none. The tree has only keys that are
-// names, each once in its mapping; it has no merge keys, no tags of other programs, and no alias that holds itself. An
-// error is an invalid fault that names the file, the line, and, where there is one, the column and the field. Without
-// a file's name it names no place.
+// Read returns the root of a text's only document, or nil if the text has no document. All keys of the tree are names
+// that are unique in their mapping. The tree has no merge keys, no tags of other programs, and no alias that contains
+// itself. An error is an invalid fault that names the file, the line and, if known, the column and the field. If name
+// is empty, it names no place.
 func Read(name string, raw []byte) (*yaml.Node, error) {
 	if len(raw) > MaxBytes {
 		return nil, invalid(name, "larger than %d KiB, the most that is read", MaxBytes>>10)
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
-	if err := legible(name, raw); err != nil {
+	if err := checkCharacters(name, raw); err != nil {
 		return nil, err
 	}
 
@@ -75,8 +75,8 @@ func invalid(name, format string, args ...any) error {
 	return fault.New(fault.Invalid, "%s%s", name, fmt.Sprintf(format, args...))
 }
 
-// legible refuses bytes that are not UTF-8 and characters that YAML does not allow, at their place.
-func legible(name string, raw []byte) error {
+// checkCharacters refuses bytes that are not UTF-8 and characters that YAML does not allow, and names their place.
+func checkCharacters(name string, raw []byte) error {
 	for rest := raw; len(rest) > 0; {
 		r, size := utf8.DecodeRune(rest)
 		before := raw[:len(raw)-len(rest)]
@@ -93,7 +93,7 @@ func legible(name string, raw []byte) error {
 	return nil
 }
 
-// place returns name:line:column of what follows some text.
+// place returns name:line:column of the position after before, or "" without a name.
 func place(name string, before []byte) string {
 	if name == "" {
 		return ""
@@ -104,14 +104,14 @@ func place(name string, before []byte) string {
 	return fmt.Sprintf("%s:%d:%d", name, line, column)
 }
 
-// Value returns a text as the value that another program reads there: a number, a date, a list, and so on. Numbers must
+// Value returns a text as the value that another program would read: a number, a date, a list, and so on. Numbers must
 // be finite.
 func Value(text string) (any, error) {
 	root, err := Read("", []byte(text))
 	if err != nil || root == nil {
 		return nil, err
 	}
-	if err := finite(root); err != nil {
+	if err := checkFinite(root); err != nil {
 		return nil, err
 	}
 	var value any
@@ -122,14 +122,14 @@ func Value(text string) (any, error) {
 	return value, nil
 }
 
-// finite refuses numbers that are none.
-func finite(node *yaml.Node) error {
+// checkFinite returns an error if a node contains an infinite number or NaN.
+func checkFinite(node *yaml.Node) error {
 	var x float64
 	if node.ShortTag() == "!!float" && node.Decode(&x) == nil && (math.IsInf(x, 0) || math.IsNaN(x)) {
 		return invalid("", "expected a finite number, not %s", node.Value)
 	}
 	for _, c := range node.Content {
-		if err := finite(c); err != nil {
+		if err := checkFinite(c); err != nil {
 			return err
 		}
 	}

@@ -48,8 +48,8 @@ func TestValuesOfOtherProgramsKeepTheirTypesAndAreFinite(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever the text, Read refuses it with an error that names the file, or returns a tree that is small with
-// its aliases followed, and that is the same tree after it was written.
+// FuzzRead checks that Read refuses any text with an error that names the file, or returns a tree that is small with
+// its aliases followed, and that stays the same when it is written and read again.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		"a: &p {b: *p}", "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]", "a: 1\n---\nb: 2", "{? [a] : b}",

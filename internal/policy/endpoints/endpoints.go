@@ -1,5 +1,5 @@
-// Package endpoints asks the chat endpoints that a specification names. Every call is recorded once, counted towards
-// the run's budget, and held to the endpoint's limits.
+// Package endpoints calls the chat endpoints that a specification names. Every call is recorded once, counted towards
+// the run's budget, and kept within the endpoint's limits.
 //
 // It links no browser driver. It links no Temporal.
 package endpoints
@@ -26,31 +26,33 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Endpoints are the chat endpoints of all runs, as this process reaches them. The zero value of Connect reaches none.
+// Endpoints gives access to the chat endpoints of all runs from this process. If Connect is nil, no endpoint can be
+// reached.
 type Endpoints struct {
 	Bucket  store.Bucket
-	Connect func(spec.Model) (chat.Model, error) // returns a client; its key is this process's
-	Limits  Limiter                              // shared by all workers; if nil, there are no limits
-	Warn    func(run, text string)               // tells people that a budget is nearly spent; nil: nobody
+	Connect func(spec.Model) (chat.Model, error) // returns a client with this process's key
+	Limits  Limiter                              // shared by all workers; if nil, calls are not limited
+	Warn    func(run, text string)               // warns people that a budget is nearly spent; may be nil
 
-	// Called is told of every call that was made; nil: nobody.
+	// Called is called after every call, with its duration and its cost in the currency of the prices. It may be nil.
 	Called func(role string, took time.Duration, u domain.Usage, cost float64)
 
 	ledger ledger
 	uses   uses
 }
 
-// Limiter keeps the limits of endpoints, as *limits.Limiter does. Safe for concurrent use.
+// Limiter enforces the limits of endpoints, as *limits.Limiter does. It is safe for concurrent use.
 type Limiter interface {
-	// Wait waits for the turn of a request that needs so many tokens.
+	// Wait reserves a request with the given number of tokens and waits for its turn.
 	Wait(ctx context.Context, of limits.Limit, tokens int) error
 
-	// Settle corrects what was reserved by the tokens that a request needed beyond it.
+	// Settle corrects a reservation by the number of tokens that the request used in excess of it.
 	Settle(ctx context.Context, of limits.Limit, tokens int)
 }
 
-// For returns the model that plays a role under a name of the specification, and the role's prompt. A call that was
-// recorded is read instead of made again; after a kill, only the calls in flight are repeated.
+// For returns the model with a name in the specification, to play a role, and the role's prompt. A recorded call is
+// read instead of repeated, so after a kill only the calls in flight are made again. It returns an invalid fault if the
+// model does not exist or this process cannot reach it.
 func (e *Endpoints) For(given spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
 	client, p, err := e.reach(given, name, role)
 	if p == nil {
@@ -62,14 +64,15 @@ func (e *Endpoints) For(given spec.Spec, name spec.Role, role string) (chat.Mode
 	}, p, err
 }
 
-// reach returns the client of an endpoint and the prompt of a role. The prompt is nil if there is none.
+// reach returns the client of an endpoint and the prompt of a role. If the prompt is nil, so is the client. The prompt
+// may be set in spite of an error.
 func (e *Endpoints) reach(specification spec.Spec, name spec.Role, role string) (chat.Model, *prompts.Prompt, error) {
 	model, ok := specification.Models[name]
 	if !ok {
 		return nil, nil, fault.New(fault.Invalid, "run %q has no model %q", specification.Name, name)
 	}
 	if e == nil || e.Connect == nil {
-		return nil, nil, fault.New(fault.Invalid, "this worker reaches no chat endpoints")
+		return nil, nil, fault.New(fault.Invalid, "this worker cannot reach chat endpoints")
 	}
 
 	prompt, err := rules.Prompt(specification, role)
@@ -85,7 +88,7 @@ func (e *Endpoints) reach(specification spec.Spec, name spec.Role, role string) 
 	return client, prompt, err
 }
 
-// variable returns what a model's key or one of its headers is taken from.
+// variable returns the source of a model's key, or of one of its headers.
 func variable(model spec.Model, header string) string {
 	if header == "" {
 		return model.Key + " or " + model.Key + "_FILE"
@@ -97,8 +100,8 @@ func variable(model spec.Model, header string) string {
 	return "headers." + header
 }
 
-// Window returns the number of tokens that a prompt and its answer may have together at an endpoint; 0 if that is not
-// known here.
+// Window returns the maximum number of tokens in a prompt and its answer together at an endpoint, or 0 if it is
+// unknown.
 func (e *Endpoints) Window(ctx context.Context, model spec.Model) int {
 	if e == nil || e.Connect == nil {
 		return 0
@@ -111,7 +114,7 @@ func (e *Endpoints) Window(ctx context.Context, model spec.Model) int {
 	return Window(ctx, client, model.Model)
 }
 
-// Window returns the number of tokens that a prompt and its answer may have together, if the server of a model says it,
+// Window returns the maximum number of tokens in a prompt and its answer together if the server of a model reports it,
 // and 0 otherwise.
 func Window(ctx context.Context, server chat.Model, model string) int {
 	s, ok := server.(interface {
@@ -122,13 +125,13 @@ func Window(ctx context.Context, server chat.Model, model string) int {
 	}
 	n, err := s.Window(ctx, model)
 	if err != nil {
-		return 0 // whether it answers is checked elsewhere
+		return 0 // whether the server answers is checked elsewhere
 	}
 
 	return n
 }
 
-// Critic returns a run's critic that is a model.
+// Critic returns a run's critic, which must be a model.
 func (e *Endpoints) Critic(specification spec.Spec) (credit.ModelCritic, error) {
 	model, prompt, err := e.For(specification, specification.Critic.Model, prompts.Critic)
 
@@ -148,22 +151,23 @@ type recording struct {
 	client     chat.Model
 }
 
-// epochKey is the key of InEpoch in a context.
+// epochKey is the key of InEpoch's value in a context.
 type epochKey struct{}
 
-// InEpoch says for which epoch calls are made: their records tell what it cost.
+// InEpoch returns a context for calls that are made for an epoch. Their records contain the epoch, so its cost is
+// known.
 func InEpoch(ctx context.Context, epoch int) context.Context {
 	return context.WithValue(ctx, epochKey{}, epoch)
 }
 
-// identity is what makes two calls the same: its digest names the record.
+// identity holds everything that distinguishes calls. Its digest names the record.
 type identity struct {
 	Endpoint, BaseURL, Role string
 	Request                 chat.Request
 }
 
-// whole returns a request with what a role leaves to the endpoint's settings.
-func whole(request chat.Request, model spec.Model) chat.Request {
+// withDefaults returns a request completed by the endpoint's settings.
+func withDefaults(request chat.Request, model spec.Model) chat.Request {
 	request.Model = model.Model
 	if request.MaxTokens == 0 {
 		request.MaxTokens = model.MaxTokens
@@ -172,13 +176,13 @@ func whole(request chat.Request, model spec.Model) chat.Request {
 	return request
 }
 
-// Complete returns the recorded answer to a request, or asks and records it.
+// Complete returns the recorded answer to a request, or makes and records the call.
 func (c *recording) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
-	request = whole(request, c.model)
+	request = withDefaults(request, c.model)
 	bucket := c.endpoints.Bucket
 	call := runs.Run(c.spec.Name).Call(runs.Digest(identity{c.name, c.model.BaseURL, c.role, request}))
 	epoch, _ := ctx.Value(epochKey{}).(int)
-	var read func(wrong string) // of an answer that is new
+	var read func(wrong string) // set only if the answer is new
 	answer, _, err := call.Record(ctx, bucket, func() (runs.Answer, error) {
 		if err := c.endpoints.ledger.check(ctx, bucket, c.spec); err != nil {
 			return runs.Answer{}, err
@@ -194,7 +198,7 @@ func (c *recording) Complete(ctx context.Context, request chat.Request) (chat.Re
 			c.endpoints.Warn(c.spec.Name, text)
 		}
 		began := time.Now()
-		res, err := c.ask(ctx, request)
+		res, err := c.call(ctx, request)
 		if err == nil && c.endpoints.Called != nil {
 			c.endpoints.Called(c.role, time.Since(began), res.Usage, c.model.Price.Of(res.Usage))
 		}
@@ -218,15 +222,14 @@ func (c *recording) Complete(ctx context.Context, request chat.Request) (chat.Re
 	}, err
 }
 
-// A transient fault is tried again here a few times: what passes quickly need not cost a round through the workflow
-// engine, which waits longer and longer. A throttled call goes back to the engine with the server's Retry-After.
+// A call with a transient fault is repeated a few times here, because the workflow engine would wait longer and longer
+// for a problem that may pass quickly. A throttled call returns to the engine with the server's Retry-After.
 const (
 	callTries = 3
 	callPause = 200 * time.Millisecond
 )
 
-// usualAnswer is the tokens of an answer that a call is assumed to need before it is made. What it needed is settled
-// afterwards.
+// usualAnswer is the number of answer tokens that is reserved before a call. The actual number is settled afterwards.
 const usualAnswer = 500
 
 // complete makes one request.
@@ -240,8 +243,8 @@ func (c *recording) complete(ctx context.Context, request chat.Request) (res cha
 	return res, err
 }
 
-// ask makes the call within the endpoint's limits.
-func (c *recording) ask(ctx context.Context, request chat.Request) (chat.Response, error) {
+// call calls the endpoint within its limits.
+func (c *recording) call(ctx context.Context, request chat.Request) (chat.Response, error) {
 	limiter := c.endpoints.Limits
 	limit := limits.Limit{
 		Name:     c.model.BaseURL + " " + c.model.Model,
@@ -250,7 +253,7 @@ func (c *recording) ask(ctx context.Context, request chat.Request) (chat.Respons
 	}
 	guess := (len(request.System)+len(request.User))/chat.CharsPerToken + min(request.MaxTokens, usualAnswer)
 
-	// A wait within the limits ends by itself, and so does a call.
+	// Both a wait within the limits and a call end by themselves.
 	defer While(ctx, "asks "+c.model.Model)()
 	for try := 1; ; try++ {
 		if limiter != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// server is a chat endpoint that returns its errors one after the other, and then answers.
+// server is a chat endpoint that first returns its errors in order, and then answers.
 type server struct {
 	errs     []error
 	leftOut  map[string]string
@@ -42,7 +42,8 @@ func connect(b store.Bucket, s *server) *endpoints.Endpoints {
 	return &endpoints.Endpoints{Bucket: b, Connect: func(spec.Model) (chat.Model, error) { return s, nil }}
 }
 
-// run returns the specification of a run with one endpoint. A call of the server costs 200 of the currency.
+// run returns the specification of a run with one endpoint. A call of the server costs 200 in the currency of the
+// prices.
 func run() spec.Spec {
 	s := spec.Default()
 	s.Name = "r"
@@ -54,8 +55,8 @@ func run() spec.Spec {
 	return s
 }
 
-// begin records the specification of a run.
-func begin(t *testing.T, b store.Bucket, s spec.Spec) {
+// beginRun records the specification of a run.
+func beginRun(t *testing.T, b store.Bucket, s spec.Spec) {
 	t.Helper()
 	begun := func() (spec.Spec, error) { return s, nil }
 	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), b, begun); err != nil {
@@ -66,7 +67,7 @@ func begin(t *testing.T, b store.Bucket, s spec.Spec) {
 // model returns the recorded model that plays the critic in a run that has begun.
 func model(t *testing.T, e *endpoints.Endpoints, s spec.Spec) chat.Model {
 	t.Helper()
-	begin(t, e.Bucket, s)
+	beginRun(t, e.Bucket, s)
 	m, p, err := e.For(s, "judge", prompts.Critic)
 	if err != nil {
 		t.Fatal(err)
@@ -86,11 +87,11 @@ func TestARecordedCallIsNotMadeAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := model(t, connect(b, srv), s).Complete(t.Context(), request) // of another worker
+	again, err := model(t, connect(b, srv), s).Complete(t.Context(), request) // by another worker
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.OnRead = nil // it was read by the role that asked
+	first.OnRead = nil // only the first answer was read by its role
 	if !reflect.DeepEqual(again, first) || first.Texts[0] != "yes" {
 		t.Errorf("the recorded answer = %+v, want the first one, %+v", again, first)
 	}
@@ -166,7 +167,7 @@ func TestCallsThatDifferAreMadeEachOnItsOwn(t *testing.T) {
 
 func TestTwoRolesOfOneModelAreAskedEachOnTheirOwn(t *testing.T) {
 	b, srv := &store.Memory{}, &server{}
-	begin(t, b, run())
+	beginRun(t, b, run())
 	e := connect(b, srv)
 	for _, role := range []string{prompts.Critic, prompts.Adversary} {
 		m, _, err := e.For(run(), "judge", role)
@@ -251,8 +252,8 @@ func TestAnEndpointThatCannotBeReachedIsInvalid(t *testing.T) {
 		want      string
 	}{
 		"no such model":                   {reached, "author", `has no model "author"`},
-		"a worker without endpoints":      {nil, "judge", "reaches no chat endpoints"},
-		"a worker that cannot connect":    {&endpoints.Endpoints{}, "judge", "reaches no chat endpoints"},
+		"a worker without endpoints":      {nil, "judge", "cannot reach chat endpoints"},
+		"a worker that cannot connect":    {&endpoints.Endpoints{}, "judge", "cannot reach chat endpoints"},
 		"no such model, and no endpoints": {nil, "author", `has no model "author"`},
 	} {
 		t.Run(name, func(t *testing.T) {

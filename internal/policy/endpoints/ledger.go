@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// ledger knows what runs have spent, from the recorded calls of all workers.
+// ledger computes what runs have spent from the recorded calls of all workers.
 type ledger struct {
 	mu    sync.Mutex
 	runs  map[string]*spending
@@ -23,36 +23,36 @@ type ledger struct {
 
 // spending is what one run has spent.
 type spending struct {
-	of     string          // identity of the run: a name may be used again after a deletion
-	seen   map[string]bool // keys of counted calls
-	spent  runs.Spent
-	budget spec.Budget
-	warned spec.Budget // the budget of which people were told that most of it is spent
-	next   time.Time   // when it is read again
+	identity     string          // identity of the run; a name may be reused after a deletion
+	counted      map[string]bool // keys of counted calls
+	spent        runs.Spent
+	budget       spec.Budget
+	warnedBudget spec.Budget // the budget for which people have been warned
+	next         time.Time   // time of the next reading
 }
 
-// A ledger is read again after ledgerEvery, or after ledgerShare times as long as the last reading took: a run of a
-// million calls spends no more on its ledger than a small one. Meanwhile all workers together may exceed a budget by
-// what they ask; what this worker asks is counted immediately.
+// A ledger is read again after ledgerEvery, or after ledgerShare times the duration of the last reading if that is
+// longer, so a run of a million calls spends no larger share of time on its ledger than a small one. Between readings,
+// all workers together may exceed a budget by the calls they make. Calls of this worker count immediately.
 const (
 	ledgerEvery = 5 * time.Second
 	ledgerShare = 20
 )
 
-// nearly is the share of a budget at which people are told.
-const nearly = 0.8
+// warnShare is the share of a budget at which people are warned.
+const warnShare = 0.8
 
-// warning returns what people are told when most of a budget is spent, once for each budget; otherwise it is empty.
+// warning returns a warning if most of a budget is spent, once for each budget. Otherwise it returns "".
 func (l *ledger) warning(run string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	x := l.of(run)
-	money := x.budget.Money > 0 && x.spent.Money >= nearly*x.budget.Money
-	tokens := x.budget.Tokens > 0 && float64(x.spent.Tokens) >= nearly*float64(x.budget.Tokens)
-	if !money && !tokens || x.warned == x.budget {
+	x := l.spendingOf(run)
+	money := x.budget.Money > 0 && x.spent.Money >= warnShare*x.budget.Money
+	tokens := x.budget.Tokens > 0 && float64(x.spent.Tokens) >= warnShare*float64(x.budget.Tokens)
+	if !money && !tokens || x.warnedBudget == x.budget {
 		return ""
 	}
-	x.warned = x.budget
+	x.warnedBudget = x.budget
 
 	return fmt.Sprintf("most of the budget is spent: money %.2f of %.2f, tokens %d of %d",
 		x.spent.Money, x.budget.Money, x.spent.Tokens, x.budget.Tokens)
@@ -61,10 +61,10 @@ func (l *ledger) warning(run string) string {
 // check returns an exhausted fault if the run's budget is spent.
 func (l *ledger) check(ctx context.Context, bucket store.Bucket, specification spec.Spec) error {
 	l.mu.Lock()
-	stale := time.Now().After(l.of(specification.Name).next)
+	stale := time.Now().After(l.spendingOf(specification.Name).next)
 	l.mu.Unlock()
 	if stale {
-		// One call reads for all, whatever becomes of it.
+		// One call reads for all callers and must not be cancelled with one of them.
 		read := l.reads.DoChan(specification.Name, func() (any, error) {
 			return nil, l.refresh(context.WithoutCancel(ctx), bucket, specification)
 		})
@@ -80,7 +80,7 @@ func (l *ledger) check(ctx context.Context, bucket store.Bucket, specification s
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	x := l.of(specification.Name)
+	x := l.spendingOf(specification.Name)
 	err := x.exceeded(specification.Name)
 	if err != nil {
 		x.next = time.Time{} // a person may raise the budget at any moment
@@ -89,29 +89,29 @@ func (l *ledger) check(ctx context.Context, bucket store.Bucket, specification s
 	return err
 }
 
-// identity returns the identity of a run that was checked.
+// identity returns the identity of a run that has been checked.
 func (l *ledger) identity(run string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	return l.of(run).of
+	return l.spendingOf(run).identity
 }
 
-// of returns what a run has spent. Callers hold mu.
-func (l *ledger) of(run string) *spending {
+// spendingOf returns the spending of a run. Callers hold mu.
+func (l *ledger) spendingOf(run string) *spending {
 	if l.runs == nil {
 		l.runs = map[string]*spending{}
 	}
 	x := l.runs[run]
 	if x == nil {
-		x = &spending{seen: map[string]bool{}}
+		x = &spending{counted: map[string]bool{}}
 		l.runs[run] = x
 	}
 
 	return x
 }
 
-// refresh reads the budget and, if there is one, the calls that were recorded since.
+// refresh reads the budget and, if it is limited, the calls that were recorded since the last reading.
 func (l *ledger) refresh(ctx context.Context, bucket store.Bucket, s spec.Spec) error {
 	run := runs.Run(s.Name)
 	began := time.Now()
@@ -124,9 +124,9 @@ func (l *ledger) refresh(ctx context.Context, bucket store.Bucket, s spec.Spec) 
 		return err
 	}
 	l.mu.Lock()
-	x := l.of(s.Name)
-	if x.of != identity {
-		*x = spending{of: identity, seen: map[string]bool{}}
+	x := l.spendingOf(s.Name)
+	if x.identity != identity {
+		*x = spending{identity: identity, counted: map[string]bool{}}
 	}
 	x.budget = budget
 	l.mu.Unlock()
@@ -136,7 +136,7 @@ func (l *ledger) refresh(ctx context.Context, bucket store.Bucket, s spec.Spec) 
 			l.mu.Lock()
 			defer l.mu.Unlock()
 
-			return l.of(s.Name).seen[key]
+			return l.spendingOf(s.Name).counted[key]
 		}
 		if err := run.Calls(ctx, bucket, seen, func(key string, a runs.Answer) { l.add(s.Name, key, a) }); err != nil {
 			return err
@@ -144,12 +144,12 @@ func (l *ledger) refresh(ctx context.Context, bucket store.Bucket, s spec.Spec) 
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.of(s.Name).next = time.Now().Add(max(ledgerEvery, ledgerShare*time.Since(began)))
+	l.spendingOf(s.Name).next = time.Now().Add(max(ledgerEvery, ledgerShare*time.Since(began)))
 
 	return nil
 }
 
-// exceeded returns an exhausted fault if the budget is spent, with the commands that continue the run.
+// exceeded returns an exhausted fault if the budget is spent. It names the commands that continue the run.
 func (x *spending) exceeded(run string) error {
 	switch {
 	case x.budget.Money > 0 && x.spent.Money >= x.budget.Money:
@@ -168,13 +168,13 @@ func (x *spending) exceeded(run string) error {
 }
 
 func (x *spending) add(key string, answer runs.Answer) {
-	if !x.seen[key] {
-		x.seen[key] = true
+	if !x.counted[key] {
+		x.counted[key] = true
 		x.spent.Add(answer)
 	}
 }
 
-// add counts a call of this worker immediately; those of others are read from time to time.
+// add counts a call of this worker immediately. Calls of other workers are read from time to time.
 func (l *ledger) add(run, key string, answer runs.Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 func TestASpentBudgetIsAnExhaustedFaultThatNamesTheCommands(t *testing.T) {
 	for name, c := range map[string]struct {
 		budget spec.Budget
-		calls  int // until it is spent
+		calls  int // number of calls until the budget is spent
 		set    string
 	}{
 		"budget.tokens": {spec.Budget{Tokens: 300}, 2, "collabui set r budget.tokens=600"},
@@ -115,7 +115,7 @@ func TestCallsOfOtherWorkersCountTowardsTheBudget(t *testing.T) {
 	}
 }
 
-// TestARunOwesNothingForAnotherOneOfItsName deletes a run whose budget is spent, and makes another one of its name.
+// TestARunOwesNothingForAnotherOneOfItsName deletes a run whose budget is spent, and creates another one with its name.
 func TestARunOwesNothingForAnotherOneOfItsName(t *testing.T) {
 	for name, change := range map[string]func(*spec.Spec){
 		"of another specification": func(s *spec.Spec) { s.Seed++ },
@@ -125,7 +125,7 @@ func TestARunOwesNothingForAnotherOneOfItsName(t *testing.T) {
 			b, srv, s := &store.Memory{}, &server{}, run()
 			s.Budget.Tokens = 150
 			record := func(began time.Time) {
-				begin(t, b, s)
+				beginRun(t, b, s)
 				made := func() (runs.Made, error) { return runs.Made{Began: began}, nil }
 				if _, _, err := runs.Run("r").Made(0).Record(t.Context(), b, made); err != nil {
 					t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// firstAnswers is the number of answers from which on a helper is judged, and examplesShown how many a person sees.
+// firstAnswers is the number of answers after which a helper is judged. examplesShown is the number of its useless
+// answers that a person sees.
 const (
 	firstAnswers  = 20
 	examplesShown = 2
@@ -22,28 +23,28 @@ const (
 // helper is a model that plays a role in an epoch of a run.
 type helper struct {
 	run      string
-	identity string // of the run: a name may be used again after a deletion
+	identity string // identity of the run; a name may be reused after a deletion
 	epoch    int
 	role     string
-	settings string // digest
+	settings string // digest of the model's settings
 }
 
-// use is what became of the answers of a helper.
+// use counts the answers of a helper by whether they were useful.
 type use struct {
 	answers, useless int
 	examples         []string
 	stopped          bool
-	changes          int // of the run, when the helper was stopped
+	changes          int // number of changes of the run when the helper was stopped
 }
 
-// uses counts answers that this worker paid for. Safe for concurrent use.
+// uses counts answers that this worker paid for. It is safe for concurrent use.
 type uses struct {
 	mu      sync.Mutex
 	helpers map[helper]*use
 }
 
-// of returns the use of a helper. Callers hold mu.
-func (u *uses) of(h helper) *use {
+// useOf returns the use of a helper. Callers hold mu.
+func (u *uses) useOf(h helper) *use {
 	if u.helpers == nil {
 		u.helpers = map[helper]*use{}
 	}
@@ -54,12 +55,12 @@ func (u *uses) of(h helper) *use {
 	return u.helpers[h]
 }
 
-// add counts an answer. Wrong is why it is of no use, or empty.
+// add counts an answer. wrong is the reason why the answer is useless, or empty.
 func (u *uses) add(h helper, call, wrong string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 
-	x := u.of(h)
+	x := u.useOf(h)
 	x.answers++
 	if wrong == "" {
 		return
@@ -70,9 +71,9 @@ func (u *uses) add(h helper, call, wrong string) {
 	}
 }
 
-// poor reports whether a person is to be asked: more answers are of no use than a share. Of agents, all must be: what
-// they get wrong is data of the method.
-func (x use) poor(role string, share float64) bool {
+// isPoor reports whether a person must decide, because more than the given share of a helper's answers are useless.
+// Of agents, all answers must be useless, since their mistakes are data of the method.
+func (x use) isPoor(role string, share float64) bool {
 	if role == prompts.Agent || slices.Contains(prompts.Styles, role) {
 		return x.answers >= firstAnswers && x.useless == x.answers && share < 1
 	}
@@ -80,13 +81,13 @@ func (x use) poor(role string, share float64) bool {
 	return x.answers >= firstAnswers && float64(x.useless) > share*float64(x.answers)
 }
 
-// check returns an invalid fault if a helper is of no use. It may be asked again when a person has accepted what is
-// missing, or has changed or resumed the run.
+// check returns an invalid fault if a helper is useless. The helper may be called again after a person has accepted the
+// missing answers, or has changed or resumed the run.
 func (u *uses) check(ctx context.Context, endpoints *Endpoints, given spec.Spec, name string, h helper) error {
 	u.mu.Lock()
-	x := *u.of(h)
+	x := *u.useOf(h)
 	u.mu.Unlock()
-	if !x.poor(h.role, given.FailedShare) {
+	if !x.isPoor(h.role, given.FailedShare) {
 		return nil
 	}
 
@@ -102,25 +103,25 @@ func (u *uses) check(ctx context.Context, endpoints *Endpoints, given spec.Spec,
 
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	now := u.of(h)
-	if accepted || now.stopped && len(changes) != now.changes {
-		*now = use{}
+	current := u.useOf(h)
+	if accepted || current.stopped && len(changes) != current.changes {
+		*current = use{}
 
 		return nil
 	}
-	now.stopped = true
-	now.changes = len(changes)
+	current.stopped = true
+	current.changes = len(changes)
 
 	return fault.New(fault.Invalid, "models.%s is of no use as the %s: %d of its %d answers in epoch %d are missing, "+
 		"empty or cannot be read, more than failed_share allows. Examples: %s. Correct its settings or its server, "+
 		"and try again with `collabui resume %s`, or continue without what is missing with "+
 		"`collabui resume %[7]s --accept-failed --why TEXT`%s",
-		name, h.role, x.useless, x.answers, h.epoch, strings.Join(x.examples, "; "), given.Name, other(given, h.role))
+		name, h.role, x.useless, x.answers, h.epoch, strings.Join(x.examples, "; "), given.Name, otherModelHint(given, h.role))
 }
 
-// other returns how another model plays a role from the next epoch on. It is empty for roles of stage 1, which cannot
-// change.
-func other(specification spec.Spec, role string) string {
+// otherModelHint returns the part of the message that explains how to choose another model for a role from the next
+// epoch on. It returns "" for roles of stage 1, which cannot change.
+func otherModelHint(specification spec.Spec, role string) string {
 	switch role {
 	case prompts.Critic, prompts.Adversary, prompts.Summariser:
 		return fmt.Sprintf(" and choose another model for the epochs that follow with `collabui set %s %s.model=NAME`",

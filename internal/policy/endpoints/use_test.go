@@ -17,7 +17,7 @@ func TestAHelperOfNoUseIsNoticedFromItsTwentiethAnswerOn(t *testing.T) {
 		role    string
 		share   float64
 		useless func(n int) bool
-		want    int // calls that are made, of 60
+		want    int // calls that are made, out of 60
 	}{
 		"a critic of no use":               {prompts.Critic, 0.1, func(int) bool { return true }, 20},
 		"a summariser that is often empty": {prompts.Summariser, 0.1, func(n int) bool { return n%5 == 0 }, 20},
@@ -29,7 +29,7 @@ func TestAHelperOfNoUseIsNoticedFromItsTwentiethAnswerOn(t *testing.T) {
 	} {
 		b, srv, s := &store.Memory{}, &server{}, run()
 		s.FailedShare = x.share
-		begin(t, b, s)
+		beginRun(t, b, s)
 		m, _, err := connect(b, srv).For(s, "judge", x.role)
 		if err != nil {
 			t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/httpd"
 )
 
-// defaults are the sampling parameters of a request that leaves them out. Engines would otherwise take those of the
-// model's generation_config.json, which cut and bend the distribution that answers are drawn from.
+// defaults holds the sampling parameters for requests that omit them. Engines would otherwise use the model's
+// generation_config.json, which truncates and skews the distribution from which answers are drawn.
 var defaults = map[string]string{
 	"temperature":        "1",
 	"top_p":              "1",
@@ -19,8 +19,8 @@ var defaults = map[string]string{
 	"repetition_penalty": "1",
 }
 
-// chat passes a request on to the engine under the engine's name of the policy. A policy that the engine lost is loaded
-// again, once.
+// chat forwards a request to the engine under the engine's name for the policy. If the engine has lost the policy, it
+// is loaded again, once.
 func (g *Gateway) chat(w http.ResponseWriter, r *http.Request) error {
 	digest, fields, err := readChat(r)
 	if err != nil {
@@ -33,18 +33,18 @@ func (g *Gateway) chat(w http.ResponseWriter, r *http.Request) error {
 	defer g.leave()
 
 	for again := true; ; again = false {
-		gone, err := g.pass(w, r, digest, fields, again)
-		if !gone || err != nil {
+		missing, err := g.pass(w, r, digest, fields, again)
+		if !missing || err != nil {
 			return err
 		}
 	}
 }
 
-// greedy is the temperature below which a request means 0. Clients that cannot send a 0 send the smallest number there
-// is, which vLLM would raise to 0.01 and sample at.
-const greedy = 1e-6
+// greedyBelow is the temperature below which a request means 0. Clients that cannot send a 0 send the smallest positive
+// number, which vLLM would raise to 0.01 and sample at.
+const greedyBelow = 1e-6
 
-// readChat reads a request, returns the policy that it names and its members, and adds the defaults to them.
+// readChat reads a request, and returns the digest of its policy and its members with defaults.
 func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage, err error) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -69,7 +69,7 @@ func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage
 		return "", nil, httpd.Refuse(http.StatusBadRequest, "stream: streaming is not offered")
 	}
 
-	if temperature > 0 && temperature < greedy {
+	if temperature > 0 && temperature < greedyBelow {
 		fields["temperature"] = json.RawMessage("0")
 	}
 	for key, value := range defaults {
@@ -81,11 +81,11 @@ func readChat(r *http.Request) (digest string, fields map[string]json.RawMessage
 	return digest, fields, nil
 }
 
-// pass sends a request to the engine. It returns gone if the engine lacks the policy and again is set: the client has
-// then got no answer, and the policy has been loaded again.
+// pass sends a request to the engine. If the engine lacks the policy and again is set, it loads the policy again and
+// returns missing without answering the client.
 func (g *Gateway) pass(
 	w http.ResponseWriter, r *http.Request, digest string, fields map[string]json.RawMessage, again bool,
-) (gone bool, err error) {
+) (missing bool, err error) {
 	h, err := g.acquire(r.Context(), digest)
 	if err != nil {
 		return false, err
@@ -112,16 +112,16 @@ func (g *Gateway) pass(
 	case http.StatusNotFound, http.StatusBadRequest:
 		text, err := io.ReadAll(io.LimitReader(res.Body, maxControl))
 		if err != nil {
-			return false, brokeOff(err)
+			return false, brokenAnswer(err)
 		}
 
 		if g.dialect.missing(reply{res.StatusCode, string(text)}) {
-			lost := wait(r.Context(), g.lost(r.Context(), h))
-			if !again && lost == nil { // the request is not at fault
-				lost = httpd.Later("the engine has lost policy %s again", digest)
+			reloadErr := wait(r.Context(), g.loadAgain(r.Context(), h))
+			if !again && reloadErr == nil { // the request is not at fault
+				reloadErr = httpd.Later("the engine has lost policy %s again", digest)
 			}
 
-			return again, lost
+			return again, reloadErr
 		}
 		from = bytes.NewReader(text)
 	case http.StatusUnauthorized, http.StatusForbidden: // the engine refused the gateway's key, not the client's
@@ -133,7 +133,7 @@ func (g *Gateway) pass(
 	return false, nil
 }
 
-// encode writes the request with all values as they came.
+// encode writes the request and keeps all values unchanged.
 func encode(fields map[string]json.RawMessage) ([]byte, error) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
@@ -143,8 +143,8 @@ func encode(fields map[string]json.RawMessage) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// forward answers with the engine's answer. It aborts the connection if the answer breaks off, so the client does not
-// take half of it for the whole.
+// forward writes the engine's answer as the gateway's answer. If the answer breaks off, it aborts the connection, so
+// that the client does not mistake a part for the whole.
 func forward(w http.ResponseWriter, res *http.Response, body io.Reader) {
 	for _, key := range []string{"Content-Type", "Retry-After"} {
 		if value := res.Header.Get(key); value != "" {

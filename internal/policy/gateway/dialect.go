@@ -11,16 +11,16 @@ const (
 	sglang = "sglang"
 )
 
-// dialect is where engines differ.
+// dialect describes how an engine differs from others.
 type dialect struct {
 	load, unload string // POST with lora_name and lora_path
 	sleep, wake  string // POST
-	sleeping     string // GET, whether the engine sleeps; empty if it cannot be asked
-	hint         string // what sleeping needs
+	sleeping     string // GET, whether the engine sleeps; empty if the engine does not report it
+	hint         string // what sleeping requires, for error messages
 	backup       string // GET, whether the engine keeps its weights while it sleeps; empty if it always does
 
-	model   func(base, adapter string) string // the name of an adapter in a chat's request
-	missing func(reply) bool                  // reports whether a chat's answer says that the model is not loaded
+	model   func(base, adapter string) string // returns the name of an adapter in a chat's request
+	missing func(reply) bool                  // reports whether a chat's answer means that the model is not loaded
 	scoring scoring
 }
 
@@ -51,8 +51,8 @@ var dialects = map[string]dialect{
 	},
 }
 
-// reply is the engine's answer. Engines tell many refusals apart by their text only, so the gateway has to read it; the
-// methods below are the only places that do.
+// reply is the engine's answer. Many refusals of engines differ only in their text, so the gateway has to read it. Only
+// the methods below do so.
 type reply struct {
 	status int
 	text   string // the beginning of the body
@@ -60,7 +60,7 @@ type reply struct {
 
 func (r reply) ok() bool { return r.status == http.StatusOK }
 
-// refused reports whether the status blames the request, so the same request will not pass later.
+// refused reports whether the status blames the request, so that repeating it is useless.
 func (r reply) refused() bool { return r.status >= 400 && r.status < 500 }
 
 // keyRefused reports whether the engine refuses the gateway's key.
@@ -68,26 +68,26 @@ func (r reply) keyRefused() bool {
 	return r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
 }
 
-// alreadyLoaded reports whether the engine refuses a load because it has the name.
+// alreadyLoaded reports whether the engine refuses a load because the name is already loaded.
 func (r reply) alreadyLoaded() bool {
 	return r.status == http.StatusBadRequest &&
 		strings.Contains(r.text, "already") && strings.Contains(r.text, "loaded")
 }
 
-// neverLoaded reports whether SGLang says that it has no adapter of that name.
+// neverLoaded reports whether SGLang has no adapter of that name.
 func (r reply) neverLoaded() bool {
 	return strings.Contains(r.text, "never been loaded") || strings.Contains(r.text, "not loaded") ||
 		strings.Contains(r.text, "Failed to implicitly load")
 }
 
-// unloading reports whether SGLang says that it still unloads an adapter of that name.
+// unloading reports whether SGLang is still unloading an adapter of that name.
 func (r reply) unloading() bool { return strings.Contains(r.text, "incomplete unload") }
 
-// noPath reports whether the engine does not know the path of the request: it is too old, or was started without it.
+// noPath reports whether the engine does not know the request's path, because it is too old or was started without it.
 func (r reply) noPath() bool {
 	return r.status == http.StatusMethodNotAllowed ||
 		r.status == http.StatusNotFound && strings.Contains(r.text, `"detail":"Not Found"`)
 }
 
-// rankTooLarge reports whether the engine refuses an adapter for its rank.
+// rankTooLarge reports whether the engine refuses an adapter because of its rank.
 func (r reply) rankTooLarge() bool { return strings.Contains(r.text, "max_lora_rank") }

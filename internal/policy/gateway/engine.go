@@ -16,14 +16,14 @@ import (
 
 // Timeouts of requests to the engine.
 const (
-	askTime    = 10 * time.Second // questions about the engine itself
+	queryTime  = 10 * time.Second // requests about the engine itself
 	changeTime = 2 * time.Minute  // a load, a probe, falling asleep and waking
 )
 
-// maxQuote bounds what a refusal quotes of an engine's answer, in bytes.
+// maxQuote bounds the part of an engine's answer that a refusal quotes, in bytes.
 const maxQuote = 400
 
-// request sends a request to the engine. If the engine does not answer the error is a 503.
+// request sends a request to the engine. If the engine does not answer, the error is a 503.
 func (g *Gateway) request(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, g.Server+path, bytes.NewReader(body))
 	if err != nil {
@@ -45,12 +45,13 @@ func (g *Gateway) request(ctx context.Context, method, path string, body []byte)
 	return res, nil
 }
 
-// call sends a request with value as its JSON body, or none if value is nil, and reads the answer up to maxControl.
+// call sends a request with value as its JSON body, or without a body if value is nil, and reads the answer up to
+// maxControl.
 func (g *Gateway) call(ctx context.Context, limit time.Duration, method, path string, value any) (reply, error) {
 	return g.callUpTo(ctx, maxControl, limit, method, path, value)
 }
 
-// callUpTo is call for an answer of up to a number of bytes.
+// callUpTo is like call for an answer of up to size bytes.
 func (g *Gateway) callUpTo(
 	ctx context.Context, size int64, limit time.Duration, method, path string, value any,
 ) (reply, error) {
@@ -73,18 +74,19 @@ func (g *Gateway) callUpTo(
 
 	text, err := io.ReadAll(io.LimitReader(res.Body, size))
 	if err != nil {
-		return reply{}, brokeOff(err)
+		return reply{}, brokenAnswer(err)
 	}
 
 	return reply{res.StatusCode, string(text)}, nil
 }
 
-func brokeOff(err error) error {
+func brokenAnswer(err error) error {
 	return httpd.Refuse(http.StatusServiceUnavailable, "the engine's answer broke off: %w", err)
 }
 
-// unhappy returns the error of an engine's answer that is not a success. What does not pass by itself is a conflict.
-func unhappy(what string, r reply) error {
+// failure returns the error for an engine's answer that is not a success. A failure that does not pass by itself is a
+// 409.
+func failure(what string, r reply) error {
 	status := http.StatusServiceUnavailable
 	if r.refused() && r.status != http.StatusTooManyRequests && !r.unloading() || r.rankTooLarge() {
 		status = http.StatusConflict
@@ -97,11 +99,11 @@ func unhappy(what string, r reply) error {
 		what += " (start the engine with a larger --max-lora-rank)"
 	}
 
-	return httpd.Refuse(status, "%s: the engine answered %d: %s", what, r.status, short(r.text))
+	return httpd.Refuse(status, "%s: the engine answered %d: %s", what, r.status, shorten(r.text))
 }
 
-// short bounds what is quoted of a server.
-func short(text string) string {
+// shorten bounds the part of a server's text that is quoted.
+func shorten(text string) string {
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
 	if len(text) > maxQuote {
 		return strings.ToValidUTF8(text[:maxQuote], "") + "…"
@@ -110,32 +112,32 @@ func short(text string) string {
 	return text
 }
 
-// healthy returns nil if the engine says that it is healthy.
+// healthy returns nil if the engine reports that it is healthy.
 func (g *Gateway) healthy(ctx context.Context) error {
-	r, err := g.call(ctx, askTime, http.MethodGet, "/health", nil)
+	r, err := g.call(ctx, queryTime, http.MethodGet, "/health", nil)
 	if err == nil && !r.ok() {
 		err = httpd.Refuse(http.StatusServiceUnavailable,
-			"the engine is not healthy: it answered %d: %s", r.status, short(r.text))
+			"the engine is not healthy: it answered %d: %s", r.status, shorten(r.text))
 	}
 
 	return err
 }
 
-// listing is what an engine says that it serves.
+// listing is what an engine reports that it serves.
 type listing struct {
-	models   []string // its own, in its order
+	models   []string // its own models, in its order
 	adapters []string
-	window   int // most tokens of a prompt with its answer; 0 if the engine does not say
+	window   int // maximum number of tokens in a prompt and its answer; 0 if the engine does not report it
 }
 
-// listed returns what the engine serves.
-func (g *Gateway) listed(ctx context.Context) (out listing, err error) {
-	r, err := g.call(ctx, askTime, http.MethodGet, "/v1/models", nil)
+// list returns what the engine serves.
+func (g *Gateway) list(ctx context.Context) (out listing, err error) {
+	r, err := g.call(ctx, queryTime, http.MethodGet, "/v1/models", nil)
 	if err != nil {
 		return out, err
 	}
 	if !r.ok() {
-		return out, unhappy("its models", r)
+		return out, failure("its models", r)
 	}
 
 	var list struct {
@@ -161,13 +163,13 @@ func (g *Gateway) listed(ctx context.Context) (out listing, err error) {
 	return out, nil
 }
 
-// base returns the engine's name of the base model.
+// base returns the engine's name for the base model.
 func (g *Gateway) base(ctx context.Context) (string, error) {
 	if g.Base != "" {
 		return g.Base, nil
 	}
 
-	has, err := g.listed(ctx)
+	has, err := g.list(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -178,9 +180,9 @@ func (g *Gateway) base(ctx context.Context) (string, error) {
 	return has.models[0], nil
 }
 
-// engineLoad loads a folder under a name. It returns there if the engine has the name already, whatever it loaded
-// under it.
-func (g *Gateway) engineLoad(ctx context.Context, name, dir string) (there bool, err error) {
+// engineLoad loads a folder under a name. If the engine already has the name, it returns already, although the name may
+// stand for another folder.
+func (g *Gateway) engineLoad(ctx context.Context, name, dir string) (already bool, err error) {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.load,
 		map[string]string{"lora_name": name, "lora_path": dir})
 	switch {
@@ -192,17 +194,17 @@ func (g *Gateway) engineLoad(ctx context.Context, name, dir string) (there bool,
 		what := fmt.Sprintf("load %s (does the engine see that folder under that path, "+
 			"and does it allow loading at run time?)", dir)
 
-		return false, unhappy(what, r)
+		return false, failure(what, r)
 	case !r.ok():
-		return false, unhappy("load "+dir, r)
+		return false, failure("load "+dir, r)
 	}
 	g.loads.Inc()
 
 	return false, nil
 }
 
-// engineUnload unloads a name and reports whether the engine had it. A name that it did not have is not an error.
-func (g *Gateway) engineUnload(ctx context.Context, name string) (had bool, err error) {
+// engineUnload unloads a name and reports whether it was loaded. A name that was not loaded is not an error.
+func (g *Gateway) engineUnload(ctx context.Context, name string) (wasLoaded bool, err error) {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.unload, map[string]string{"lora_name": name})
 	switch {
 	case err != nil:
@@ -213,13 +215,14 @@ func (g *Gateway) engineUnload(ctx context.Context, name string) (had bool, err 
 		return false, nil
 	}
 
-	return false, unhappy("unload "+name, r)
+	return false, failure("unload "+name, r)
 }
 
-// errMissing is the answer of an engine that does not have a model. It has just restarted.
+// errMissing means that the engine does not have a model, because it has just restarted.
 var errMissing = errors.New("the engine does not have it")
 
-// probe asks a model for one token and returns nil if it answers, and errMissing if the engine does not have it.
+// probe requests one token from a model. It returns nil if the model answers, and errMissing if the engine does not
+// have it.
 func (g *Gateway) probe(ctx context.Context, model string) error {
 	r, err := g.call(ctx, changeTime, http.MethodPost, "/v1/chat/completions", map[string]any{
 		"model":       model,
@@ -236,8 +239,8 @@ func (g *Gateway) probe(ctx context.Context, model string) error {
 	case r.ok():
 		return g.checkTurns(ctx, model)
 	case g.dialect.missing(r):
-		return httpd.Refuse(http.StatusServiceUnavailable, "probe of %s: %w: %s", model, errMissing, short(r.text))
+		return httpd.Refuse(http.StatusServiceUnavailable, "probe of %s: %w: %s", model, errMissing, shorten(r.text))
 	}
 
-	return unhappy("probe of "+model, r)
+	return failure("probe of "+model, r)
 }

@@ -13,15 +13,15 @@ import (
 // dir returns a policy's folder.
 func (g *Gateway) dir(digest string) string { return filepath.Join(g.Adapters, digest) }
 
-// intact reports whether an adapter's folder exists and holds the right bytes. Each process checks the hashes once.
+// intact reports whether an adapter's folder exists and contains the right bytes. Each process checks the hashes once.
 func (g *Gateway) intact(p *policy) bool {
 	_, err := os.Stat(g.dir(p.digest))
 
 	g.mu.Lock()
-	known := g.verified[p.digest]
+	verified := g.verified[p.digest]
 	g.mu.Unlock()
 
-	if err != nil || known {
+	if err != nil || verified {
 		return err == nil
 	}
 
@@ -39,7 +39,7 @@ func (g *Gateway) intact(p *policy) bool {
 	return true
 }
 
-// download replaces a folder that is not intact. It verifies what it downloads.
+// download replaces a folder that is not intact. It verifies the downloaded files.
 func (g *Gateway) download(ctx context.Context, p *policy) error {
 	if err := os.RemoveAll(g.dir(p.digest)); err != nil {
 		return fault.As(fault.Transient, err)

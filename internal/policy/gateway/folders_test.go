@@ -35,7 +35,7 @@ func TestFoldersOfAnEarlierProcess(t *testing.T) {
 			loads := e.Calls(s.gate.dialect.load)
 			s.says(d, name)
 			adopted := len(e.Loaded()) == 1 && e.Loaded()[0] == prefix(d)
-			if adopted != (name == "right") { // else under a name that never stood for other bytes
+			if adopted != (name == "right") { // otherwise under a name that never stood for other bytes
 				t.Fatalf("%s: %v after %d loads, want its first name only for intact files",
 					name, e.Loaded(), e.Calls(s.gate.dialect.load)-loads)
 			}
@@ -59,7 +59,7 @@ func TestAnAdapterWithoutFilesIsNeverTrusted(t *testing.T) {
 	e.Down(true)
 	s.refuses(d, http.StatusServiceUnavailable, "does not answer")
 	e.Down(false)
-	s.restart() // killed at that point
+	s.restart() // as if it had been killed at that point
 	s.says(d, "x")
 	if got := e.Loaded(); len(got) != 1 || !strings.HasPrefix(got[0], prefix(d)+"-") {
 		t.Fatalf("%v are loaded, want one under another name than %s", got, prefix(d))
@@ -80,7 +80,7 @@ func TestAdaptersOfAnEarlierProcess(t *testing.T) {
 	}
 
 	e.Put("p-0123456789abcdef", s.gate.dir(served)) // belongs to no policy
-	e.Put("theirs", s.gate.dir(served))             // no name of ours
+	e.Put("theirs", s.gate.dir(served))             // not a name that gateways use
 	s.restart()
 	s.run()
 	s.until("only adapters of others stay", func() bool { return strings.Join(e.Loaded(), " ") == "theirs" })

@@ -1,6 +1,6 @@
-// Package gateway offers the HTTP API of tinyserver for one server of a language model, vLLM or SGLang: a model's name
-// is the digest of a policy (domain.Artifact) in the store. The gateway loads the policy's adapter on first use, under
-// a name that it never uses for other bytes.
+// Package gateway implements the HTTP API of tinyserver for one server of a language model, vLLM or SGLang: the name of
+// a model is the digest of a policy (domain.Artifact) in the store. The gateway loads the policy's adapter on first
+// use, under a name that it never uses for other bytes.
 package gateway
 
 import (
@@ -21,24 +21,24 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Options of a gateway. Keys are secrets: they come from the environment or a file.
+// Options configures a gateway. Keys are secrets: they come from the environment or a file.
 type Options struct {
 	Bucket    store.Bucket
 	Engine    string            // "vllm" or "sglang"
 	Server    string            // base URL of the engine, without /v1
-	Key       func() string     // bearer key that the engine wants now; nil or empty means none
-	ClientKey func() string     // bearer keys, one of which clients must send; nil or empty means none
-	Adapters  string            // folder for adapters, of this gateway alone; the engine reads it under the same path
-	Base      string            // the engine's name of the base model; empty means the first that it lists
-	Model     *domain.BaseModel // the base model that the engine serves; nil means that it is not checked
-	Keep      int               // adapters loaded at the same time, at least 1; not more than the engine holds
+	Key       func() string     // current bearer key of the engine; if nil or empty, no key is sent
+	ClientKey func() string     // bearer keys, one of which clients must send; if nil or empty, clients need no key
+	Adapters  string            // folder for the adapters of only this gateway; the engine reads it under the same path
+	Base      string            // the engine's name for the base model; empty means the first one that it lists
+	Model     *domain.BaseModel // the base model that the engine serves; if nil, it is not checked
+	Keep      int               // adapters loaded at the same time, at least 1 and at most what the engine holds
 	Log       func(format string, args ...any)
 }
 
 // Limits of a gateway.
 const (
-	maxBody    = 32 << 20 // bytes of a chat's request or answer, which may hold images
-	maxControl = 1 << 20  // bytes of every other request, and of the engine's errors
+	maxBody    = 32 << 20 // bytes of a chat's request or answer, which may contain images
+	maxControl = 1 << 20  // bytes of any other request, and of the engine's errors
 )
 
 // Gateway is an http.Handler. Run restores what the engine loses. It is safe for concurrent use.
@@ -48,9 +48,9 @@ type Gateway struct {
 	mux     *http.ServeMux
 	http    *http.Client
 
-	every    time.Duration // between two looks at the engine
+	every    time.Duration // interval between checks of the engine
 	patience time.Duration // limit of the wait for room, and for the turn
-	draining time.Duration // limit of the wait for answers before a sleep; longer than an answer may take
+	draining time.Duration // limit of the wait for answers before a sleep; longer than any answer takes
 	loading  time.Duration // limit of one load with its download
 
 	metrics      *httpd.Metrics
@@ -58,21 +58,21 @@ type Gateway struct {
 
 	turn chan struct{} // held while the engine is put to sleep, woken or mended
 
-	mu       sync.Mutex         // guards everything below
-	policies map[string]*policy // by digest
-	verified map[string]bool    // digests whose folders this process has found intact
-	changed  chan struct{}      // closed and replaced whenever something is released
-	uses     int64
-	out      int       // requests and loads in flight
-	closed   bool      // no request is admitted
-	asleep   bool      // the engine sleeps
-	lease    time.Time // the engine may sleep until then
-	silent   bool      // the engine did not answer the last look
+	mu         sync.Mutex         // guards everything below
+	policies   map[string]*policy // by digest
+	verified   map[string]bool    // digests whose folders this process has found intact
+	changed    chan struct{}      // closed and replaced whenever something is released
+	uses       int64
+	inFlight   int       // number of requests and loads in flight
+	closed     bool      // whether requests are turned away
+	asleep     bool      // whether the engine sleeps
+	lease      time.Time // time until which the engine may sleep
+	unanswered bool      // whether the engine failed to answer the last check
 
-	sleepless bool // the engine was started without what sleeping needs, so it is not asked whether it sleeps
+	cannotSleep bool // whether the engine was started without sleep mode, so that it is not queried about it
 }
 
-// New returns a gateway. It asks neither the engine nor the store. Impossible options are invalid faults.
+// New returns a gateway. It contacts neither the engine nor the store. Impossible options are invalid faults.
 func New(options Options) (*Gateway, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
@@ -140,9 +140,9 @@ func (o *Options) complete() error {
 		o.Log("the base model's identity is not known: policies of another base model are not refused")
 	}
 
-	// Downloads of a process that was killed. The pattern is valid, so Glob cannot fail.
-	torn, _ := filepath.Glob(filepath.Join(o.Adapters, ".part-*"))
-	for _, dir := range torn {
+	// Remove downloads of a process that was killed. The pattern is valid, so Glob cannot fail.
+	partial, _ := filepath.Glob(filepath.Join(o.Adapters, ".part-*"))
+	for _, dir := range partial {
 		_ = os.RemoveAll(dir)
 	}
 
@@ -167,7 +167,7 @@ func (g *Gateway) handle(pattern string, f func(http.ResponseWriter, *http.Reque
 	})
 }
 
-// recorder remembers the status that was sent.
+// recorder records the status that was sent.
 type recorder struct {
 	http.ResponseWriter
 	status int

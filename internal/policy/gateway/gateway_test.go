@@ -21,7 +21,7 @@ import (
 
 var model = domain.BaseModel{Name: "small-7b", Digest: strings.Repeat("ab", 32)}
 
-// stage is an engine, a store and a gateway between them.
+// stage consists of an engine, a store and a gateway between them.
 type stage struct {
 	t      testing.TB
 	engine *fakeengine.Engine
@@ -66,7 +66,7 @@ func setUp(t *testing.T, engine *fakeengine.Engine, change func(*Options)) *stag
 	return s
 }
 
-// restart puts a new gateway in the place of the old one, with the same folder.
+// restart replaces the gateway by a new one with the same folder.
 func (s *stage) restart() {
 	g, err := New(s.opts)
 	if err != nil {
@@ -75,16 +75,16 @@ func (s *stage) restart() {
 
 	g.every, g.patience, g.draining, g.loading = 20*time.Millisecond, 5*time.Second, 5*time.Second, 10*time.Second
 	gs := httptest.NewServer(g)
-	s.t.Cleanup(func() { gs.Close(); loaded(g) })
+	s.t.Cleanup(func() { gs.Close(); waitForLoads(g) })
 	s.gate, s.url = g, gs.URL
 }
 
-// loaded waits until no load is under way: a load outlasts its request, and writes in the test's folder.
-func loaded(g *Gateway) {
+// waitForLoads waits until no load is in progress. A load outlasts its request, and writes into the test's folder.
+func waitForLoads(g *Gateway) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	for g.out > 0 {
+	for g.inFlight > 0 {
 		changed := g.changed
 		g.mu.Unlock()
 		<-changed
@@ -123,7 +123,7 @@ func (s *stage) lora(text string) string {
 	return s.put(a)
 }
 
-// post sends a request to the gateway and gives status, body and header.
+// post sends a request to the gateway and returns status, body and header.
 func (s *stage) post(path, body string) (int, string, http.Header) {
 	return s.ask(http.MethodPost, path, body, "")
 }
@@ -155,7 +155,7 @@ func (s *stage) ask(method, path, body, key string) (int, string, http.Header) {
 
 const hello = `"messages":[{"role":"user","content":"a <b> & c"}]`
 
-// chat asks a policy and gives what it said.
+// chat sends a chat request to a policy and returns the status and the answer.
 func (s *stage) chat(digest string) (int, string) {
 	status, body, _ := s.post("/v1/chat/completions", `{"model":"`+digest+`",`+hello+`}`)
 	var a struct {
@@ -180,7 +180,7 @@ func (s *stage) says(digest, want string) {
 	}
 }
 
-// refuses expects a status and a part of the message.
+// refuses expects a status and parts of the message.
 func (s *stage) refuses(digest string, status int, parts ...string) {
 	s.t.Helper()
 	got, text := s.chat(digest)
@@ -195,7 +195,7 @@ func (s *stage) refuses(digest string, status int, parts ...string) {
 	}
 }
 
-// wants expects a status and a part of the body.
+// wants expects a status and parts of the body.
 func (s *stage) wants(method, path, body string, status int, parts ...string) {
 	s.t.Helper()
 	got, text, _ := s.ask(method, path, body, "")
@@ -210,7 +210,7 @@ func (s *stage) wants(method, path, body string, status int, parts ...string) {
 	}
 }
 
-// until waits for a condition.
+// until waits until a condition holds.
 func (s *stage) until(what string, ok func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -236,7 +236,7 @@ func TestPoliciesAnswerThroughTheClientOfThePipeline(t *testing.T) {
 
 		for _, text := range []string{"one", "two"} {
 			d := s.lora(text)
-			for range 2 { // loaded already is success
+			for range 2 { // loading it again succeeds
 				if err := c.Load(t.Context(), d, 0); err != nil {
 					t.Fatal(err)
 				}

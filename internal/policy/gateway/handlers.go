@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/httpd"
 )
 
-// refusal maps an error to what is answered over HTTP: 503 for what may pass, 409 for what does not.
+// refusal maps an error to an HTTP response: 503 if the failure may pass, and 409 if it does not.
 func refusal(err error) *httpd.Refusal {
 	var refused *httpd.Refusal
 	if errors.As(err, &refused) {
@@ -34,7 +34,7 @@ func refusal(err error) *httpd.Refusal {
 	return &httpd.Refusal{Status: status, Err: err}
 }
 
-// badJSON refuses a request whose body is not the expected JSON.
+// badJSON returns the refusal of a request whose body is not the expected JSON.
 func badJSON(err error) error {
 	return httpd.Refuse(http.StatusBadRequest, "the request's JSON: %w", err)
 }
@@ -47,7 +47,7 @@ func decode(r *http.Request, value any) error {
 	return nil
 }
 
-// models lists what is ready, and the window of the engine, which holds for whatever it loads later, too.
+// models lists the policies that are ready, with the engine's window, which also applies to policies loaded later.
 func (g *Gateway) models(w http.ResponseWriter, r *http.Request) error {
 	g.mu.Lock()
 	ready := maps.Clone(g.policies)
@@ -58,13 +58,13 @@ func (g *Gateway) models(w http.ResponseWriter, r *http.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(ready)) {
 		list = append(list, httpd.Model(name))
 	}
-	has, _ := g.listed(r.Context()) // an engine that does not answer now has no window
+	has, _ := g.list(r.Context()) // an engine that does not answer now has no window
 	httpd.WriteModels(w, has.window, list...)
 
 	return nil
 }
 
-// load makes a policy ready. A policy that is loaded already is a success.
+// load makes a policy ready. Loading a policy that is already loaded succeeds.
 func (g *Gateway) load(w http.ResponseWriter, r *http.Request) error {
 	name, err := httpd.ReadAdapter(io.LimitReader(r.Body, maxControl))
 	if err != nil {
@@ -123,7 +123,7 @@ func (g *Gateway) unload(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// health answers 200 if the engine is healthy and awake.
+// health responds with 200 if the engine is healthy and awake.
 func (g *Gateway) health(w http.ResponseWriter, r *http.Request) error {
 	g.mu.Lock()
 	closed := g.closed

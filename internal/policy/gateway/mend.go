@@ -12,15 +12,15 @@ import (
 	"github.com/collabui/collabui/internal/httpd"
 )
 
-// Run maintains the engine until ctx ends. Every few seconds it reloads what the engine lost, unloads adapters of an
-// earlier process, and wakes an engine whose lease has run out.
+// Run maintains the engine until ctx ends. Every few seconds, it reloads what the engine has lost, unloads adapters of
+// an earlier process, and wakes an engine whose lease has expired.
 func (g *Gateway) Run(ctx context.Context) {
 	ticker := time.NewTicker(g.every)
 	defer ticker.Stop()
 
 	for {
-		if g.take(ctx) == nil {
-			g.tend(ctx)
+		if g.takeTurn(ctx) == nil {
+			g.maintain(ctx)
 			<-g.turn
 		}
 
@@ -32,8 +32,8 @@ func (g *Gateway) Run(ctx context.Context) {
 	}
 }
 
-// take waits for the turn to put the engine to sleep, to wake it or to mend it.
-func (g *Gateway) take(ctx context.Context) error {
+// takeTurn waits for the turn to put the engine to sleep, to wake it or to mend it.
+func (g *Gateway) takeTurn(ctx context.Context) error {
 	select {
 	case g.turn <- struct{}{}:
 		return nil
@@ -42,39 +42,39 @@ func (g *Gateway) take(ctx context.Context) error {
 	}
 }
 
-// tend looks at the engine once. The caller has the turn.
-func (g *Gateway) tend(ctx context.Context) {
+// maintain checks and mends the engine once. The caller has the turn.
+func (g *Gateway) maintain(ctx context.Context) {
 	g.mu.Lock()
 	asleep := g.asleep
-	over := time.Now().After(g.lease)
-	sleepless := g.sleepless
+	expired := time.Now().After(g.lease)
+	sleepless := g.cannotSleep
 	g.mu.Unlock()
 
 	switch {
-	case asleep && over:
+	case asleep && expired:
 		g.Log("the lease of the sleeping engine ran out: it is woken")
 		if err := g.wake(ctx); err != nil && ctx.Err() == nil {
 			g.Log("%v", err)
 		}
-	case asleep, g.dialect.sleeping != "" && !sleepless && g.foundAsleep(ctx):
+	case asleep, g.dialect.sleeping != "" && !sleepless && g.adoptSleep(ctx):
 	default:
 		g.mend(ctx)
 	}
 }
 
-// foundAsleep takes over an engine that another process put to sleep, as after a restart of this process. It grants a
-// first lease, which its owner can renew.
-func (g *Gateway) foundAsleep(ctx context.Context) bool {
-	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.sleeping, nil)
-	var is struct {
+// adoptSleep takes over an engine that another process put to sleep, for example before a restart of this process. It
+// grants a first lease, which its owner can renew. It reports whether the engine sleeps.
+func (g *Gateway) adoptSleep(ctx context.Context) bool {
+	r, err := g.call(ctx, queryTime, http.MethodGet, g.dialect.sleeping, nil)
+	var state struct {
 		Sleeping bool `json:"is_sleeping"`
 	}
 	if err == nil && r.noPath() {
 		g.mu.Lock()
-		g.sleepless = true
+		g.cannotSleep = true
 		g.mu.Unlock()
 	}
-	if err != nil || !r.ok() || json.Unmarshal([]byte(r.text), &is) != nil || !is.Sleeping {
+	if err != nil || !r.ok() || json.Unmarshal([]byte(r.text), &state) != nil || !state.Sleeping {
 		return false
 	}
 
@@ -88,45 +88,45 @@ func (g *Gateway) foundAsleep(ctx context.Context) bool {
 	return true
 }
 
-// mend compares what the engine serves with what it should serve, and changes the difference.
+// mend compares what the engine serves with what it should serve, and removes the difference.
 func (g *Gateway) mend(ctx context.Context) {
-	has, err := g.listed(ctx)
+	has, err := g.list(ctx)
 	if ctx.Err() != nil {
 		return
 	}
 
 	g.mu.Lock()
-	was := g.silent
-	g.silent = err != nil
-	g.sleepless = g.sleepless && !g.silent // the next process may be able to
+	wasUnanswered := g.unanswered
+	g.unanswered = err != nil
+	g.cannotSleep = g.cannotSleep && !g.unanswered // a new process may have sleep mode
 	g.mu.Unlock()
 
 	if err != nil {
-		if !was {
+		if !wasUnanswered {
 			g.Log("%v", err)
 		}
 
 		return
 	}
-	if was {
+	if wasUnanswered {
 		g.Log("the engine answers again")
 	}
 
 	g.reload(ctx, has)
 	for _, name := range has.adapters {
-		if strings.HasPrefix(name, ours) {
-			g.stray(ctx, name)
+		if strings.HasPrefix(name, namePrefix) {
+			g.unloadStray(ctx, name)
 		}
 	}
 	g.sweep(has.adapters)
 }
 
 // reload loads the ready policies that the engine neither lists nor answers for, and waits until they are loaded.
-func (g *Gateway) reload(ctx context.Context, has listing) {
+func (g *Gateway) reload(ctx context.Context, served listing) {
 	var missing []hold
 	g.mu.Lock()
 	for _, p := range g.policies {
-		if p.busy == nil && !slices.Contains(has.models, p.model) && !slices.Contains(has.adapters, p.name) {
+		if p.busy == nil && !slices.Contains(served.models, p.model) && !slices.Contains(served.adapters, p.name) {
 			missing = append(missing, hold{policy: p, model: p.model, gen: p.gen})
 		}
 	}
@@ -137,7 +137,7 @@ func (g *Gateway) reload(ctx context.Context, has listing) {
 		if !errors.Is(g.probe(ctx, h.model), errMissing) {
 			continue // some engines do not list adapters, and one that does not answer has not lost any
 		}
-		if c := g.lost(ctx, h); c != nil {
+		if c := g.loadAgain(ctx, h); c != nil {
 			changes = append(changes, c)
 		}
 	}
@@ -149,9 +149,9 @@ func (g *Gateway) reload(ctx context.Context, has listing) {
 	}
 }
 
-// stray unloads an adapter of an earlier process that this one does not serve. Whoever asks for it loads it again, from
-// the files that are there.
-func (g *Gateway) stray(ctx context.Context, name string) {
+// unloadStray unloads an adapter of an earlier process that this one does not serve. The next request for it loads it
+// again, from the files that are there.
+func (g *Gateway) unloadStray(ctx context.Context, name string) {
 	g.mu.Lock()
 	for _, p := range g.policies {
 		if strings.HasPrefix(name, prefix(p.digest)) && (p.busy != nil || p.name == name) {
@@ -185,7 +185,7 @@ func (g *Gateway) sweep(adapters []string) {
 		}
 
 		p := &policy{digest: digest}
-		p.begin() // so nothing loads it meanwhile
+		p.begin() // so that nothing loads it in the meantime
 		g.policies[digest] = p
 		g.mu.Unlock()
 

@@ -60,7 +60,7 @@ func TestABusyAdapterStaysUntilItHasDrained(t *testing.T) {
 	gate := make(chan struct{})
 	began := make(chan struct{}, 9)
 	e.Answer = func(dir string, body []byte) (int, []byte) {
-		if strings.Contains(string(body), "a <b>") { // no probe
+		if strings.Contains(string(body), "a <b>") { // not a probe
 			began <- struct{}{}
 			<-gate
 		}
@@ -127,8 +127,8 @@ func TestWhatTheEngineLostIsLoadedAgain(t *testing.T) {
 		s.says(a, "a")
 		s.says(b, "b")
 		e.Restart()
-		s.bucket.Damage(store.BlobPrefix+a, nil) // the files on disk are enough
-		s.says(a, "a")                           // by the request
+		s.bucket.Damage(store.BlobPrefix+a, nil) // the files on disk suffice
+		s.says(a, "a")                           // the request finds the loss
 		if !s.metric("collabui_serving_mends_total 1") {
 			t.Fatalf("the metrics have not counted it, want one mend; log:\n%s", s.said())
 		}
@@ -190,11 +190,11 @@ func TestAllWhoLostAPolicyLoadItOnce(t *testing.T) {
 	}
 
 	e.Restart()
-	if c := s.gate.lost(t.Context(), one); c == nil || wait(t.Context(), c) != nil {
+	if c := s.gate.loadAgain(t.Context(), one); c == nil || wait(t.Context(), c) != nil {
 		t.Fatal("the first who lost it did not load it again, want a load")
 	}
 
-	if s.gate.lost(t.Context(), two) != nil { // held since before
+	if s.gate.loadAgain(t.Context(), two) != nil { // held since before the second load
 		t.Fatal("it is loaded a third time, want the second load to serve both")
 	}
 
@@ -211,13 +211,13 @@ func TestALostPolicyIsAskedForOnceMoreOnly(t *testing.T) {
 	e.FailChat(http.StatusNotFound, "no such model") // the request, not the probe
 	s.says(base, "base")
 	e.FailChat(http.StatusNotFound, "no such model")
-	e.FailChat(http.StatusNotFound, "no such model") // the probe, too
+	e.FailChat(http.StatusNotFound, "no such model") // and the probe
 	s.refuses(base, http.StatusServiceUnavailable, "probe", "no such model")
 	s.says(base, "base")
 }
 
-// Many ask for more policies than fit, the engine restarts and falls silent in between: every answer comes from the
-// policy that was named.
+// TestEveryAnswerIsOfThePolicyThatWasNamed has many clients request more policies than fit, while the engine restarts
+// and becomes silent. Every answer must come from the policy that was named.
 func TestEveryAnswerIsOfThePolicyThatWasNamed(t *testing.T) {
 	both(t, func(t *testing.T, e *fakeengine.Engine) {
 		e.Limit = 3

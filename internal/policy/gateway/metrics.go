@@ -2,7 +2,7 @@ package gateway
 
 import "github.com/collabui/collabui/internal/httpd"
 
-// measure sets up the gateway's metrics.
+// measure creates the gateway's metrics.
 func (g *Gateway) measure() {
 	g.metrics = httpd.NewMetrics("collabui_serving")
 	g.loads = g.metrics.Counter("loads_total", "Adapters that the engine loaded.")
@@ -12,7 +12,7 @@ func (g *Gateway) measure() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 
-		return float64(g.out)
+		return float64(g.inFlight)
 	})
 
 	g.metrics.Gauge("adapters", "Adapters that are loaded and ready.", func() (count float64) {

@@ -9,17 +9,17 @@ import (
 )
 
 // policy is a policy that the engine serves or is about to serve. The gateway's mu guards all fields. While busy is
-// set, art, name and model belong to whoever changes the policy.
+// set, only the goroutine that changes the policy may use art, name and model.
 type policy struct {
-	digest string
-	art    *domain.Artifact
-	name   string  // the adapter's name in the engine
-	model  string  // the name that requests to the engine use
-	busy   *change // the load or unload in progress; nil if the policy is ready
-	gen    int     // loads begun
-	seated bool    // it counts among the adapters
-	out    int     // requests in flight
-	used   int64   // last use
+	digest   string
+	art      *domain.Artifact
+	name     string  // the adapter's name in the engine
+	model    string  // the name that requests to the engine use
+	busy     *change // the load or unload in progress; nil if the policy is ready
+	gen      int     // number of loads begun
+	seated   bool    // whether it counts among the adapters
+	inFlight int     // number of requests in flight
+	used     int64   // Gateway.uses at the last use
 }
 
 // change is a load or an unload of a policy. err is set before done is closed.
@@ -28,15 +28,15 @@ type change struct {
 	err  error
 }
 
-// hold is a policy in use: it stays loaded until it is released.
+// hold is a policy in use, which stays loaded until it is released.
 type hold struct {
 	*policy
 	model   string
-	adapter string // the adapter's name in the engine, empty for a whole model
+	adapter string // the adapter's name in the engine; empty for a whole model
 	gen     int
 }
 
-// wait waits for the end of a change and returns its error. A nil change has ended well.
+// wait waits for the end of a change and returns its error. A nil change has ended successfully.
 func wait(ctx context.Context, c *change) error {
 	if c == nil {
 		return nil
@@ -57,7 +57,7 @@ func (p *policy) begin() *change {
 	return p.busy
 }
 
-// end makes p ready again, or gone, and wakes whoever waits for it.
+// end makes p ready again or, if gone is set, removes it, and wakes all goroutines that wait for it.
 func (g *Gateway) end(p *policy, gone bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,13 +72,13 @@ func (g *Gateway) end(p *policy, gone bool, err error) {
 	g.notify()
 }
 
-// notify wakes whoever waits for room or for requests to end. Callers hold mu.
+// notify wakes all goroutines that wait for room or for requests to end. Callers hold mu.
 func (g *Gateway) notify() {
 	close(g.changed)
 	g.changed = make(chan struct{})
 }
 
-// enter admits a request; leave ends it.
+// enter admits a request, which ends with leave.
 func (g *Gateway) enter() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -86,7 +86,7 @@ func (g *Gateway) enter() error {
 	if g.closed {
 		return httpd.Later("the engine sleeps, or is about to")
 	}
-	g.out++
+	g.inFlight++
 
 	return nil
 }
@@ -95,16 +95,16 @@ func (g *Gateway) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	g.out--
+	g.inFlight--
 	g.notify()
 }
 
-// acquire returns the policy of a digest, which is loaded and answers, and loads it if necessary. Concurrent callers
-// wait for one load.
+// acquire returns the policy of a digest, which is loaded and answers. It loads the policy if necessary. Concurrent
+// callers wait for the same load.
 func (g *Gateway) acquire(ctx context.Context, digest string) (hold, error) {
 	if !httpd.IsDigest(digest) {
 		return hold{}, httpd.Refuse(http.StatusNotFound,
-			"model %q: a model name is the 64 hex digits of a policy's SHA-256", short(digest))
+			"model %q: a model name is the 64 hex digits of a policy's SHA-256", shorten(digest))
 	}
 
 	for {
@@ -119,7 +119,7 @@ func (g *Gateway) acquire(ctx context.Context, digest string) (hold, error) {
 		c := p.busy
 		if c == nil {
 			g.uses++
-			p.out++
+			p.inFlight++
 			p.used = g.uses
 			h := hold{policy: p, model: p.model, adapter: p.name, gen: p.gen}
 			g.mu.Unlock()
@@ -138,24 +138,24 @@ func (g *Gateway) release(h hold) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
-	h.out--
+	h.inFlight--
 	g.notify()
 }
 
-// start loads p in the background. The load goes on if ctx ends. Callers hold mu.
+// start loads p in the background. The load continues if ctx ends. Callers hold mu.
 func (g *Gateway) start(ctx context.Context, p *policy) *change {
 	c := p.begin()
 	p.gen++
-	g.out++
+	g.inFlight++
 
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.loading)
 		defer cancel()
 
-		err := g.ready(ctx, p)
+		err := g.bringUp(ctx, p)
 		g.mu.Lock()
 		g.uses++
-		p.used = g.uses // whoever waits for it has not used it yet
+		p.used = g.uses // the requests that wait for it have not used it yet
 		g.mu.Unlock()
 		g.end(p, err != nil, err)
 		g.leave()
@@ -164,9 +164,9 @@ func (g *Gateway) start(ctx context.Context, p *policy) *change {
 	return c
 }
 
-// lost says that the engine did not have a policy that was held. It loads the policy again and returns that change, or
-// nil if a load has begun since the policy was acquired.
-func (g *Gateway) lost(ctx context.Context, h hold) *change {
+// loadAgain is called if the engine did not have a policy that was held. It loads the policy again and returns that
+// change, or nil if a load has begun since the policy was acquired.
+func (g *Gateway) loadAgain(ctx context.Context, h hold) *change {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 

@@ -13,14 +13,14 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// ours begins the names of all adapters that gateways load.
-const ours = "p-"
+// namePrefix begins the names of all adapters that gateways load.
+const namePrefix = "p-"
 
-// prefix begins all names that a policy has in the engine.
-func prefix(digest string) string { return ours + digest[:16] }
+// prefix begins all names of a policy in the engine.
+func prefix(digest string) string { return namePrefix + digest[:16] }
 
-// ready brings a policy into the engine and checks that it answers.
-func (g *Gateway) ready(ctx context.Context, p *policy) error {
+// bringUp loads a policy into the engine and checks that it answers.
+func (g *Gateway) bringUp(ctx context.Context, p *policy) error {
 	if p.art == nil {
 		artifact, err := g.artifact(ctx, p.digest)
 		if err != nil {
@@ -31,7 +31,7 @@ func (g *Gateway) ready(ctx context.Context, p *policy) error {
 
 	switch p.art.Kind {
 	case domain.ArtifactFull:
-		return g.full(ctx, p)
+		return g.findFull(ctx, p)
 	case domain.ArtifactBase:
 		base, err := g.base(ctx)
 		if err != nil {
@@ -45,9 +45,9 @@ func (g *Gateway) ready(ctx context.Context, p *policy) error {
 	return g.adapter(ctx, p)
 }
 
-// full finds a policy that the engine was started on.
-func (g *Gateway) full(ctx context.Context, p *policy) error {
-	has, err := g.listed(ctx)
+// findFull finds a policy with which the engine was started.
+func (g *Gateway) findFull(ctx context.Context, p *policy) error {
+	has, err := g.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (g *Gateway) full(ctx context.Context, p *policy) error {
 
 // artifact reads the artifact of a digest and refuses one that this engine cannot serve.
 func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact, error) {
-	raw, there, err := store.MayBlob(ctx, g.Bucket, digest)
-	if err == nil && !there { // whoever asks tries again
+	raw, exists, err := store.MayBlob(ctx, g.Bucket, digest)
+	if err == nil && !exists { // clients repeat the request
 		err = httpd.Refuse(http.StatusNotFound, "the store has no policy %s", digest)
 	}
 	if err != nil {
@@ -74,21 +74,21 @@ func (g *Gateway) artifact(ctx context.Context, digest string) (domain.Artifact,
 
 	a, err := domain.DecodeArtifact(raw)
 	if err != nil {
-		return a, httpd.Refuse(http.StatusConflict, // another server may serve it
+		return a, httpd.Refuse(http.StatusConflict, // another server may be able to serve it
 			"policy %s cannot be served by an engine of language models: %w", digest, err)
 	}
 
 	if g.Model != nil && a.Kind != domain.ArtifactFull && a.Base.Digest != g.Model.Digest {
 		return a, httpd.Refuse(http.StatusConflict, "policy %s belongs to the base model %s (%s), "+
 			"this engine serves %s (%s): start an engine on %s, or ask one that serves it",
-			digest, a.Base.Name, short(a.Base.Digest), g.Model.Name, short(g.Model.Digest), a.Base.Name)
+			digest, a.Base.Name, shorten(a.Base.Digest), g.Model.Name, shorten(g.Model.Digest), a.Base.Name)
 	}
 
 	return a, nil
 }
 
-// adapter loads a LoRA adapter. Engines keep prefixes by an adapter's name, so a name must always mean the same bytes:
-// if it is not known what was loaded under a name, the adapter gets another one.
+// adapter loads a LoRA adapter. Engines cache prefixes by an adapter's name, so a name must always stand for the same
+// bytes. If it is unknown what was loaded under a name, the adapter gets a new name.
 func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 	again := p.gen > 1
 	if p.name == "" {
@@ -108,7 +108,7 @@ func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 		}
 	}
 
-	there, err := g.engineLoad(ctx, p.name, g.dir(p.digest))
+	alreadyLoaded, err := g.engineLoad(ctx, p.name, g.dir(p.digest))
 	if err == nil {
 		p.model = g.dialect.model(base, p.name)
 		err = g.probe(ctx, p.model)
@@ -126,7 +126,7 @@ func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 		return err
 	}
 
-	if again && !there {
+	if again && !alreadyLoaded {
 		g.mends.Inc()
 		g.Log("mended: the engine had lost policy %s; it is loaded again as %s", p.digest, p.name)
 	}
@@ -137,11 +137,11 @@ func (g *Gateway) adapter(ctx context.Context, p *policy) error {
 // renew downloads an adapter whose folder is missing or damaged.
 func (g *Gateway) renew(ctx context.Context, p *policy) error {
 	// Unload before the download: afterwards the files would seem to confirm what the engine holds under the name.
-	had, err := g.engineUnload(ctx, p.name)
+	wasLoaded, err := g.engineUnload(ctx, p.name)
 	if err != nil {
 		return err
 	}
-	if had {
+	if wasLoaded {
 		g.Log("policy %s: the engine had an adapter under its name, but its files are missing: it is unloaded",
 			p.digest)
 		p.name = prefix(p.digest) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)

@@ -19,17 +19,17 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// together is the number of adapters that answer at once: one for each of four agents.
-const together = 4
+// adaptersAtOnce is the number of adapters that answer at once, one for each of four agents.
+const adaptersAtOnce = 4
 
-// load is a number of requests, those at once, and the tokens of every answer.
+// load specifies a number of requests, how many are sent at once, and the tokens of every answer.
 type load struct{ requests, atOnce, tokens int }
 
-// BenchmarkThroughTheGateway compares the tokens that a real vLLM writes per second through the gateway with those that
-// it writes if the same requests go to it directly: four adapters at once, both ways twice in turn. Scores that are
-// asked of all at once then show whether each comes from its own adapter. vLLM runs a small model on the CPU unless
-// COLLABUI_BENCH_MODEL is another base model and COLLABUI_BENCH_DEVICES its GPU, which then sleeps and wakes as well.
-// `make bench-vllm` runs it.
+// BenchmarkThroughTheGateway compares the tokens per second that a real vLLM writes through the gateway and directly,
+// for the same requests: four adapters at once, each way twice in turn. Scores that are requested from all adapters at
+// once then show whether each comes from its own adapter. vLLM runs a small model on the CPU, unless
+// COLLABUI_BENCH_MODEL is another base model and COLLABUI_BENCH_DEVICES its GPU, in which case it also sleeps and
+// wakes. `make bench-vllm` runs it.
 func BenchmarkThroughTheGateway(b *testing.B) {
 	program := os.Getenv("COLLABUI_VLLM")
 	if program == "" || os.Getenv("COLLABUI_LLAMAFACTORY") == "" {
@@ -42,31 +42,31 @@ func BenchmarkThroughTheGateway(b *testing.B) {
 		base = filepath.Join(dir, "qwen2")
 		python(b, "", "../../../scripts/make_model.py", base, "--shape", "small", "--vocabulary", "1000")
 	}
-	e := onCPU(together, program, base)
-	e.args = append(e.args, "--no-enable-chunked-prefill") // vLLM 0.32 on a CPU cannot go on with a seed
+	e := onCPU(adaptersAtOnce, program, base)
+	e.args = append(e.args, "--no-enable-chunked-prefill") // vLLM 0.32 on a CPU does not support seeds with it
 	gpu := os.Getenv("COLLABUI_BENCH_DEVICES")
 	if gpu != "" {
-		e = vllmWith(together, program, base, "--dtype", "bfloat16", "--max-model-len", "4096",
+		e = vllmWith(adaptersAtOnce, program, base, "--dtype", "bfloat16", "--max-model-len", "4096",
 			"--max-num-seqs", "128", "--gpu-memory-utilization", "0.85", "--enable-sleep-mode")
 		e.env = append(e.env, "CUDA_VISIBLE_DEVICES="+gpu, "VLLM_SERVER_DEV_MODE=1")
 		l = load{requests: 384, atOnce: 64, tokens: 96}
 	}
-	python(b, "", "testdata/adapters.py", "make", base, adapters, strconv.Itoa(together), "8")
+	python(b, "", "testdata/adapters.py", "make", base, adapters, strconv.Itoa(adaptersAtOnce), "8")
 
 	began := time.Now()
-	s := e.behind(b, Options{
+	s := e.newStage(b, Options{
 		Engine: vllm, Bucket: &store.Memory{}, Adapters: filepath.Join(dir, "served"), Model: &model,
 	})
 	b.Logf("vLLM answers after %.0f s", time.Since(began).Seconds())
-	digests := make([]string, together)
+	digests := make([]string, adaptersAtOnce)
 	for i := range digests {
 		began := time.Now()
 		digests[i] = s.folder(filepath.Join(adapters, fmt.Sprint(i)), 8)
 		s.sample(digests[i], 0, 1)
 		b.Logf("adapter %d is loaded and answers after %.2f s", i, time.Since(began).Seconds())
 	}
-	own := s.alone(digests)
-	s.compare("direct", false, digests, load{l.atOnce, l.atOnce, l.tokens}) // unmeasured: what is compiled at first use
+	own := s.scoresAlone(digests)
+	s.compare("direct", false, digests, load{l.atOnce, l.atOnce, l.tokens}) // not measured: compiles on first use
 
 	var direct, through float64 // seconds
 	for turn := range b.N {
@@ -84,14 +84,14 @@ func BenchmarkThroughTheGateway(b *testing.B) {
 	b.ReportMetric(n/through, "tokens/s-gateway")
 	b.ReportMetric(direct/through, "gateway/direct")
 
-	s.atOnce(digests, own)
+	s.checkAtOnce(digests, own)
 	if gpu != "" {
-		s.naps(digests, own)
+		s.checkSleep(digests, own)
 	}
 }
 
-// compare sends requests in turn to all adapters, through the gateway or to the engine itself, and logs and returns how
-// long they took. name stands before all prompts, so that no way finds the prompts of another in vLLM's cache.
+// compare sends requests to all adapters in turn, through the gateway or directly to the engine, and logs and returns
+// the duration. name begins all prompts, so that neither way finds the other's prompts in vLLM's cache.
 func (s *stage) compare(name string, through bool, digests []string, l load) time.Duration {
 	s.t.Helper()
 	at, names := s.opts.Server, make([]string, len(digests))
@@ -136,7 +136,8 @@ func (s *stage) compare(name string, through bool, digests []string, l load) tim
 	return took
 }
 
-// question asks for an answer of so many tokens, as an agent does, and returns the tokens of prompt and answer.
+// question requests an answer of the given number of tokens, as an agent does, and returns the numbers of tokens of
+// prompt and answer.
 func question(c *http.Client, at, model, name string, i, tokens int) (prompt, answer int, err error) {
 	screen := strings.Repeat("3 button Submit the order of the customer\n", 24)
 	body, err := json.Marshal(map[string]any{
@@ -170,8 +171,8 @@ func question(c *http.Client, at, model, name string, i, tokens int) (prompt, an
 	return x.Usage.Prompt, x.Usage.Answer, err
 }
 
-// alone returns the scores of the given answers under every adapter, asked one after the other.
-func (s *stage) alone(digests []string) [][]float64 {
+// scoresAlone returns the scores of the given answers under every adapter, requested one after another.
+func (s *stage) scoresAlone(digests []string) [][]float64 {
 	s.t.Helper()
 	out := make([][]float64, len(digests))
 	for i, d := range digests {
@@ -181,8 +182,8 @@ func (s *stage) alone(digests []string) [][]float64 {
 	return out
 }
 
-// atOnce asks all adapters at the same time, and wants the scores that each gave alone.
-func (s *stage) atOnce(digests []string, own [][]float64) {
+// checkAtOnce requests scores from all adapters at the same time, and expects the scores that each adapter gave alone.
+func (s *stage) checkAtOnce(digests []string, own [][]float64) {
 	s.t.Helper()
 	const turns = 8
 	got := make([][]float64, turns*len(digests))
@@ -191,15 +192,15 @@ func (s *stage) atOnce(digests []string, own [][]float64) {
 		all.Go(func() { got[i] = s.scores(digests[i%len(digests)], 0) })
 	}
 	all.Wait()
-	s.same(got, own)
+	s.checkScores(got, own)
 }
 
-// same logs how far scores are from those of their own adapter and from those of the others, and wants the latter to be
-// three times as far on average: on a GPU a score depends on what else is computed with it.
-func (s *stage) same(got, own [][]float64) {
+// checkScores logs the distances of scores from the scores of their own adapter and of the other adapters, and expects
+// the latter to be three times as large on average, because on a GPU a score depends on what else is computed with it.
+func (s *stage) checkScores(got, own [][]float64) {
 	s.t.Helper()
 	if s.t.Failed() {
-		return // not all scores are there
+		return // some scores are missing
 	}
 	var mine, others, worst float64
 	for i, scores := range got {
@@ -214,7 +215,7 @@ func (s *stage) same(got, own [][]float64) {
 			}
 		}
 	}
-	n := float64(len(got) * len(given))
+	n := float64(len(got) * len(givenAnswers))
 	s.t.Logf("scores of %.0f answers: %.2g from those of their own adapter on average, %.2g at most; %.2g from others'",
 		n, mine/n, worst, others/n)
 	if others <= 3*mine {
@@ -222,15 +223,15 @@ func (s *stage) same(got, own [][]float64) {
 	}
 }
 
-// naps puts the engine to sleep by the gateway and wakes it. The GPU's memory is free meanwhile, and all adapters give
-// the scores of before.
-func (s *stage) naps(digests []string, own [][]float64) {
+// checkSleep puts the engine to sleep through the gateway and wakes it. Meanwhile, the GPU's memory must be free, and
+// afterwards all adapters must give the same scores as before.
+func (s *stage) checkSleep(digests []string, own [][]float64) {
 	s.t.Helper()
-	before := s.memory()
+	before := s.gpuMemory()
 	began := time.Now()
 	s.wants(http.MethodPost, "/sleep", `{"lease_s":120}`, http.StatusOK)
 	slept := time.Since(began)
-	asleep := s.memory()
+	asleep := s.gpuMemory()
 	began = time.Now()
 	s.wants(http.MethodPost, "/wake_up", "", http.StatusOK)
 	s.t.Logf("asleep after %.2f s, with %d MiB of the GPU instead of %d; awake after %.2f s",
@@ -238,11 +239,11 @@ func (s *stage) naps(digests []string, own [][]float64) {
 	if asleep > before/2 {
 		s.t.Errorf("the sleeping engine holds %d MiB, want at most half of %d", asleep, before)
 	}
-	s.same(s.alone(digests), own)
+	s.checkScores(s.scoresAlone(digests), own)
 }
 
-// memory returns the MiB of the GPU that are in use.
-func (s *stage) memory() int {
+// gpuMemory returns the used memory of the GPU in MiB.
+func (s *stage) gpuMemory() int {
 	s.t.Helper()
 	out, err := exec.Command("nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits").Output()
 	if err != nil {

@@ -15,19 +15,19 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// realEngine is a vLLM or an SGLang.
+// realEngine is a real vLLM or SGLang.
 type realEngine struct {
 	t    testing.TB
 	addr string
-	args []string // with the program, but for the address
+	args []string // with the program, but without the address
 	env  []string
-	keep int     // adapters that it has room for
-	temp float64 // at which it repeats its answers
+	keep int     // number of adapters for which it has room
+	temp float64 // temperature at which it repeats its answers
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
-// vllmWith returns a vLLM with room for adapters.
+// vllmWith returns a vLLM with room for the given number of adapters.
 func vllmWith(adapters int, program, model string, args ...string) *realEngine {
 	n := strconv.Itoa(adapters)
 
@@ -52,8 +52,8 @@ func onCPU(adapters int, program, model string) *realEngine {
 // realVLLM returns a vLLM on the CPU with room for two adapters.
 func realVLLM(program, model string) *realEngine { return onCPU(2, program, model) }
 
-// realSGLang returns an SGLang on the CPU with room for two adapters. It heeds seeds only with
-// --enable-deterministic-inference, which a CPU does not have.
+// realSGLang returns an SGLang on the CPU with room for two adapters. It respects seeds only with
+// --enable-deterministic-inference, which is not available on a CPU.
 func realSGLang(program, model string) *realEngine {
 	modules := []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}
 	args := []string{program, "--model-path", model, "--served-model-name", "base",
@@ -113,14 +113,14 @@ func (e *realEngine) start() {
 	}
 }
 
-// kill ends the engine and its children at once.
+// kill kills the engine and its children at once.
 func (e *realEngine) kill() {
 	_ = syscall.Kill(-e.cmd.Process.Pid, syscall.SIGKILL)
 	<-e.done
 }
 
-// behind starts the engine and returns a stage with a gateway before it.
-func (e *realEngine) behind(t testing.TB, o Options) *stage {
+// newStage starts the engine and returns a stage with a gateway in front of it.
+func (e *realEngine) newStage(t testing.TB, o Options) *stage {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

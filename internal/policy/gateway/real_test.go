@@ -20,9 +20,9 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// apart bounds the difference of log-probabilities between an engine and the trainer's libraries, per token, in
+// tolerance bounds the difference between log-probabilities of an engine and of the trainer's libraries, per token, in
 // float32.
-const apart = 1e-3
+const tolerance = 1e-3
 
 // python runs testdata/adapters.py with the trainer's libraries.
 func python(t testing.TB, in string, args ...string) string {
@@ -40,7 +40,7 @@ func python(t testing.TB, in string, args ...string) string {
 	return string(out)
 }
 
-// folder stores an adapter from its folder.
+// folder stores an adapter from a folder.
 func (s *stage) folder(dir string, rank int) string {
 	s.t.Helper()
 	a := domain.Artifact{Kind: domain.ArtifactLoRA, Base: model, Rank: rank}
@@ -59,23 +59,23 @@ func (s *stage) folder(dir string, rank int) string {
 	return s.put(a)
 }
 
-// row is an answer to be scored by the trainer's libraries.
+// row is an answer that the trainer's libraries score.
 type row struct {
-	Adapter string `json:"adapter"` // folder; empty: the base model
+	Adapter string `json:"adapter"` // folder; empty means the base model
 	System  string `json:"system"`
 	User    string `json:"user"`
 	Image   string `json:"image,omitempty"` // file, shown after the user's text
 	Answer  string `json:"answer"`
-	End     bool   `json:"end"` // the token that ends a turn counts
+	End     bool   `json:"end"` // whether the token that ends a turn counts
 }
 
-// scored is what they say.
-type scored struct {
+// rowScore is the score of a row.
+type rowScore struct {
 	LogProb float64 `json:"logprob"`
 	Tokens  int     `json:"tokens"`
 }
 
-func reference(t testing.TB, model string, rows []row) []scored {
+func reference(t testing.TB, model string, rows []row) []rowScore {
 	t.Helper()
 	var in bytes.Buffer
 	for _, r := range rows {
@@ -83,7 +83,7 @@ func reference(t testing.TB, model string, rows []row) []scored {
 			t.Fatal(err)
 		}
 	}
-	out := make([]scored, len(rows))
+	out := make([]rowScore, len(rows))
 	said := python(t, in.String(), "testdata/adapters.py", "score", model)
 	for i, line := range strings.Split(strings.TrimSpace(said), "\n") {
 		if err := json.Unmarshal([]byte(line), &out[i]); err != nil {
@@ -94,9 +94,9 @@ func reference(t testing.TB, model string, rows []row) []scored {
 	return out
 }
 
-// TestRealVLLM serves a base model and three adapters with a real vLLM that holds two. Every answer comes from the
-// adapter that was asked for, which its log-probability shows, before and after a kill of vLLM. `make test-production`
-// runs it.
+// TestRealVLLM serves a base model and three adapters with a real vLLM that can hold two. Every answer must come from
+// the requested adapter, which its log-probability shows, before and after vLLM is killed. `make test-production` runs
+// it.
 func TestRealVLLM(t *testing.T) { serveReally(t, vllm, os.Getenv("COLLABUI_VLLM"), realVLLM) }
 
 // TestRealSGLang does the same with a real SGLang.
@@ -112,7 +112,7 @@ func serveReally(t *testing.T, engine, program string, of func(program, model st
 	python(t, "", "testdata/adapters.py", "make", base, adapters, "3", "4")
 
 	e := of(program, base)
-	s := e.behind(t, Options{
+	s := e.newStage(t, Options{
 		Engine: engine, Bucket: &store.Memory{}, Adapters: filepath.Join(dir, "served"), Model: &model,
 	})
 
@@ -131,16 +131,16 @@ func serveReally(t *testing.T, engine, program string, of func(program, model st
 	}
 }
 
-// asked are the questions to every policy.
-func asked(i int) (system, user string) {
+// questionOf returns question i, which every policy is asked.
+func questionOf(i int) (system, user string) {
 	return "You operate a user interface.", fmt.Sprintf("Goal: click the button %d\nScreen: button, link, text", i)
 }
 
-// given are answers that are scored.
-var given = []string{"Action: click 3", "Action: scroll down"}
+// givenAnswers lists answers that are scored.
+var givenAnswers = []string{"Action: click 3", "Action: scroll down"}
 
-// verify asks every policy, and compares its scores with those of the trainer's libraries under all adapters: they are
-// those of its own. It returns all answers.
+// verify queries every policy, compares its scores with those of the trainer's libraries under all adapters, and
+// expects them to match its own adapter. It returns all answers.
 func (s *stage) verify(base string, folders map[string]string, temperature float64) string {
 	s.t.Helper()
 	digests := slices.Sorted(maps.Keys(folders))
@@ -156,8 +156,8 @@ func (s *stage) verify(base string, folders map[string]string, temperature float
 	var rows []row
 	for _, digest := range digests {
 		for i := range 4 {
-			system, user := asked(i)
-			for _, answer := range given {
+			system, user := questionOf(i)
+			for _, answer := range givenAnswers {
 				rows = append(rows, row{Adapter: folders[digest], System: system, User: user, Answer: answer})
 			}
 		}
@@ -170,25 +170,25 @@ func (s *stage) verify(base string, folders map[string]string, temperature float
 			off := math.Abs(got-all[k].LogProb) / float64(all[k].Tokens)
 			if k != i {
 				nearest = min(nearest, off)
-			} else if worst = max(worst, off); off > apart {
+			} else if worst = max(worst, off); off > tolerance {
 				s.t.Errorf("%+v: got %g, want %g as the trainer's libraries say", rows[i], got, all[i].LogProb)
 			}
 		}
 	}
 	s.t.Logf("%d scores differ by at most %.1g per token from their own adapter's and by at least %.2g from others'",
 		len(says), worst, nearest)
-	if nearest < 2*apart {
-		s.t.Errorf("the adapters' scores differ by %g per token, want at least %g to tell them apart", nearest, 2*apart)
+	if nearest < 2*tolerance {
+		s.t.Errorf("the adapters' scores differ by %g per token, want at least %g to tell them apart", nearest, 2*tolerance)
 	}
 
 	return text.String()
 }
 
-// sample returns two sampled answers of a policy to a question, and its scores of the given ones.
+// sample returns two answers to a question sampled from a policy, and the policy's scores of the given answers.
 func (s *stage) sample(digest string, i int, temperature float64) (answers []string, scores []float64) {
 	s.t.Helper()
-	system, user := asked(i)
-	r, err := s.patient().Complete(s.t.Context(), chat.Request{
+	system, user := questionOf(i)
+	r, err := s.patientPool().Complete(s.t.Context(), chat.Request{
 		Model: digest, System: system, User: user, Temperature: temperature, TopP: 1, MaxTokens: 24, Seed: uint64(i),
 		N: 2,
 	})
@@ -201,9 +201,9 @@ func (s *stage) sample(digest string, i int, temperature float64) (answers []str
 
 // scores returns the log-probabilities of the given answers to a question under a policy.
 func (s *stage) scores(digest string, i int) (out []float64) {
-	system, user := asked(i)
-	all, err := s.patient().Score(s.t.Context(), chat.ScoreRequest{
-		Model: digest, System: system, User: user, Answers: given,
+	system, user := questionOf(i)
+	all, err := s.patientPool().Score(s.t.Context(), chat.ScoreRequest{
+		Model: digest, System: system, User: user, Answers: givenAnswers,
 	})
 	if err != nil {
 		s.t.Errorf("policy %.8s: got %v, want scores", digest, err)
@@ -215,8 +215,8 @@ func (s *stage) scores(digest string, i int) (out []float64) {
 	return out
 }
 
-// patient returns a client of the stage's gateway for an engine on a loaded CPU.
-func (s *stage) patient() *llm.Pool {
+// patientPool returns a client of the stage's gateway with a timeout for an engine on a busy CPU.
+func (s *stage) patientPool() *llm.Pool {
 	s.t.Helper()
 	p, err := llm.PolicyServers([]string{s.url + "/v1"}, llm.Config{Timeout: 3 * time.Minute})
 	if err != nil {

@@ -24,10 +24,10 @@ import (
 	"github.com/collabui/collabui/trainer/llamafactory"
 )
 
-// buttons are the screens of the test: one large button, whose colour says which action is right.
+// buttons lists the colours of the screens' only button. The colour determines the right action.
 var buttons = []color.RGBA{{R: 200, A: 255}, {G: 160, A: 255}, {B: 220, A: 255}}
 
-// screen returns a screenshot as PNG, with its button somewhere.
+// screen returns a screenshot as PNG, with its button at one of several places.
 func screen(t *testing.T, button, place int) []byte {
 	t.Helper()
 	shot := image.NewRGBA(image.Rect(0, 0, 168, 224))
@@ -42,17 +42,17 @@ func screen(t *testing.T, button, place int) []byte {
 	return out.Bytes()
 }
 
-// looking is what a vision model is asked: the text is the same for all screens.
-const looking, tapping = "You operate a user interface.", "Goal: tap the button\nScreen:"
+// visionSystem and visionUser are the prompt of the vision model, which is the same for all screens.
+const visionSystem, visionUser = "You operate a user interface.", "Goal: tap the button\nScreen:"
 
-// press returns the right answer to a screen.
-func press(button int) string {
+// rightAnswer returns the right answer to a screen.
+func rightAnswer(button int) string {
 	return fmt.Sprintf(`Action: {"action_type":"click","index":%d}`, button)
 }
 
-// TestRealVision trains adapters of a small random Qwen2-VL on screenshots by the real LLaMA-Factory, SFT and then
-// DPO, and serves them by a real vLLM through a gateway. They answer by what they see on screens that they were not
-// trained on, with the log-probabilities of the trainer's libraries. `make test-production` runs it.
+// TestRealVision trains adapters of a small random Qwen2-VL on screenshots with the real LLaMA-Factory, by SFT and then
+// DPO, and serves them with a real vLLM through a gateway. Their answers must follow from what screens show that were
+// not in the training data, with the log-probabilities of the trainer's libraries. `make test-production` runs it.
 func TestRealVision(t *testing.T) {
 	program := os.Getenv("COLLABUI_LLAMAFACTORY")
 	if program == "" || os.Getenv("COLLABUI_VLLM") == "" {
@@ -68,7 +68,7 @@ func TestRealVision(t *testing.T) {
 	taught, better := trainOnScreens(t, program, base, b)
 
 	e := realVLLM(os.Getenv("COLLABUI_VLLM"), base)
-	s := e.behind(t, Options{Engine: vllm, Bucket: b, Adapters: served, Model: &of})
+	s := e.newStage(t, Options{Engine: vllm, Bucket: b, Adapters: served, Model: &of})
 	var rows []row
 	var said []float64
 	for _, digest := range []string{taught, better} {
@@ -80,11 +80,11 @@ func TestRealVision(t *testing.T) {
 				t.Fatal(err)
 			}
 			answer, logprob := s.look(digest, shot)
-			if answer == press(button) {
+			if answer == rightAnswer(button) {
 				right++
 			}
 			rows = append(rows, row{
-				Adapter: filepath.Join(served, digest), System: looking, User: tapping, Image: file, Answer: answer,
+				Adapter: filepath.Join(served, digest), System: visionSystem, User: visionUser, Image: file, Answer: answer,
 				End: true,
 			})
 			said = append(said, logprob)
@@ -98,7 +98,7 @@ func TestRealVision(t *testing.T) {
 	worst := 0.0
 	for i, want := range reference(t, base, rows) {
 		off := math.Abs(said[i]-want.LogProb) / float64(want.Tokens)
-		if worst = max(worst, off); off > apart {
+		if worst = max(worst, off); off > tolerance {
 			t.Errorf("%+v: log-probability %g, want %g as the trainer's libraries say", rows[i], said[i], want.LogProb)
 		}
 	}
@@ -106,7 +106,7 @@ func TestRealVision(t *testing.T) {
 		worst)
 }
 
-// trainOnScreens returns the digests of two adapters: SFT on screens, and DPO that begins with it.
+// trainOnScreens returns the digests of two adapters: SFT on screens, and DPO that starts from it.
 func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught, better string) {
 	t.Helper()
 	o := llamafactory.DefaultOptions()
@@ -117,7 +117,7 @@ func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught
 		t.Fatal(err)
 	}
 	sft := trainer.Job{
-		ID: "runs/seeing/agents/0/sft", Objective: trainer.SFT, Steps: 60, Seed: 11, System: looking, Options: options,
+		ID: "runs/seeing/agents/0/sft", Objective: trainer.SFT, Steps: 60, Seed: 11, System: visionSystem, Options: options,
 		Params: domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 6, Passes: 1, Beta: 0.1, Ftx: 1},
 	}
 	for i := range 30 {
@@ -126,7 +126,7 @@ func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught
 			t.Fatal(err)
 		}
 		sft.Pairs = append(sft.Pairs, domain.Example{
-			Prompt: tapping, Chosen: press(i % len(buttons)), Rejected: press((i + 1) % len(buttons)), Weight: 1,
+			Prompt: visionUser, Chosen: rightAnswer(i % len(buttons)), Rejected: rightAnswer((i + 1) % len(buttons)), Weight: 1,
 			Image: ref.SHA256,
 		})
 	}
@@ -155,7 +155,7 @@ func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught
 	return taught, train(dpo)
 }
 
-// look returns the most probable answer of a policy to a screenshot, and its log-probability.
+// look returns a policy's most probable answer to a screenshot, and its log-probability.
 func (s *stage) look(digest string, shot []byte) (answer string, logprob float64) {
 	s.t.Helper()
 	p, err := llm.New(llm.Config{BaseURL: s.url + "/v1", Timeout: 3 * time.Minute, Images: true, LogProbs: true})
@@ -163,7 +163,7 @@ func (s *stage) look(digest string, shot []byte) (answer string, logprob float64
 		s.t.Fatal(err)
 	}
 	r, err := p.Complete(s.t.Context(), chat.Request{
-		Model: digest, System: looking, User: tapping, Images: [][]byte{shot}, MaxTokens: 80, N: 1, TopP: 1,
+		Model: digest, System: visionSystem, User: visionUser, Images: [][]byte{shot}, MaxTokens: 80, N: 1, TopP: 1,
 	})
 	if err != nil || len(r.Texts) != 1 || len(r.LogProbs) != 1 {
 		s.t.Fatalf("policy %.8s: got %v and error %v, want an answer with its log-probability", digest, r, err)

@@ -77,7 +77,7 @@ func TestWhatCannotBeServedIsRefusedWithTheReason(t *testing.T) {
 	s.refuses(junk.SHA256, http.StatusConflict, "artifact")
 	gone := s.lora("gone")
 	s.bucket.Damage(store.BlobPrefix+store.Sum([]byte("gone")), nil)
-	s.refuses(gone, http.StatusServiceUnavailable, "the store does not show it") // it may show it later
+	s.refuses(gone, http.StatusServiceUnavailable, "the store does not show it") // the store may show it later
 	spoiled := s.lora("spoiled")
 	s.bucket.Damage(store.BlobPrefix+store.Sum([]byte("spoiled")), []byte("spoilt"))
 	s.refuses(spoiled, http.StatusConflict, "hash")

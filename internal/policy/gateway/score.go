@@ -13,9 +13,9 @@ import (
 // errGone means that the engine lacks a policy that it had.
 var errGone = errors.New("the engine lacks the policy")
 
-// score answers with the log-probabilities of answers to a prompt. A policy that the engine lost is loaded again, once.
-// The tokens of the prompt are those of the engine's chat template with its generation prompt, as when an answer is
-// sampled. The tokens of an answer follow them, so where an answer begins is known exactly.
+// score serves the log-probabilities of answers to a prompt. If the engine has lost the policy, it is loaded again,
+// once. The prompt is tokenised by the engine's chat template with its generation prompt, as for sampling. The answer
+// is tokenised separately and appended, so the position at which it begins is known exactly.
 func (g *Gateway) score(w http.ResponseWriter, r *http.Request) error {
 	scoreRequest, err := httpd.ReadScoreRequest(io.LimitReader(r.Body, maxControl))
 	if err != nil {
@@ -40,8 +40,8 @@ func (g *Gateway) score(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// scores returns the scores of a request. If the engine lacks the policy it returns errGone; with again the policy has
-// then been loaded again.
+// scores returns the scores of a request. If the engine lacks the policy, it returns errGone; if again is set, it has
+// then loaded the policy again.
 func (g *Gateway) scores(ctx context.Context, scoreRequest httpd.ScoreRequest, again bool) ([]httpd.Score, error) {
 	h, err := g.acquire(ctx, scoreRequest.Model)
 	if err != nil {
@@ -51,7 +51,7 @@ func (g *Gateway) scores(ctx context.Context, scoreRequest httpd.ScoreRequest, a
 
 	scores, err := g.scoresOf(ctx, h, scoreRequest)
 	if errors.Is(err, errGone) && again {
-		if err := wait(ctx, g.lost(ctx, h)); err != nil {
+		if err := wait(ctx, g.loadAgain(ctx, h)); err != nil {
 			return nil, err
 		}
 	}
@@ -91,26 +91,26 @@ func (g *Gateway) scoresOf(ctx context.Context, h hold, request httpd.ScoreReque
 	return out, nil
 }
 
-// message is one message of a chat.
+// message is a message of a chat.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// tokens asks the engine to tokenise a text or a chat.
+// tokens has the engine tokenise a text or a chat.
 func (g *Gateway) tokens(ctx context.Context, path string, value any) ([]int, error) {
 	var got struct {
 		Tokens []int `json:"tokens"`
 	}
 
-	err := g.askScore(ctx, path, value, &got)
+	err := g.requestScoring(ctx, path, value, &got)
 
 	return got.Tokens, err
 }
 
-// askScore sends a request that scoring needs and reads the answer into out. An engine that does not know or refuses
-// the request cannot score, which is a 501.
-func (g *Gateway) askScore(ctx context.Context, path string, value, out any) error {
+// requestScoring sends a request that scoring needs and decodes the answer into out. If the engine does not know or
+// refuses the request, it cannot score, which is a 501.
+func (g *Gateway) requestScoring(ctx context.Context, path string, value, out any) error {
 	r, err := g.callUpTo(ctx, maxBody, changeTime, http.MethodPost, path, value)
 	switch {
 	case err != nil:
@@ -120,11 +120,11 @@ func (g *Gateway) askScore(ctx context.Context, path string, value, out any) err
 	case g.dialect.missing(r):
 		return errGone
 	case r.keyRefused(), r.status == http.StatusTooManyRequests:
-		return unhappy("score an answer", r)
+		return failure("score an answer", r)
 	case r.refused():
-		return cannotScore("the engine answered %d to %s: %s", r.status, path, short(r.text))
+		return cannotScore("the engine answered %d to %s: %s", r.status, path, shorten(r.text))
 	case !r.ok():
-		return unhappy("score an answer", r)
+		return failure("score an answer", r)
 	}
 
 	if err := json.Unmarshal([]byte(r.text), out); err != nil {

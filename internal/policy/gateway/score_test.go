@@ -15,9 +15,9 @@ import (
 	"github.com/collabui/collabui/test/kit/fakeengine"
 )
 
-// byLength is a model that gives every byte of an answer the log-probability −1, −2 with an adapter that says "two",
-// and −0.25 more for every byte of its prompt.
-func byLength(dir, system, user, answer string) float64 {
+// scoreByLength scores an answer for the fake engine: every byte of an answer has the log-probability −1, or −2 with an
+// adapter whose weights are "two", plus −0.25 for every byte of its prompt.
+func scoreByLength(dir, system, user, answer string) float64 {
 	per := 1.0
 	if raw, err := os.ReadFile(filepath.Join(dir, "adapter_model.safetensors")); err == nil && string(raw) == "two" {
 		per = 2
@@ -40,7 +40,7 @@ func (s *stage) pool() *llm.Pool {
 func TestAnAnswerIsScoredByItsOwnTokensOnly(t *testing.T) {
 	for name, sglang := range map[string]bool{"vllm": false, "sglang": true} {
 		t.Run(name, func(t *testing.T) {
-			e := &fakeengine.Engine{SGLang: sglang, LogProb: byLength}
+			e := &fakeengine.Engine{SGLang: sglang, LogProb: scoreByLength}
 			s := setUp(t, e, nil)
 			one, two := s.lora("one"), s.lora("two")
 			for _, c := range []struct {
@@ -68,7 +68,7 @@ func TestAnAnswerIsScoredByItsOwnTokensOnly(t *testing.T) {
 }
 
 func TestAPolicyThatTheEngineLostIsLoadedAgainForItsScore(t *testing.T) {
-	e := &fakeengine.Engine{LogProb: byLength}
+	e := &fakeengine.Engine{LogProb: scoreByLength}
 	s := setUp(t, e, nil)
 	r := chat.ScoreRequest{Model: s.lora("two"), User: "u", Answers: []string{"abc"}}
 	for range 2 {
@@ -98,14 +98,14 @@ func TestAnEngineThatCannotScoreSaysSo(t *testing.T) {
 		})
 	}
 
-	s := setUp(t, &fakeengine.Engine{LogProb: byLength}, nil)
+	s := setUp(t, &fakeengine.Engine{LogProb: scoreByLength}, nil)
 	s.wants(http.MethodPost, "/v1/answers/score", `{"model":"x"}`, http.StatusBadRequest, "answers")
 }
 
 func TestAModelWhoseTurnsAPageCanForgeIsRefused(t *testing.T) {
 	for _, sglang := range []bool{false, true} {
 		t.Run(fmt.Sprintf("SGLang %v", sglang), func(t *testing.T) {
-			e := &fakeengine.Engine{SGLang: sglang, LogProb: byLength, PlainTurns: true}
+			e := &fakeengine.Engine{SGLang: sglang, LogProb: scoreByLength, PlainTurns: true}
 			s := setUp(t, e, nil)
 			_, err := s.pool().Score(t.Context(),
 				chat.ScoreRequest{Model: s.lora("one"), User: "u", Answers: []string{"abc"}})

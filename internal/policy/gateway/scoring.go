@@ -5,14 +5,15 @@ import (
 	"strconv"
 )
 
-// scoring is how an engine scores an answer. Engines return log-probabilities at temperature 1.
+// scoring describes how an engine scores an answer. Engines return log-probabilities at temperature 1.
 type scoring struct {
 	tokenize   string // POST with prompt and add_special_tokens
 	detokenize string // POST with tokens
 
 	// prompt returns the tokens of a chat with the generation prompt.
 	prompt func(ctx context.Context, g *Gateway, h hold, chat []message) ([]int, error)
-	// sum returns the log-probability of an answer's tokens after those of a prompt; there is at least one of each.
+	// sum returns the log-probability, in nats, of an answer's tokens after a prompt's tokens. Both have at least one
+	// token.
 	sum func(ctx context.Context, g *Gateway, h hold, prompt, answer []int) (float64, error)
 }
 
@@ -21,8 +22,8 @@ var vllmScoring = scoring{
 	tokenize: "/tokenize", detokenize: "/detokenize", prompt: vllmPrompt, sum: vllmSum,
 }
 
-// sglangScoring uses SGLang's /v1/tokenize and /generate. SGLang applies the chat template only to a chat, so a chat of
-// one token is asked for the tokens of its prompt.
+// sglangScoring uses SGLang's /v1/tokenize and /generate. SGLang applies the chat template only to chats, so the tokens
+// of a prompt come from a chat request for one token.
 var sglangScoring = scoring{
 	tokenize: "/v1/tokenize", detokenize: "/v1/detokenize", prompt: sglangPrompt, sum: sglangSum,
 }
@@ -42,7 +43,7 @@ func vllmSum(ctx context.Context, gateway *Gateway, h hold, prompt, answer []int
 		} `json:"choices"`
 	}
 	all := append(append(make([]int, 0, len(prompt)+len(answer)), prompt...), answer...)
-	err := gateway.askScore(ctx, "/v1/completions", map[string]any{
+	err := gateway.requestScoring(ctx, "/v1/completions", map[string]any{
 		"model": h.model, "prompt": all, "max_tokens": 1, "temperature": 0, "prompt_logprobs": 1,
 	}, &got)
 	if err != nil {
@@ -70,7 +71,7 @@ func sglangPrompt(ctx context.Context, gateway *Gateway, h hold, chat []message)
 			Prompt []int `json:"prompt_token_ids"`
 		} `json:"choices"`
 	}
-	err := gateway.askScore(ctx, "/v1/chat/completions", map[string]any{
+	err := gateway.requestScoring(ctx, "/v1/chat/completions", map[string]any{
 		"model": h.model, "messages": chat, "max_tokens": 1, "temperature": 0, "return_prompt_token_ids": true,
 	}, &got)
 	if err != nil {
@@ -99,7 +100,7 @@ func sglangSum(ctx context.Context, gateway *Gateway, h hold, prompt, answer []i
 			Input [][]any `json:"input_token_logprobs"` // log-probability or null, token, text or null
 		} `json:"meta_info"`
 	}
-	if err := gateway.askScore(ctx, "/generate", q, &got); err != nil {
+	if err := gateway.requestScoring(ctx, "/generate", q, &got); err != nil {
 		return 0, err
 	}
 

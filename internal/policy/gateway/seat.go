@@ -9,15 +9,15 @@ import (
 
 var errNoRoom = errors.New("no room for another adapter")
 
-// seat waits until p may be loaded next to the others. The least recently used adapter has to go once its requests have
-// drained, idle ones first.
+// seat waits until p may be loaded next to the other adapters. To make room, it evicts the least recently used adapter,
+// idle ones first, after its requests have ended.
 func (g *Gateway) seat(ctx context.Context, p *policy) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.patience, errNoRoom)
 	defer cancel()
 
 	for {
 		g.mu.Lock()
-		seated, last := g.seats()
+		seated, victim := g.countSeats()
 		if p.seated || seated < g.Keep {
 			p.seated = true
 			g.mu.Unlock()
@@ -26,13 +26,13 @@ func (g *Gateway) seat(ctx context.Context, p *policy) error {
 		}
 
 		changed := g.changed
-		if last != nil {
-			last.begin()
+		if victim != nil {
+			victim.begin()
 		}
 		g.mu.Unlock()
 
-		if last != nil {
-			if err := g.evict(ctx, last); err != nil {
+		if victim != nil {
+			if err := g.evict(ctx, victim); err != nil {
 				return err
 			}
 
@@ -47,44 +47,46 @@ func (g *Gateway) seat(ctx context.Context, p *policy) error {
 	}
 }
 
-// seats counts the adapters and returns the ready one that has to go next, nil if all are busy. Callers hold mu.
-func (g *Gateway) seats() (n int, last *policy) {
+// countSeats counts the adapters and returns the ready one that is evicted next, or nil if all are busy. Callers hold
+// mu.
+func (g *Gateway) countSeats() (n int, victim *policy) {
 	for _, q := range g.policies {
 		if !q.seated {
 			continue
 		}
 		n++
 
-		if q.busy == nil && (last == nil || q.goesBefore(last)) {
-			last = q
+		if q.busy == nil && (victim == nil || q.evictedBefore(victim)) {
+			victim = q
 		}
 	}
 
-	return n, last
+	return n, victim
 }
 
-// goesBefore reports whether p has to go before q: idle before used, then the one whose last use is older.
-func (p *policy) goesBefore(q *policy) bool {
-	if idle := p.out == 0; idle != (q.out == 0) {
+// evictedBefore reports whether p is evicted before q: idle policies before used ones, then the one whose last use is
+// older.
+func (p *policy) evictedBefore(q *policy) bool {
+	if idle := p.inFlight == 0; idle != (q.inFlight == 0) {
 		return idle
 	}
 
 	return p.used < q.used
 }
 
-// evict unloads a policy that its caller made busy, once its requests have drained. If that takes too long the policy
-// is ready again.
+// evict unloads a policy that its caller made busy, after its requests have ended. If that takes too long, the policy
+// becomes ready again and the error is a 503.
 func (g *Gateway) evict(ctx context.Context, p *policy) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.patience, errNoRoom)
 	defer cancel()
 
 	for {
 		g.mu.Lock()
-		out := p.out
+		inFlight := p.inFlight
 		changed := g.changed
 		g.mu.Unlock()
 
-		if out == 0 {
+		if inFlight == 0 {
 			break
 		}
 
@@ -93,7 +95,7 @@ func (g *Gateway) evict(ctx context.Context, p *policy) error {
 		case <-ctx.Done():
 			g.end(p, false, nil)
 
-			return httpd.Later("%w: policy %s still has %d requests", context.Cause(ctx), p.digest, out)
+			return httpd.Later("%w: policy %s still has %d requests", context.Cause(ctx), p.digest, inFlight)
 		}
 	}
 

@@ -12,7 +12,7 @@ import (
 
 // Leases of a sleeping engine.
 const (
-	firstLease = 30 * time.Second // lease of an engine that was found asleep
+	firstLease = 30 * time.Second // for an engine that was found asleep
 	maxLease   = time.Hour
 )
 
@@ -36,7 +36,7 @@ func (g *Gateway) sleep(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), g.draining, errBusy)
 	defer cancel()
 
-	if err := g.take(ctx); err != nil {
+	if err := g.takeTurn(ctx); err != nil {
 		return err
 	}
 	defer func() { <-g.turn }()
@@ -63,8 +63,8 @@ func (g *Gateway) sleeping() bool {
 	return g.asleep
 }
 
-// fallAsleep puts the engine to sleep. The caller has the turn. After an error requests are admitted again:
-// immediately, or once Run has woken an engine that may sleep.
+// fallAsleep puts the engine to sleep. The caller has the turn. After an error, requests are admitted again:
+// immediately or, if the engine may be asleep, after Run has woken it.
 func (g *Gateway) fallAsleep(ctx context.Context) error {
 	err := g.keepsWeights(ctx)
 	if err == nil {
@@ -88,27 +88,27 @@ func (g *Gateway) fallAsleep(ctx context.Context) error {
 		g.admit()
 
 		return httpd.Refuse(http.StatusConflict, "the engine cannot sleep (it answered %d: %s): %s",
-			r.status, short(r.text), g.dialect.hint)
+			r.status, shorten(r.text), g.dialect.hint)
 	}
 
 	g.mu.Lock()
 	g.asleep = true
-	g.lease = time.Time{} // it may sleep: Run wakes it
+	g.lease = time.Time{} // it may be asleep, so Run wakes it
 	g.mu.Unlock()
 
 	if err == nil {
-		err = unhappy("sleep", r)
+		err = failure("sleep", r)
 	}
 
 	return httpd.Refuse(http.StatusServiceUnavailable, "the engine did not fall asleep: %w (%s)", err, g.dialect.hint)
 }
 
-// keepsWeights refuses the sleep of an engine that would wake with undefined weights.
+// keepsWeights returns an error if the engine would wake with undefined weights.
 func (g *Gateway) keepsWeights(ctx context.Context) error {
 	if g.dialect.backup == "" {
 		return nil
 	}
-	r, err := g.call(ctx, askTime, http.MethodGet, g.dialect.backup, nil)
+	r, err := g.call(ctx, queryTime, http.MethodGet, g.dialect.backup, nil)
 	if err != nil {
 		return err
 	}
@@ -116,21 +116,21 @@ func (g *Gateway) keepsWeights(ctx context.Context) error {
 		Backup bool `json:"enable_weights_cpu_backup"`
 	}
 	if !r.ok() || json.Unmarshal([]byte(r.text), &args) != nil || !args.Backup {
-		return httpd.Refuse(http.StatusConflict, "the engine may not sleep: it does not say that it keeps its "+
-			"weights meanwhile: %s", g.dialect.hint)
+		return httpd.Refuse(http.StatusConflict, "the engine must not sleep: it does not report that it keeps its "+
+			"weights: %s", g.dialect.hint)
 	}
 
 	return nil
 }
 
-// drain admits no more requests and waits until those in flight have ended.
+// drain turns new requests away and waits until those in flight have ended.
 func (g *Gateway) drain(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
 	g.closed = true
-	for g.out > 0 {
-		out := g.out
+	for g.inFlight > 0 {
+		inFlight := g.inFlight
 		changed := g.changed
 		g.mu.Unlock()
 
@@ -140,14 +140,14 @@ func (g *Gateway) drain(ctx context.Context) error {
 		case <-ctx.Done():
 			g.mu.Lock()
 
-			return httpd.Later("%w: %d requests are still in flight; it stays awake", context.Cause(ctx), out)
+			return httpd.Later("%w: %d requests are still in flight; it stays awake", context.Cause(ctx), inFlight)
 		}
 	}
 
 	return nil
 }
 
-// admit lets requests in again.
+// admit admits requests again.
 func (g *Gateway) admit() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -156,12 +156,12 @@ func (g *Gateway) admit() {
 	g.asleep = false
 }
 
-// wakeUp ends the lease. An engine that is awake already is a success.
+// wakeUp ends the lease. Waking an engine that is already awake succeeds.
 func (g *Gateway) wakeUp(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeoutCause(r.Context(), g.patience, errBusy)
 	defer cancel()
 
-	if err := g.take(ctx); err != nil {
+	if err := g.takeTurn(ctx); err != nil {
 		return err
 	}
 	defer func() { <-g.turn }()
@@ -180,12 +180,12 @@ func (g *Gateway) wakeUp(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// wake wakes the engine. The caller has the turn. An engine without that endpoint has been restarted and cannot sleep.
+// wake wakes the engine. The caller has the turn. An engine without the endpoint has been restarted and cannot sleep.
 func (g *Gateway) wake(ctx context.Context) error {
 	r, err := g.call(ctx, changeTime, http.MethodPost, g.dialect.wake, map[string]any{})
 	if err == nil && !r.ok() && r.status != http.StatusNotFound {
 		err = httpd.Refuse(http.StatusServiceUnavailable,
-			"the engine did not wake: it answered %d: %s", r.status, short(r.text))
+			"the engine did not wake: it answered %d: %s", r.status, shorten(r.text))
 	}
 	if err != nil {
 		return err

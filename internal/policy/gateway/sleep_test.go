@@ -28,7 +28,7 @@ func TestTheEngineSleepsForALease(t *testing.T) {
 
 		s.wants(http.MethodPost, "/v1/load_lora_adapter", `{"lora_name":"`+d+`"}`, http.StatusServiceUnavailable)
 		s.wants(http.MethodGet, "/health", "", http.StatusServiceUnavailable, "sleeps")
-		for range 2 { // awake already is success
+		for range 2 { // waking it again succeeds
 			s.wants(http.MethodPost, "/wake_up", "", http.StatusOK)
 			if got := e.Asleep(); got != false {
 				t.Fatalf("Asleep() = %v, want false", got)
@@ -66,7 +66,7 @@ func TestTheEngineSleepsForALease(t *testing.T) {
 	})
 }
 
-// stillSleeps expects that the engine still sleeps.
+// stillSleeps expects that the engine is still asleep.
 func (s *stage) stillSleeps(d string) {
 	s.t.Helper()
 	s.refuses(d, http.StatusServiceUnavailable, "sleeps")
@@ -177,8 +177,8 @@ func TestAnEngineThatWasFoundAsleep(t *testing.T) {
 	s.until("the lease runs out", func() bool { status, _ := s.chat(d); return status == http.StatusOK })
 }
 
-// TestAnEngineThatCannotSleepIsAskedOnce shows it for vLLM without its mode for developers, whose log would otherwise
-// fill with questions that it does not know. A new process may have the mode.
+// TestAnEngineThatCannotSleepIsAskedOnce covers a vLLM without its development mode, whose log would otherwise fill up
+// with requests that it does not know. A new process may have the mode.
 func TestAnEngineThatCannotSleepIsAskedOnce(t *testing.T) {
 	e := &fakeengine.Engine{NoSleep: true}
 	s := setUp(t, e, nil)
@@ -201,7 +201,8 @@ func TestAnEngineThatCannotSleepIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestAnEngineThatWouldForgetItsWeightsStaysAwake: an SGLang without a backup of its weights wakes with undefined ones.
+// TestAnEngineThatWouldForgetItsWeightsStaysAwake covers an SGLang without a backup of its weights, which would wake
+// with undefined weights.
 func TestAnEngineThatWouldForgetItsWeightsStaysAwake(t *testing.T) {
 	e := &fakeengine.Engine{SGLang: true, NoBackup: true}
 	s := setUp(t, e, nil)

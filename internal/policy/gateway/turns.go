@@ -21,7 +21,7 @@ func (g *Gateway) checkTurns(ctx context.Context, model string) error {
 	return err
 }
 
-// tokenizer is the tokenizer of the engine's model.
+// tokenizer is the tokenizer of a model of the engine.
 type tokenizer struct {
 	*Gateway
 	model string
@@ -30,18 +30,18 @@ type tokenizer struct {
 func (t tokenizer) Prompt(ctx context.Context, user string) (string, error) {
 	ids, err := t.dialect.scoring.prompt(ctx, t.Gateway, hold{model: t.model}, []message{{Role: "user", Content: user}})
 	if err != nil {
-		return "", hidden(err)
+		return "", markHidden(err)
 	}
 
 	var got struct {
-		Prompt string `json:"prompt"` // of vLLM
-		Text   string `json:"text"`   // of SGLang
+		Prompt string `json:"prompt"` // vLLM
+		Text   string `json:"text"`   // SGLang
 	}
-	err = t.askScore(ctx, t.dialect.scoring.detokenize, map[string]any{
+	err = t.requestScoring(ctx, t.dialect.scoring.detokenize, map[string]any{
 		"model": t.model, "tokens": ids, "skip_special_tokens": false,
 	}, &got)
 
-	return got.Prompt + got.Text, hidden(err)
+	return got.Prompt + got.Text, markHidden(err)
 }
 
 func (t tokenizer) Tokens(ctx context.Context, text string) ([]int, error) {
@@ -49,11 +49,11 @@ func (t tokenizer) Tokens(ctx context.Context, text string) ([]int, error) {
 		"model": t.model, "prompt": text, "add_special_tokens": false,
 	})
 
-	return ids, hidden(err)
+	return ids, markHidden(err)
 }
 
-// hidden marks the refusal of an engine that has no way to ask for tokens.
-func hidden(err error) error {
+// markHidden marks the refusal of an engine that does not show tokens.
+func markHidden(err error) error {
 	var r *httpd.Refusal
 	if errors.As(err, &r) && r.Status == http.StatusNotImplemented {
 		return fmt.Errorf("%w: %w", turns.ErrHidden, err)

@@ -11,28 +11,28 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// KindTiny is the kind of the small policy, which is one file. The other kinds are those of domain.Artifact.
+// KindTiny is the kind of the small policy, which consists of one file. domain.Artifact has the other kinds.
 const KindTiny domain.ArtifactKind = "tiny"
 
-// tinyFile is the file of a small policy.
+// tinyFile is the name of a small policy's file.
 const tinyFile = "policy.safetensors"
 
-// Agent is an agent of an exported system.
+// Agent describes an agent of an exported system.
 type Agent struct {
 	Agent       int                 `json:"agent"`
 	Policy      string              `json:"policy"`        // digest
-	Tensor      string              `json:"tensor_digest"` // digest of the parameters alone
+	Tensor      string              `json:"tensor_digest"` // digest of only the parameters
 	Kind        domain.ArtifactKind `json:"kind"`          // tiny, lora, full or base
 	Base        *domain.BaseModel   `json:"base,omitempty"`
 	Rank        int                 `json:"rank,omitempty"` // rank of a LoRA adapter
 	Folder      string              `json:"folder"`         // relative to the system's folder
-	Temperature float64             `json:"temperature"`    // temperature in evaluations and in infer
+	Temperature float64             `json:"temperature"`    // in evaluations and in infer
 
-	// Trained is what a training program reported in that epoch: its command, versions and metrics.
+	// Trained is the report of the training program in that epoch: its command, versions and metrics.
 	Trained *domain.TrainReport `json:"trained,omitempty"`
 }
 
-// write writes the agent's policy: a small policy as its checkpoint, another as its files and its artifact.
+// write writes the agent's policy into dir: a small policy as its checkpoint, any other as its files and its artifact.
 func (a *Agent) write(ctx context.Context, bucket store.Bucket, dir string) error {
 	raw, err := store.GetBlob(ctx, bucket, a.Policy)
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *Agent) write(ctx context.Context, bucket store.Bucket, dir string) erro
 		}
 		a.Kind = KindTiny
 
-		return put(dir, a.Folder+"/"+tinyFile, raw)
+		return writeFile(dir, a.Folder+"/"+tinyFile, raw)
 	}
 
 	a.Kind = x.Kind
@@ -57,5 +57,5 @@ func (a *Agent) write(ctx context.Context, bucket store.Bucket, dir string) erro
 		return err
 	}
 
-	return put(dir, fmt.Sprintf("policies/agent-%d.artifact.json", a.Agent), raw)
+	return writeFile(dir, fmt.Sprintf("policies/agent-%d.artifact.json", a.Agent), raw)
 }

@@ -18,19 +18,19 @@ type Answer struct {
 	Collabui Extension `json:"collabui"`
 }
 
-// Extension is what an answer has in addition to OpenAI's.
+// Extension holds the members of an answer that OpenAI's answers do not have.
 type Extension struct {
 	Agents   []usageOf `json:"usage"`
-	*Decided           // only if the request asks for the matrix
+	*Decided           // only if the request specifies matrix
 }
 
 type choice struct {
-	Index        int    `json:"index"`
-	Message      said   `json:"message"`
-	FinishReason string `json:"finish_reason"`
+	Index        int           `json:"index"`
+	Message      answerMessage `json:"message"`
+	FinishReason string        `json:"finish_reason"`
 }
 
-type said struct {
+type answerMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
@@ -59,7 +59,7 @@ func newUsage(u domain.Usage) usage {
 	}
 }
 
-// NewAnswer returns a decision in the form of the OpenAI chat API. Its one choice holds the winner's words.
+// NewAnswer returns a decision in the form of the OpenAI chat API. Its only choice is the text of a cell that won.
 func (s TrainedSystem) NewAnswer(decided Decided, matrix bool) Answer {
 	answer := Answer{
 		ID:      "chatcmpl-" + runs.Digest(decided.Decision)[:24],
@@ -67,7 +67,7 @@ func (s TrainedSystem) NewAnswer(decided Decided, matrix bool) Answer {
 		Created: time.Now().Unix(),
 		Model:   s.Model(),
 		Choices: []choice{{
-			Message:      said{Role: "assistant", Content: decided.Text},
+			Message:      answerMessage{Role: "assistant", Content: decided.Text},
 			FinishReason: "stop",
 		}},
 	}

@@ -16,39 +16,39 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// SystemDir is the folder of an export that holds the trained system.
+// SystemDir is the folder of an export that contains the trained system.
 const SystemDir = "system"
 
-// Exported is system.json: how the system decides. Its topologies are in topology.json.
+// Exported is the content of system.json, which specifies how the system decides. Its topologies are in topology.json.
 type Exported struct {
-	Run       string           `json:"run"`
-	Epoch     int              `json:"epoch"` // the epoch that made it; 0 is the base policy n times
-	Family    domain.Family    `json:"actions"`
-	Rounds    int              `json:"rounds"`
-	TopP      float64          `json:"top_p"`
-	MaxTokens int              `json:"max_tokens"`
-	VoteScope agents.VoteScope `json:"vote_scope"`
-	Answers   agents.Parsing   `json:"answers"`
-	Prompts   map[string]Of    `json:"prompts"` // by role
-	Agents    []Agent          `json:"agents"`
+	Run       string                `json:"run"`
+	Epoch     int                   `json:"epoch"` // the epoch that made it; 0 is the system of the base policy
+	Family    domain.Family         `json:"actions"`
+	Rounds    int                   `json:"rounds"`
+	TopP      float64               `json:"top_p"`
+	MaxTokens int                   `json:"max_tokens"`
+	VoteScope agents.VoteScope      `json:"vote_scope"`
+	Answers   agents.Parsing        `json:"answers"`
+	Prompts   map[string]TemplateID `json:"prompts"` // by role
+	Agents    []Agent               `json:"agents"`
 }
 
-// Of is a prompt template's identity.
-type Of struct {
+// TemplateID identifies a prompt template.
+type TemplateID struct {
 	Version string `json:"version"`
 	Digest  string `json:"digest"`
 }
 
-// Topologies is topology.json.
+// Topologies is the content of topology.json.
 type Topologies struct {
-	// Evaluation has the topologies that episodes draw. Infer draws one by its seed.
+	// Evaluation lists the topologies from which episodes draw. Infer draws one by its seed.
 	Evaluation []domain.Topology `json:"evaluation"`
-	// Epoch is the topology that the epoch trained on; nil for the base policy.
+	// Epoch is the topology on which the epoch was trained. It is nil for the base policy.
 	Epoch *domain.Topology `json:"epoch,omitempty"`
 }
 
-// Write writes the system into a folder that must not hold one: the specification, how the system decides, its
-// topologies, its prompts and the policy of every agent. It streams large files. What it wrote before an error stays.
+// Write writes the system into a folder that must not contain one: the specification, how the system decides, its
+// topologies, its prompts and the policy of every agent. It streams large files. Files written before an error stay.
 func (s TrainedSystem) Write(ctx context.Context, bucket store.Bucket, dir string) (Exported, error) {
 	config, err := s.Config(0)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s TrainedSystem) Write(ctx context.Context, bucket store.Bucket, dir strin
 		if err != nil {
 			return out, fault.As(fault.Fatal, err)
 		}
-		if err := put(dir, name, append(raw, '\n')); err != nil {
+		if err := writeFile(dir, name, append(raw, '\n')); err != nil {
 			return out, err
 		}
 	}
@@ -88,8 +88,8 @@ func (s TrainedSystem) Write(ctx context.Context, bucket store.Bucket, dir strin
 }
 
 // writePrompts writes the prompt templates that the run uses and returns their identities by role.
-func (s TrainedSystem) writePrompts(dir string) (map[string]Of, error) {
-	out := map[string]Of{}
+func (s TrainedSystem) writePrompts(dir string) (map[string]TemplateID, error) {
+	out := map[string]TemplateID{}
 	for _, role := range roles(s.Spec) {
 		text, own := s.Spec.Prompts[role]
 		if !own {
@@ -104,8 +104,8 @@ func (s TrainedSystem) writePrompts(dir string) (map[string]Of, error) {
 			return out, fault.New(fault.Invalid, "prompt of role %s: %w", role, err)
 		}
 
-		out[role] = Of{Version: prompt.Version, Digest: prompt.Digest}
-		if err := put(dir, "prompts/"+role+".tmpl", []byte(text)); err != nil {
+		out[role] = TemplateID{Version: prompt.Version, Digest: prompt.Digest}
+		if err := writeFile(dir, "prompts/"+role+".tmpl", []byte(text)); err != nil {
 			return out, err
 		}
 	}
@@ -156,7 +156,7 @@ func roles(specification spec.Spec) []string {
 	return out
 }
 
-func put(dir, name string, body []byte) error {
+func writeFile(dir, name string, body []byte) error {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, body, 0o600)); err != nil {
 		return fault.New(fault.Invalid, "write the system: %w", err)

@@ -1,5 +1,5 @@
-// Package infer uses what a run has trained. It finds a system in the store and lets it decide over the OpenAI chat
-// API. It also writes a system as files for use elsewhere. Nothing is recorded.
+// Package infer uses the systems that a run has trained. It finds a system in the store and serves its decisions over
+// the OpenAI chat API. It also writes a system as files for use elsewhere. It records nothing.
 package infer
 
 import (
@@ -24,31 +24,32 @@ import (
 
 // Names of systems of a run, in addition to the numbers of epochs.
 const (
-	Best = "best" // the best system on val, known when the run has ended
-	Base = "base" // the base policy n times
+	Best = "best" // the best system on val, known after the run has ended
+	Base = "base" // the system of the base policy
 )
 
-// ErrNoBase means that a run has no policy yet.
+// ErrNoBase means that a run does not have a policy yet.
 var ErrNoBase = errors.New("stage 1 has not ended, so there is no policy yet")
 
-// TrainedSystem is a system of a run as the store has it.
+// TrainedSystem is a system of a run in the store.
 type TrainedSystem struct {
 	Run      string
 	Spec     spec.Spec
-	Epoch    int // the epoch that made it; 0 is the base policy n times
+	Epoch    int // the epoch that made it; 0 is the system of the base policy
 	Policies []runs.Policy
-	Reports  []*domain.TrainReport // reports of training programs by agent; nil if there is none
-	Topology *domain.Topology      // the graph that the epoch trained it on; nil for the base
+	Reports  []*domain.TrainReport // reports of training programs by agent; nil without a report
+	Topology *domain.Topology      // the graph on which the epoch was trained; nil for the base
 
-	Line string // the line that has accepted it, if it was found by that
+	Line string // the line that has accepted it, if it was found through a line
 }
 
-// Model returns the name by which clients ask for the system: that of its line, or of its run.
+// Model returns the model name of the system for clients, which is the name of its line or else of its run.
 func (s TrainedSystem) Model() string { return cmp.Or(s.Line, s.Run) }
 
-// Find returns the system that which names: Best, Base, an epoch's number (0 is the base), or "" for the best of a run
-// that has ended and otherwise the newest. A missing run is not found. A missing epoch is an invalid fault that says
-// which there are. The error of a run without a policy wraps ErrNoBase. Find may be repeated.
+// Find returns the system of run name that which selects: Best, Base, an epoch's number (0 is the base), or "" for the
+// best system of a run that has ended and otherwise the newest. The error of a missing run wraps store.ErrNotFound. A
+// missing epoch is an invalid fault that lists the existing ones. The error of a run without a policy wraps ErrNoBase.
+// Find may be repeated.
 func Find(ctx context.Context, bucket store.Bucket, name, which string) (TrainedSystem, error) {
 	run := runs.Run(name)
 	system := TrainedSystem{Run: name}
@@ -56,11 +57,11 @@ func Find(ctx context.Context, bucket store.Bucket, name, which string) (Trained
 	if system.Spec, err = run.Find(ctx, bucket); err != nil {
 		return system, err
 	}
-	there, err := run.Base().Exists(ctx, bucket)
+	exists, err := run.Base().Exists(ctx, bucket)
 	if err != nil {
 		return system, err
 	}
-	if !there {
+	if !exists {
 		return system, fault.New(fault.Invalid, "run %q: %w", name, ErrNoBase)
 	}
 	if system.Epoch, err = system.choose(ctx, bucket, which); err != nil {
@@ -113,7 +114,7 @@ func (s *TrainedSystem) readEpoch(ctx context.Context, bucket store.Bucket) erro
 	return err
 }
 
-// choose returns the number of the epoch that which names.
+// choose returns the number of the epoch that which selects.
 func (s TrainedSystem) choose(ctx context.Context, bucket store.Bucket, which string) (int, error) {
 	switch which {
 	case Base:
@@ -138,7 +139,7 @@ func (s TrainedSystem) choose(ctx context.Context, bucket store.Bucket, which st
 	return k, nil
 }
 
-// Name says which system it is.
+// Name returns the system's name for people.
 func (s TrainedSystem) Name() string {
 	if s.Epoch == 0 {
 		return s.Run + ", base policy"
@@ -147,11 +148,11 @@ func (s TrainedSystem) Name() string {
 	return fmt.Sprintf("%s, epoch %d", s.Run, s.Epoch)
 }
 
-// Digests returns the names of the policies, by agent.
+// Digests returns the digests of the policies, by agent.
 func (s TrainedSystem) Digests() []string { return runs.System{Policies: s.Policies}.Digests() }
 
-// Load publishes each of the policies once, to as many servers as the run asks for. load is what a policy server's
-// client offers. Load may be repeated.
+// Load publishes each of the policies once, to the number of servers that the run specifies as quorum. load is a method
+// of a policy server's client. Load may be repeated.
 func (s TrainedSystem) Load(ctx context.Context, load func(ctx context.Context, policy string, quorum int) error) error {
 	for _, d := range slices.Compact(slices.Sorted(slices.Values(s.Digests()))) {
 		if err := load(ctx, d, s.Spec.Serving.Quorum); err != nil {
@@ -162,39 +163,39 @@ func (s TrainedSystem) Load(ctx context.Context, load func(ctx context.Context, 
 	return nil
 }
 
-// Config returns how the system decides. It decides as in evaluation: on one of its fixed
-// topologies, drawn for the turn (never on the epoch's own), and without asking for what can no longer change the vote.
+// Config returns how the system decides. It decides as in evaluation: on one of the fixed evaluation topologies, drawn
+// for the turn, never on the epoch's own, and it skips cells that can no longer change the vote.
 func (s TrainedSystem) Config(turn uint64) (agents.Config, error) {
-	evaluated := rules.Together(s.Spec, s.Name(), s.Digests())
+	evaluated := rules.AllAgents(s.Spec, s.Name(), s.Digests())
 	config, _, err := evaluated.Config(s.Spec, domain.SplitVal, turn)
 	config.Template = rules.Bound(s.Spec, config.Template, tinylm.Over)
 
 	return config, err
 }
 
-// Options are those of one decision.
+// Options configures one decision.
 type Options struct {
-	Seed        uint64   // seed of the calls; the evaluation's topology is drawn as for the episode of this number
-	Temperature *float64 // temperature of all agents; nil: their own
-	TopP        *float64 // top_p of all agents; nil: the run's
-	MaxTokens   int      // maximum per answer, if less than the run's; 0: the run's
-	Whole       bool     // ask every cell, including those that can no longer change the vote
+	Seed        uint64   // seed of the calls; also the number of the episode whose evaluation topology is used
+	Temperature *float64 // of all agents; nil means their own temperatures
+	TopP        *float64 // of all agents; nil means the run's
+	MaxTokens   int      // maximum per answer, if below the run's; 0 means the run's
+	Whole       bool     // fill all cells, including those that can no longer change the vote
 }
 
-// Decided is a decision and what made it.
+// Decided is a decision with its votes and the system that made it.
 type Decided struct {
 	Decision domain.Decision `json:"decision"`
-	Votes    []domain.Vote   `json:"votes"`  // votes of every action that has one in the run's scope, the winner first
-	Rounds   int             `json:"rounds"` // rounds of the matrix
+	Votes    []domain.Vote   `json:"votes"`  // of every action with votes in the run's scope, the winner first
+	Rounds   int             `json:"rounds"` // number of rounds of the matrix
 	Topology domain.Topology `json:"topology"`
 	Policies []string        `json:"policies"` // digests, by agent
-	Epoch    int             `json:"epoch"`    // 0: base
+	Epoch    int             `json:"epoch"`    // 0 means base
 	Text     string          `json:"-"`        // text of the first cell with the winner; "" if no answer parses
 	Usage    []domain.Usage  `json:"-"`        // tokens of all cells of an agent, by agent
 }
 
-// Decide lets the system decide once. With the same seed, view and policies, the winner and its text are the same,
-// whole or not. Errors are those of the model's server. Decide may be repeated.
+// Decide makes one decision. With the same seed, view and policies, the winner and its text are the same, whether or
+// not Whole is set. Errors are errors of the model's server. Decide may be repeated.
 func (s TrainedSystem) Decide(ctx context.Context, model chat.Model, view agents.View, options Options) (Decided, error) {
 	c, err := s.Config(options.Seed)
 	if err != nil {
@@ -233,7 +234,7 @@ func (s TrainedSystem) Decide(ctx context.Context, model chat.Model, view agents
 	return out, err
 }
 
-// votes counts all actions of a decision. The winner comes first, then those with the most votes.
+// votes counts the votes of all actions in a decision. The winner comes first, then the actions with the most votes.
 func votes(decision domain.Decision, config agents.Config) []domain.Vote {
 	n := map[string]int{}
 	for _, cell := range decision.Cells {

@@ -38,18 +38,18 @@ func TestAFinishedRun(t *testing.T) {
 	t.Run("choice", func(t *testing.T) { choices(t, r, sys) })
 	t.Run("refused choice", func(t *testing.T) { refusedChoices(t, r) })
 	t.Run("http", func(t *testing.T) { decisions(t, r, sys) })
-	t.Run("crowded", func(t *testing.T) { crowded(t, r, sys) })
-	t.Run("greedy", func(t *testing.T) { greedy(t, r, sys) })
-	t.Run("stream", func(t *testing.T) { streams(t, r, sys) })
+	t.Run("crowded", func(t *testing.T) { checkCrowded(t, r, sys) })
+	t.Run("greedy", func(t *testing.T) { checkGreedy(t, r, sys) })
+	t.Run("stream", func(t *testing.T) { checkStreaming(t, r, sys) })
 	t.Run("stop", func(t *testing.T) { stops(t, r, sys) })
-	t.Run("ignored", func(t *testing.T) { ignores(t, r, sys) })
-	t.Run("models", func(t *testing.T) { modelsOf(t, r, sys) })
-	t.Run("usage", func(t *testing.T) { shares(t, r, sys) })
-	t.Run("refusals", func(t *testing.T) { refusals(t, r, sys) })
-	t.Run("failures", func(t *testing.T) { failures(t, sys) })
-	t.Run("undecided", func(t *testing.T) { undecided(t, sys) })
-	t.Run("key", func(t *testing.T) { keys(t, r, sys) })
-	t.Run("unended", func(t *testing.T) { unended(t, r) })
+	t.Run("ignored", func(t *testing.T) { checkIgnoredMembers(t, r, sys) })
+	t.Run("models", func(t *testing.T) { checkModels(t, r, sys) })
+	t.Run("usage", func(t *testing.T) { checkUsage(t, r, sys) })
+	t.Run("refusals", func(t *testing.T) { checkRefusals(t, r, sys) })
+	t.Run("failures", func(t *testing.T) { checkFailures(t, sys) })
+	t.Run("undecided", func(t *testing.T) { checkUndecided(t, sys) })
+	t.Run("key", func(t *testing.T) { checkKeys(t, r, sys) })
+	t.Run("unended", func(t *testing.T) { checkUnended(t, r) })
 }
 
 // find returns a system of the finished run.
@@ -63,8 +63,9 @@ func find(t *testing.T, r *testrun.Run, which string) infer.TrainedSystem {
 	return s
 }
 
-// crowded shows the small policy more than it reads: it is asked for less, and every cell says what it lacked.
-func crowded(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
+// checkCrowded shows the small policy more than it can read, and checks that prompts are cut and every cell records
+// what its prompt lacked.
+func checkCrowded(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	v := agents.View{Goal: "press w3"}
 	for i := range 300 {
 		v.Observation.Elements = append(v.Observation.Elements, domain.Element{
@@ -141,8 +142,8 @@ func refusedChoices(t *testing.T, r *testrun.Run) {
 	}
 }
 
-// unended checks what is found of a run that has not ended. It damages the run.
-func unended(t *testing.T, r *testrun.Run) {
+// checkUnended checks what is found of a run that has not ended. It damages the run.
+func checkUnended(t *testing.T, r *testrun.Run) {
 	r.Bucket.Damage(runs.Run("small").End().Key, nil)
 	if s := find(t, r, ""); s.Epoch != 1 {
 		t.Errorf("Find = epoch %d, want the newest, 1", s.Epoch)

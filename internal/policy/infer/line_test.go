@@ -38,7 +38,7 @@ func TestAServerFollowsItsLineWithoutAFailedRequest(t *testing.T) {
 	server := infer.NewServer(sys, r.Deps.Chat, nil)
 	srv := httptest.NewServer(server)
 	t.Cleanup(srv.Close)
-	var down atomic.Bool // the policy servers cannot load the new system yet
+	var down atomic.Bool // whether the policy servers cannot load the new system yet
 	down.Store(true)
 	load := func(ctx context.Context, policy string, quorum int) error {
 		if down.Load() {
@@ -58,7 +58,7 @@ func TestAServerFollowsItsLineWithoutAFailedRequest(t *testing.T) {
 
 	answered := func(epoch int) {
 		t.Helper()
-		status, a := ask(t, srv.URL, stored(t, false), object{"model": "mobile", "collabui": object{"matrix": true}})
+		status, a := postChat(t, srv.URL, screenAsJSON(t, false), object{"model": "mobile", "collabui": object{"matrix": true}})
 		if status != http.StatusOK || a.Model != "mobile" || a.Collabui.Decided == nil || a.Collabui.Epoch != epoch {
 			t.Fatalf("a request is answered with %d by %+v, want the system of epoch %d", status, a, epoch)
 		}

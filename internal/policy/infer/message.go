@@ -22,11 +22,11 @@ type part struct {
 	Text string `json:"text"`
 }
 
-// instructs reports whether a message tells the model how to answer.
+// instructs reports whether a message instructs the model how to answer.
 func (m message) instructs() bool { return slices.Contains([]string{"system", "developer"}, m.Role) }
 
-// view reads the user's message, which must be the last. It ignores earlier ones and instructions: the agents' own
-// prompts say all that they are told.
+// view reads the user's message, which must be the last one. It ignores earlier messages and instructions, because the
+// agents' own prompts contain all their instructions.
 func (q *chatRequest) view(system TrainedSystem) (agents.View, error) {
 	last := message{}
 	at := -1

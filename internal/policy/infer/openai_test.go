@@ -16,7 +16,7 @@ import (
 // raw posts a request and returns the response and its body.
 func raw(t *testing.T, url string, q object) (*http.Response, string) {
 	t.Helper()
-	all := object{"messages": []any{object{"role": "user", "content": good}}}
+	all := object{"messages": []any{object{"role": "user", "content": goodPrompt}}}
 	maps.Copy(all, q)
 	body, err := json.Marshal(all)
 	if err != nil {
@@ -30,8 +30,8 @@ func raw(t *testing.T, url string, q object) (*http.Response, string) {
 	return res, string(drain(t, res))
 }
 
-// streamed is what tests read of a chunk.
-type streamed struct {
+// streamedChunk holds the members of a chunk that tests read.
+type streamedChunk struct {
 	ID, Object string
 	Choices    []struct {
 		Delta        struct{ Role, Content string }
@@ -43,10 +43,10 @@ type streamed struct {
 	Collabui *infer.Extension
 }
 
-// streams checks that a streamed answer is the whole one in chunks.
-func streams(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
+// checkStreaming checks that the chunks of a streamed answer add up to the whole answer.
+func checkStreaming(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
-	_, whole := ask(t, url, good, nil)
+	_, whole := postChat(t, url, goodPrompt, nil)
 	for _, withUsage := range []bool{false, true} {
 		res, body := raw(t, url, object{
 			"stream": true, "stream_options": object{"include_usage": withUsage}, "collabui": object{"matrix": true},
@@ -59,10 +59,10 @@ func streams(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 			t.Fatalf("the last event is %q, want data: [DONE]", last)
 		}
 
-		var chunks []streamed
+		var chunks []streamedChunk
 		text := ""
 		for _, e := range events[:len(events)-1] {
-			var c streamed
+			var c streamedChunk
 			if err := json.Unmarshal([]byte(strings.TrimPrefix(e, "data: ")), &c); err != nil {
 				t.Fatalf("the event %q: %v, want JSON", e, err)
 			}
@@ -91,14 +91,14 @@ func streams(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	}
 }
 
-// stops checks that an answer ends before the first of the texts.
+// stops checks that an answer ends before the first stop text.
 func stops(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
-	_, whole := ask(t, url, good, nil)
+	_, whole := postChat(t, url, goodPrompt, nil)
 	text := whole.Choices[0].Message.Content
 	before, _, _ := strings.Cut(text, "Action:")
 	for _, stop := range []any{"Action:", []string{"click", "Action:"}, []string{"never said"}} {
-		_, got := ask(t, url, good, object{"stop": stop})
+		_, got := postChat(t, url, goodPrompt, object{"stop": stop})
 		want := before
 		if fmt.Sprint(stop) == "[never said]" {
 			want = text
@@ -112,10 +112,10 @@ func stops(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	}
 }
 
-// ignores checks that members without an effect are named and have none.
-func ignores(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
+// checkIgnoredMembers checks that members without an effect are named and have no effect.
+func checkIgnoredMembers(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
-	_, whole := ask(t, url, good, nil)
+	_, whole := postChat(t, url, goodPrompt, nil)
 	many := object{}
 	for i := range 30 {
 		many[fmt.Sprintf("x%02d", i)] = 1
@@ -146,8 +146,8 @@ func ignores(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	}
 }
 
-// modelsOf checks the list of models and its entries.
-func modelsOf(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
+// checkModels checks the list of models and its entries.
+func checkModels(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	for path, want := range map[string]string{
 		"/v1/models":       `"object":"list"`,
@@ -163,9 +163,9 @@ func modelsOf(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	}
 }
 
-// shares checks that the usage of agents adds up.
-func shares(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
-	_, a := ask(t, serve(t, sys, r.Deps.Chat, ""), good, nil)
+// checkUsage checks that the usage of all agents adds up.
+func checkUsage(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
+	_, a := postChat(t, serve(t, sys, r.Deps.Chat, ""), goodPrompt, nil)
 	prompt, total := 0, 0
 	for i, u := range a.Collabui.Agents {
 		if u.Agent != i || u.Completion == 0 {

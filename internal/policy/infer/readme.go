@@ -8,11 +8,11 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// minRank is the lowest --max-lora-rank that vLLM takes; higher ones are its doubles.
+// minRank is the lowest value of --max-lora-rank that vLLM accepts. The others are its multiples by powers of two.
 const minRank = 8
 
-// Readme returns the section of an export's README.md about the system: Markdown. exported is nil if there is no system
-// yet.
+// Readme returns the section about the system in an export's README.md, in Markdown. exported is nil if the run has no
+// system yet.
 func Readme(run string, exported *Exported) string {
 	lines := []string{"## The trained system\n"}
 	if exported == nil {
@@ -24,7 +24,7 @@ func Readme(run string, exported *Exported) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// readme returns the lines on the system.
+// readme returns the lines about the system.
 func (x *Exported) readme(run string) []string {
 	lines := []string{fmt.Sprintf("- `system/system.json`: how the %d agents decide together (epoch %d; 0 is the base "+
 		"policy). `system/topology.json`: who reads whom. `system/spec.json`: the run. `system/prompts/`: what agents "+
@@ -60,7 +60,7 @@ func (x *Exported) tiny() bool {
 	return false
 }
 
-// adapters returns the lines on serving and merging adapters; none if there are no adapters.
+// adapters returns the lines about serving and merging adapters, or nil if the system has no adapters.
 func (x *Exported) adapters() []string {
 	base := ""
 	rank := minRank

@@ -16,11 +16,12 @@ import (
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 
-// good is a prompt that is answered.
-const good = "Goal: g\nHistory: none\nScreen:\n0 button Send"
+// goodPrompt is a valid prompt.
+const goodPrompt = "Goal: g\nHistory: none\nScreen:\n0 button Send"
 
-// refusals checks that a wrong request is refused by name, and that a wrong screen is answered with the right forms.
-func refusals(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
+// checkRefusals checks that the refusal of a wrong request names the member, and that the refusal of a wrong screen
+// shows the right forms.
+func checkRefusals(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "")
 	image := object{"type": "image_url", "image_url": object{"url": "data:"}}
 
@@ -28,44 +29,44 @@ func refusals(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 		name    string
 		content any
 		more    object
-		status  int // 0: 400
+		status  int // 0 means 400
 		want    string
 	}{
-		{name: "another model", content: good, more: object{"model": "gpt"}, status: http.StatusNotFound,
+		{name: "another model", content: goodPrompt, more: object{"model": "gpt"}, status: http.StatusNotFound,
 			want: `the model "gpt" does not exist`},
-		{name: "two answers", content: good, more: object{"n": 2},
+		{name: "two answers", content: goodPrompt, more: object{"n": 2},
 			want: "n: expected 1 (the system decides once), not 2"},
-		{name: "temperature", content: good, more: object{"temperature": -1}, want: "temperature: expected"},
-		{name: "a text for a number", content: good, more: object{"temperature": "hot"},
+		{name: "temperature", content: goodPrompt, more: object{"temperature": -1}, want: "temperature: expected"},
+		{name: "a text for a number", content: goodPrompt, more: object{"temperature": "hot"},
 			want: `temperature: expected a number from 0 to 10, not "hot"`},
-		{name: "top_p", content: good, more: object{"top_p": 1.5}, want: "top_p: expected"},
-		{name: "max_tokens", content: good, more: object{"max_tokens": 0}, want: "max_tokens: expected"},
-		{name: "max_completion_tokens", content: good, more: object{"max_completion_tokens": 0.5},
+		{name: "top_p", content: goodPrompt, more: object{"top_p": 1.5}, want: "top_p: expected"},
+		{name: "max_tokens", content: goodPrompt, more: object{"max_tokens": 0}, want: "max_tokens: expected"},
+		{name: "max_completion_tokens", content: goodPrompt, more: object{"max_completion_tokens": 0.5},
 			want: "max_completion_tokens: expected"},
-		{name: "too short for an action", content: good, more: object{"max_tokens": 1},
+		{name: "too short for an action", content: goodPrompt, more: object{"max_tokens": 1},
 			want: "holds an action within 1 tokens"},
-		{name: "five stops", content: good, more: object{"stop": []string{"a", "b", "c", "d", "e"}},
+		{name: "five stops", content: goodPrompt, more: object{"stop": []string{"a", "b", "c", "d", "e"}},
 			want: "stop: expected a text or a list of up to 4"},
-		{name: "an empty stop", content: good, more: object{"stop": ""}, want: "none of them empty"},
-		{name: "a number for a stop", content: good, more: object{"stop": 7}, want: "stop: expected"},
-		{name: "a tool that must be called", content: good, more: object{"tool_choice": "required"},
+		{name: "an empty stop", content: goodPrompt, more: object{"stop": ""}, want: "none of them empty"},
+		{name: "a number for a stop", content: goodPrompt, more: object{"stop": 7}, want: "stop: expected"},
+		{name: "a tool that must be called", content: goodPrompt, more: object{"tool_choice": "required"},
 			want: "tool_choice: expected none or auto"},
-		{name: "a named function", content: good, more: object{"function_call": object{"name": "f"}},
+		{name: "a named function", content: goodPrompt, more: object{"function_call": object{"name": "f"}},
 			want: "function_call: expected none or auto"},
-		{name: "JSON", content: good, more: object{"response_format": object{"type": "json_object"}},
+		{name: "JSON", content: goodPrompt, more: object{"response_format": object{"type": "json_object"}},
 			want: `response_format: expected {"type": "text"}`},
-		{name: "speech", content: good, more: object{"modalities": []string{"text", "audio"}},
+		{name: "speech", content: goodPrompt, more: object{"modalities": []string{"text", "audio"}},
 			want: "modalities: expected"},
-		{name: "another member of ours", content: good, more: object{"collabui": object{"matrx": true}},
+		{name: "another member of ours", content: goodPrompt, more: object{"collabui": object{"matrx": true}},
 			want: `collabui: expected {"matrix": true}`},
 
-		{name: "no messages", content: good, more: object{"messages": []any{}}, want: "none is the user's"},
-		{name: "messages that are none", content: good, more: object{"messages": "hello"},
+		{name: "no messages", content: goodPrompt, more: object{"messages": []any{}}, want: "none is the user's"},
+		{name: "messages that are none", content: goodPrompt, more: object{"messages": "hello"},
 			want: "messages: expected a list of messages"},
-		{name: "a message without a role", content: good, more: object{"messages": []any{"hello"}},
+		{name: "a message without a role", content: goodPrompt, more: object{"messages": []any{"hello"}},
 			want: `messages[0]: expected {"role": …`},
-		{name: "a tool's result", content: good, more: object{"messages": []any{
-			object{"role": "user", "content": good}, object{"role": "tool", "content": "42"},
+		{name: "a tool's result", content: goodPrompt, more: object{"messages": []any{
+			object{"role": "user", "content": goodPrompt}, object{"role": "tool", "content": "42"},
 		}}, want: "messages[1]: the last message must be the user's, not one of the tool"},
 		{name: "an image", content: []any{image}, want: "take no images"},
 		{name: "a number", content: 7, want: "expected a text or a list of parts"},
@@ -77,10 +78,10 @@ func refusals(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 		{name: "no element", content: "Goal: g\nHistory: none\nScreen:\nSend", want: "is not an element"},
 		{name: "an index twice", content: "Goal: g\nHistory: none\nScreen:\n0 a\n0 b",
 			want: "two elements have the index 0"},
-		{name: "an own message", content: good + "\nYou said: x", want: "leave out what agents said"},
-		{name: "a peer's message", content: good + "\nAgent 1 said, maybe wrong: x",
+		{name: "an own message", content: goodPrompt + "\nYou said: x", want: "leave out what agents said"},
+		{name: "a peer's message", content: goodPrompt + "\nAgent 1 said, maybe wrong: x",
 			want: "leave out what agents said"},
-		{name: "a screen that is not whole", content: good + "\nLeft out: 3 elements", want: "the whole screen"},
+		{name: "a screen that is not whole", content: goodPrompt + "\nLeft out: 3 elements", want: "the whole screen"},
 
 		{name: "JSON without a screen", content: `{"goal":"g"}`, want: `one of "elements" and "observation"`},
 		{name: "JSON with two screens", content: `{"goal":"g","elements":[],"observation":{}}`,
@@ -98,7 +99,7 @@ func refusals(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 			if want == 0 {
 				want = http.StatusBadRequest
 			}
-			status, a := ask(t, url, c.content, c.more)
+			status, a := postChat(t, url, c.content, c.more)
 			if status != want || a.Error == nil {
 				t.Fatalf("the status = %d, %+v; want %d and an error", status, a.Error, want)
 			}
@@ -106,7 +107,7 @@ func refusals(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 				t.Errorf("the error = %+v, want an invalid_request_error with %q", a.Error, c.want)
 			}
 			text, ok := c.content.(string)
-			if ok && text != good && !strings.Contains(a.Error.Message, infer.Forms) {
+			if ok && text != goodPrompt && !strings.Contains(a.Error.Message, infer.Forms) {
 				t.Errorf("the error = %s, want it to show both forms", a.Error.Message)
 			}
 		})
@@ -122,15 +123,15 @@ func refusals(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	}
 }
 
-// failing is a model that cannot answer.
-type failing struct{ err error }
+// failingModel is a model that always returns an error.
+type failingModel struct{ err error }
 
-func (f failing) Complete(context.Context, chat.Request) (chat.Response, error) {
+func (f failingModel) Complete(context.Context, chat.Request) (chat.Response, error) {
 	return chat.Response{}, f.err
 }
 
-// failures checks the status of faults of the policies.
-func failures(t *testing.T, sys infer.TrainedSystem) {
+// checkFailures checks the status of faults of the policies.
+func checkFailures(t *testing.T, sys infer.TrainedSystem) {
 	for kind, want := range map[fault.Kind]int{
 		fault.Throttled: http.StatusTooManyRequests,
 		fault.Transient: http.StatusServiceUnavailable,
@@ -138,8 +139,8 @@ func failures(t *testing.T, sys infer.TrainedSystem) {
 		fault.Fatal:     http.StatusInternalServerError,
 	} {
 		t.Run(string(kind), func(t *testing.T) {
-			url := serve(t, sys, failing{fault.After(kind, 1500*time.Millisecond, "down")}, "")
-			status, a := ask(t, url, good, nil)
+			url := serve(t, sys, failingModel{fault.After(kind, 1500*time.Millisecond, "down")}, "")
+			status, a := postChat(t, url, goodPrompt, nil)
 			if status != want || a.Error == nil || !strings.Contains(a.Error.Message, "down") {
 				t.Errorf("the status = %d, %+v; want %d, down", status, a.Error, want)
 			}
@@ -147,16 +148,16 @@ func failures(t *testing.T, sys infer.TrainedSystem) {
 	}
 }
 
-// mute is a model whose answers hold no action.
-type mute struct{}
+// muteModel is a model whose answers contain no action.
+type muteModel struct{}
 
-func (mute) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
+func (muteModel) Complete(_ context.Context, q chat.Request) (chat.Response, error) {
 	return chat.Response{Texts: slices.Repeat([]string{"hm"}, max(1, q.N))}, nil
 }
 
-// undecided checks that clients are told not to send what cannot be decided again.
-func undecided(t *testing.T, sys infer.TrainedSystem) {
-	res, body := raw(t, serve(t, sys, mute{}, ""), nil)
+// checkUndecided checks that the response keeps clients from repeating a request that cannot be decided.
+func checkUndecided(t *testing.T, sys infer.TrainedSystem) {
+	res, body := raw(t, serve(t, sys, muteModel{}, ""), nil)
 	if res.StatusCode != http.StatusBadGateway || !strings.Contains(body, `"code":"no_action"`) {
 		t.Errorf("answers without an action make %d %s, want 502 with no_action", res.StatusCode, body)
 	}
@@ -165,8 +166,8 @@ func undecided(t *testing.T, sys infer.TrainedSystem) {
 	}
 }
 
-// keys checks that a server with a key answers those who send it.
-func keys(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
+// checkKeys checks that a server with a key answers only clients that send it.
+func checkKeys(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	url := serve(t, sys, r.Deps.Chat, "secret")
 	body, err := json.Marshal(object{"messages": []any{
 		object{"role": "user", "content": `{"goal":"g","elements":[{"role":"button","text":"g"}]}`},

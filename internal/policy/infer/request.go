@@ -14,20 +14,20 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// IgnoredHeader names the members of a request that had no effect.
+// IgnoredHeader is a response header that lists the members of a request that had no effect.
 const IgnoredHeader = "Collabui-Ignored"
 
-// Bounds of IgnoredHeader.
+// Bounds on IgnoredHeader.
 const (
-	maxIgnored = 20 // names
+	maxIgnored = 20 // number of names
 	maxName    = 40 // characters of a name
 )
 
-// maxStops is the largest number of texts at which an answer can stop.
+// maxStops is the maximum number of texts at which an answer can stop.
 const maxStops = 4
 
-// chatRequest is what the server takes of a request of the OpenAI chat API. Other members have no effect, and are
-// refused if the answer would be wrong without them.
+// chatRequest holds the members of a request of the OpenAI chat API that the server uses. Other members have no effect,
+// and are refused if the answer would be wrong without them.
 type chatRequest struct {
 	Model               string
 	Messages            []json.RawMessage
@@ -42,27 +42,27 @@ type chatRequest struct {
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage"`
 	}
-	Collabui own
+	Collabui ownMembers
 
 	ignored []string // names of members without an effect, sorted
 }
 
-// own is the member that only this server has.
-type own struct {
+// ownMembers is the member of requests that only this server has.
+type ownMembers struct {
 	Matrix bool `json:"matrix"`
 }
 
-// UnmarshalJSON refuses unknown members: no other server's client sends any here.
-func (o *own) UnmarshalJSON(raw []byte) error {
-	type plain own
+// UnmarshalJSON refuses unknown members, because no client of another server sends any here.
+func (o *ownMembers) UnmarshalJSON(raw []byte) error {
+	type plain ownMembers
 
-	return strict(strings.NewReader(string(raw)), (*plain)(o))
+	return decodeStrict(strings.NewReader(string(raw)), (*plain)(o))
 }
 
-// stops are texts at which an answer ends.
+// stops lists texts at which an answer ends.
 type stops []string
 
-// UnmarshalJSON reads one text or a list.
+// UnmarshalJSON accepts one text or a list.
 func (s *stops) UnmarshalJSON(raw []byte) error {
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
@@ -86,11 +86,11 @@ func (s stops) cut(text string) string {
 	return text[:end]
 }
 
-// member is a member of a request: where its value goes, and what is expected.
+// member is a member of a request, with the destination and the check of its value.
 type member struct {
 	name  string
 	to    any
-	valid func() bool // nil: every value of the type
+	valid func() bool // if nil, every value of the type is valid
 	want  string
 }
 
@@ -110,14 +110,14 @@ func (q *chatRequest) members() []member {
 		{"n", &q.N, func() bool { return q.N == nil || *q.N == 1 }, "1 (the system decides once)"},
 		{"max_tokens", &q.MaxTokens, positive(&q.MaxTokens), tokens},
 		{"max_completion_tokens", &q.MaxCompletionTokens, positive(&q.MaxCompletionTokens), tokens},
-		{"stop", &q.Stop, q.stopsWell, fmt.Sprintf("a text or a list of up to %d, none of them empty", maxStops)},
+		{"stop", &q.Stop, q.validStops, fmt.Sprintf("a text or a list of up to %d, none of them empty", maxStops)},
 		{"stream", &q.Stream, nil, "true or false"},
 		{"stream_options", &q.StreamOptions, nil, `{"include_usage": true} or {"include_usage": false}`},
 		{"collabui", &q.Collabui, nil, `{"matrix": true} or {"matrix": false}`},
 	}
 }
 
-func (q *chatRequest) stopsWell() bool {
+func (q *chatRequest) validStops() bool {
 	return len(q.Stop) <= maxStops && !slices.Contains(q.Stop, "")
 }
 
@@ -126,7 +126,7 @@ func refuse(param, format string, args ...any) error {
 	return &httpd.Refusal{Status: http.StatusBadRequest, Param: param, Err: fmt.Errorf(format, args...)}
 }
 
-// read decodes a request and checks all of it but the model's name and the messages.
+// read decodes a request and checks everything except the model's name and the messages.
 func (q *chatRequest) read(reader io.Reader) error {
 	var all map[string]json.RawMessage
 	raw, err := io.ReadAll(reader)
@@ -152,7 +152,7 @@ func (q *chatRequest) read(reader io.Reader) error {
 
 	q.ignored = slices.Sorted(maps.Keys(all))
 	for _, name := range q.ignored {
-		if err := missed(name, all[name]); err != nil {
+		if err := checkIgnored(name, all[name]); err != nil {
 			return err
 		}
 	}
@@ -160,11 +160,11 @@ func (q *chatRequest) read(reader io.Reader) error {
 	return nil
 }
 
-// example is the shortest request.
+// example is the shortest valid request.
 const example = `{"messages": [{"role": "user", "content": "Goal: …"}]}`
 
-// missed refuses a member that has no effect here if the answer would be wrong for whoever relies on it.
-func missed(name string, raw json.RawMessage) error {
+// checkIgnored returns a refusal if ignoring the member would make the answer wrong for a client that relies on it.
+func checkIgnored(name string, raw json.RawMessage) error {
 	ok := true
 	want := ""
 	switch name {
@@ -187,7 +187,8 @@ func missed(name string, raw json.RawMessage) error {
 	return nil
 }
 
-// ignoredNames returns the value of IgnoredHeader: bounded, and without what a header must not have.
+// ignoredNames returns the value of IgnoredHeader, which is bounded and contains no characters that are invalid in a
+// header.
 func (q *chatRequest) ignoredNames() string {
 	var names []string
 	for _, name := range q.ignored[:min(len(q.ignored), maxIgnored)] {

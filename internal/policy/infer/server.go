@@ -12,38 +12,38 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// EnvKey is the environment variable of the key that clients must send. With _FILE appended it names a file that holds
-// it.
+// EnvKey is the environment variable that holds the key that clients must send. With _FILE appended, it names a file
+// that contains the key.
 const EnvKey = "COLLABUI_INFER_KEY"
 
-// maxBody bounds a request, in bytes.
+// maxBody is the maximum size of a request in bytes.
 const maxBody = 1 << 20
 
-// Server answers POST /v1/chat/completions, GET /v1/models, GET /v1/models/ID and GET /health for one system at a time.
-// Safe for concurrent use.
+// Server serves POST /v1/chat/completions, GET /v1/models, GET /v1/models/ID and GET /health for one system at a time.
+// It is safe for concurrent use.
 type Server struct {
 	current atomic.Pointer[TrainedSystem]
 	model   chat.Model
-	keys    func() string // of clients; nil or empty means that they need none
+	keys    func() string // keys of clients; if nil or empty, clients need no key
 	mux     *http.ServeMux
 }
 
-// NewServer returns a server of a system whose policies model reaches. If there are keys, one of them must come with
-// every request below /v1 (httpd.Allowed).
+// NewServer returns a server of a system, which calls its policies through model. If there are keys, every request
+// below /v1 must carry one of them (httpd.Allowed).
 func NewServer(sys TrainedSystem, model chat.Model, keys func() string) *Server {
 	server := &Server{model: model, keys: keys, mux: http.NewServeMux()}
 	server.Switch(sys)
-	server.mux.HandleFunc("POST /v1/chat/completions", server.guarded(server.complete))
-	server.mux.HandleFunc("GET /v1/models", server.guarded(server.models))
-	server.mux.HandleFunc("GET /v1/models/{id}", server.guarded(server.oneModel))
+	server.mux.HandleFunc("POST /v1/chat/completions", server.withKey(server.complete))
+	server.mux.HandleFunc("GET /v1/models", server.withKey(server.models))
+	server.mux.HandleFunc("GET /v1/models/{id}", server.withKey(server.oneModel))
 	server.mux.HandleFunc("GET /health", httpd.Healthy)
 	server.mux.HandleFunc("/", notFound)
 
 	return server
 }
 
-// Switch lets another system answer from the next request on. Requests that have begun are answered by the system that
-// began them. Its policies must be loaded already.
+// Switch replaces the system for all requests that begin afterwards. Requests that have begun are answered by the
+// previous system. The policies of sys must already be loaded.
 func (s *Server) Switch(sys TrainedSystem) { s.current.Store(&sys) }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -51,8 +51,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// guarded returns a handler that checks the key first.
-func (s *Server) guarded(handlerFunc http.HandlerFunc) http.HandlerFunc {
+// withKey returns a handler that checks the key first.
+func (s *Server) withKey(handlerFunc http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if httpd.Allowed(r, s.keys) {
 			handlerFunc(w, r)
@@ -85,7 +85,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer lets the system decide for a request, which it reads into request.
+// answer has the system decide for a request, which it reads into request.
 func (s *Server) answer(r *http.Request, request *chatRequest) (Answer, error) {
 	if err := request.read(r.Body); err != nil {
 		return Answer{}, err
@@ -93,7 +93,7 @@ func (s *Server) answer(r *http.Request, request *chatRequest) (Answer, error) {
 
 	sys := *s.current.Load()
 	if request.Model != "" && request.Model != sys.Model() {
-		return Answer{}, sys.noModel(request.Model)
+		return Answer{}, sys.unknownModel(request.Model)
 	}
 
 	view, err := request.view(sys)
@@ -107,15 +107,15 @@ func (s *Server) answer(r *http.Request, request *chatRequest) (Answer, error) {
 		return Answer{}, err
 	}
 	if decided.Text == "" {
-		return Answer{}, sys.undecided(decided, options)
+		return Answer{}, sys.undecidedRefusal(decided, options)
 	}
 	decided.Text = request.Stop.cut(decided.Text)
 
 	return sys.NewAnswer(decided, request.Collabui.Matrix), nil
 }
 
-// noModel refuses the name of a model that is not this system.
-func (s TrainedSystem) noModel(name string) error {
+// unknownModel returns the refusal of a model name other than this system's.
+func (s TrainedSystem) unknownModel(name string) error {
 	return &httpd.Refusal{
 		Status: http.StatusNotFound,
 		Code:   "model_not_found",
@@ -124,8 +124,8 @@ func (s TrainedSystem) noModel(name string) error {
 	}
 }
 
-// undecided is the refusal of a request without an answer that holds an action.
-func (s TrainedSystem) undecided(decided Decided, options Options) error {
+// undecidedRefusal returns the refusal of a request for which no answer contains an action.
+func (s TrainedSystem) undecidedRefusal(decided Decided, options Options) error {
 	n := len(decided.Decision.Cells)
 	if options.MaxTokens > 0 && options.MaxTokens < s.Spec.Decoding.MaxTokens {
 		return refuse("max_tokens", "max_tokens: none of the agents' %d answers holds an action within %d tokens: "+
@@ -140,11 +140,11 @@ func (s TrainedSystem) undecided(decided Decided, options Options) error {
 	}
 }
 
-// codeNoAction is the code of a request about which nothing is decided.
+// codeNoAction is the error code of a request that led to no decision.
 const codeNoAction = "no_action"
 
-// listed returns the system's entry in the list of models.
-func (s TrainedSystem) listed() map[string]any {
+// modelEntry returns the system's entry in the list of models.
+func (s TrainedSystem) modelEntry() map[string]any {
 	fields := httpd.Model(s.Model())
 	fields["run"] = s.Run
 	fields["epoch"] = s.Epoch
@@ -155,18 +155,18 @@ func (s TrainedSystem) listed() map[string]any {
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
-	httpd.WriteModels(w, 0, s.current.Load().listed())
+	httpd.WriteModels(w, 0, s.current.Load().modelEntry())
 }
 
 func (s *Server) oneModel(w http.ResponseWriter, r *http.Request) {
 	sys := s.current.Load()
 	if id := r.PathValue("id"); id != sys.Model() {
-		fail(w, sys.noModel(id))
+		fail(w, sys.unknownModel(id))
 
 		return
 	}
 
-	httpd.WriteJSON(w, http.StatusOK, sys.listed())
+	httpd.WriteJSON(w, http.StatusOK, sys.modelEntry())
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
@@ -178,8 +178,8 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// fail answers with an error in OpenAI's form: what the client did wrong or, by the error's kind, what the policies'
-// servers did.
+// fail writes an error in OpenAI's form: the client's mistake or, depending on the error's kind, the failure of the
+// policies' servers.
 func fail(w http.ResponseWriter, err error) {
 	var refused *httpd.Refusal
 	if !errors.As(err, &refused) {
@@ -198,7 +198,7 @@ func fail(w http.ResponseWriter, err error) {
 		}
 	}
 	if refused.Code == codeNoAction {
-		// OpenAI's clients send what failed with 502 again. The answer would be the same.
+		// OpenAI's clients repeat requests that failed with 502, but the answer would be the same.
 		w.Header().Set("X-Should-Retry", "false")
 	}
 

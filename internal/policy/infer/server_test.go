@@ -21,7 +21,7 @@ import (
 
 type object = map[string]any
 
-// answer is what a server responds.
+// answer is the response of a server.
 type answer struct {
 	infer.Answer
 	Error *struct{ Message, Type, Code string }
@@ -36,8 +36,8 @@ func serve(t *testing.T, sys infer.TrainedSystem, model chat.Model, key string) 
 	return srv.URL
 }
 
-// ask posts a request with further fields. content is the last message's.
-func ask(t *testing.T, url string, content any, more object) (int, answer) {
+// postChat posts a request with further fields. content is the last message's content.
+func postChat(t *testing.T, url string, content any, more object) (int, answer) {
 	t.Helper()
 	q := object{"model": "small", "messages": []any{
 		object{"role": "system", "content": "ignored"},
@@ -98,7 +98,7 @@ func drain(t *testing.T, res *http.Response) []byte {
 	return raw
 }
 
-// screen is what all forms of a request say.
+// screen returns the view that all forms of a request describe.
 func screen() agents.View {
 	var o domain.Observation
 	for i, n := range []string{"alpha", "beta two", "gamma"} {
@@ -118,8 +118,8 @@ func screen() agents.View {
 	return agents.View{Goal: "Tap gamma then alpha", History: []string{"1 click button gamma"}, Observation: o}
 }
 
-// prompted returns the screen as the agents' prompt shows it.
-func prompted(t *testing.T) string {
+// screenAsPrompt returns the screen as the agents' prompt shows it.
+func screenAsPrompt(t *testing.T) string {
 	t.Helper()
 	text, err := agents.Default.User(screen(), "", nil)
 	if err != nil {
@@ -129,8 +129,8 @@ func prompted(t *testing.T) string {
 	return text
 }
 
-// stored returns the screen as JSON, with its observation or only the elements of it.
-func stored(t *testing.T, observation bool) string {
+// screenAsJSON returns the screen as JSON, with its observation or only the observation's elements.
+func screenAsJSON(t *testing.T, observation bool) string {
 	t.Helper()
 	v := screen()
 	q := object{"goal": v.Goal, "history": v.History, "elements": v.Observation.Elements}
@@ -145,8 +145,8 @@ func stored(t *testing.T, observation bool) string {
 	return string(raw)
 }
 
-// uncached returns a decision without what depends on the server's cache.
-func uncached(d domain.Decision) domain.Decision {
+// withoutCache returns a decision without the figures that depend on the server's cache.
+func withoutCache(d domain.Decision) domain.Decision {
 	for i := range d.Cells {
 		d.Cells[i].Usage.Cached = 0
 	}
@@ -154,7 +154,7 @@ func uncached(d domain.Decision) domain.Decision {
 	return d
 }
 
-// decide returns what the agents decide about the screen, cut short as in evaluations and in full.
+// decide returns the agents' decision about the screen, cut short as in evaluations and in full.
 func decide(t *testing.T, r *testrun.Run, sys infer.TrainedSystem, seed uint64) (early, full domain.Decision) {
 	t.Helper()
 	conf, err := sys.Config(seed)
@@ -188,7 +188,7 @@ func decisions(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 	for seed := range uint64(6) {
 		early, full := decide(t, r, sys, seed)
 		matrix := object{"seed": seed, "collabui": object{"matrix": true}}
-		status, got := ask(t, url, stored(t, false), matrix)
+		status, got := postChat(t, url, screenAsJSON(t, false), matrix)
 		if full.AllRound.Votes == 0 {
 			if status != http.StatusBadGateway || got.Error.Code != "no_action" {
 				t.Errorf("seed %d decides nothing and answers %d, %+v; want 502, no_action", seed, status, got.Error)
@@ -200,7 +200,7 @@ func decisions(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 		if status != http.StatusOK || got.Collabui.Decided == nil {
 			t.Fatalf("seed %d answers %d without the matrix, want 200 and the matrix", seed, status)
 		}
-		if !reflect.DeepEqual(uncached(got.Collabui.Decision), uncached(full)) {
+		if !reflect.DeepEqual(withoutCache(got.Collabui.Decision), withoutCache(full)) {
 			t.Fatalf("seed %d decides %+v, want %+v", seed, got.Collabui.Decision, full)
 		}
 		wantCounts(t, sys, got, full)
@@ -263,18 +263,18 @@ func wantCompletion(t *testing.T, got answer, d domain.Decision) {
 	}
 }
 
-// wantAllForms checks that the screen in any other form has the same answer.
+// wantAllForms checks that the screen in every other form gets the same answer.
 func wantAllForms(t *testing.T, url string, seed uint64, want answer) {
 	t.Helper()
-	text := prompted(t)
+	text := screenAsPrompt(t)
 	for form, content := range map[string]any{
-		"elements":         stored(t, false),
-		"observation":      stored(t, true),
+		"elements":         screenAsJSON(t, false),
+		"observation":      screenAsJSON(t, true),
 		"prompt":           text,
 		"parts":            []any{object{"type": "text", "text": text}},
 		"lines of Windows": strings.ReplaceAll(text, "\n", "\r\n"),
 	} {
-		status, got := ask(t, url, content, object{"seed": seed})
+		status, got := postChat(t, url, content, object{"seed": seed})
 		if status != http.StatusOK || len(got.Choices) != 1 {
 			t.Errorf("seed %d as %s: status %d, %+v; want 200 and one choice", seed, form, status, got)
 			continue
@@ -289,13 +289,13 @@ func wantAllForms(t *testing.T, url string, seed uint64, want answer) {
 	}
 }
 
-// greedy checks that agents at temperature 0 answer alike for two seeds with the same topology.
-func greedy(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
-	url, text := serve(t, sys, r.Deps.Chat, ""), prompted(t)
+// checkGreedy checks that agents at temperature 0 give the same answer for two seeds with the same topology.
+func checkGreedy(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
+	url, text := serve(t, sys, r.Deps.Chat, ""), screenAsPrompt(t)
 	cold := object{"temperature": 0, "collabui": object{"matrix": true}}
-	_, one := ask(t, url, text, cold)
+	_, one := postChat(t, url, text, cold)
 	cold["seed"] = 4
-	_, two := ask(t, url, text, cold)
+	_, two := postChat(t, url, text, cold)
 	if one.Collabui.Decided == nil || two.Collabui.Decided == nil {
 		t.Fatalf("the answers = %+v and %+v, want both with the matrix", one, two)
 	}

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// chunk is a part of an answer that is streamed.
+// chunk is a part of a streamed answer.
 type chunk struct {
 	ID       string     `json:"id"`
 	Object   string     `json:"object"`
@@ -14,10 +14,10 @@ type chunk struct {
 	Model    string     `json:"model"`
 	Choices  []change   `json:"choices"`
 	Usage    *usage     `json:"usage"`
-	Collabui *Extension `json:"collabui,omitempty"` // of the last chunk with a choice
+	Collabui *Extension `json:"collabui,omitempty"` // in the last chunk with a choice
 }
 
-// change is what a chunk adds to the choice.
+// change is what a chunk adds to a choice.
 type change struct {
 	Index        int     `json:"index"`
 	Delta        delta   `json:"delta"`
@@ -29,15 +29,15 @@ type delta struct {
 	Content *string `json:"content,omitempty"`
 }
 
-// stream writes the answer as server-sent events. A decision is made as a whole, so they come together: the role, the
-// words, the reason of the end and, if it is asked for, the usage.
+// stream writes the answer as server-sent events. The decision is complete, so the events are sent without delay: the
+// role, the text, the finish reason and, if withUsage is set, the usage.
 func (a Answer) stream(w http.ResponseWriter, withUsage bool) {
-	said := a.Choices[0]
-	none := ""
+	choice := a.Choices[0]
+	empty := ""
 	chunks := []chunk{
-		{Choices: []change{{Delta: delta{Role: said.Message.Role, Content: &none}}}},
-		{Choices: []change{{Delta: delta{Content: &said.Message.Content}}}},
-		{Choices: []change{{FinishReason: &said.FinishReason}}, Collabui: &a.Collabui},
+		{Choices: []change{{Delta: delta{Role: choice.Message.Role, Content: &empty}}}},
+		{Choices: []change{{Delta: delta{Content: &choice.Message.Content}}}},
+		{Choices: []change{{FinishReason: &choice.FinishReason}}, Collabui: &a.Collabui},
 	}
 	if withUsage {
 		chunks = append(chunks, chunk{Choices: []change{}, Usage: &a.Usage})

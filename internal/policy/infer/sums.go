@@ -14,10 +14,11 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// SumsFile is the file of an export with the hashes of all others, in the form of sha256sum.
+// SumsFile is the file of an export that contains the hashes of all other files, in the format of sha256sum.
 const SumsFile = "SHA256SUMS"
 
-// Sums writes SumsFile for all files below a folder, ordered by path. It returns the number of files, itself included.
+// Sums writes SumsFile for all files below a folder, ordered by path. It returns the number of files, including
+// SumsFile.
 func Sums(dir string) (int, error) {
 	file, err := os.Create(filepath.Join(dir, SumsFile))
 	if err != nil {

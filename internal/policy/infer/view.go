@@ -13,18 +13,18 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 )
 
-// Forms shows both forms of a request, for people whose request was refused.
+// Forms shows both forms of a request, for error messages.
 const Forms = `expected a JSON object {"goal":"Send it","history":["1 click item Mail"],` +
 	`"elements":[{"i":0,"role":"button","text":"Send","visible":true}]} ` +
 	`(or "observation":{"elements":[…]} in place of "elements"), or the text of the agents' prompt: ` +
 	`"Goal: Send it\nHistory: none\nScreen:\n0 button Send" (with a history: "History:\n1 click item Mail\nScreen:…")`
 
-// ParseView reads a request in one of the two Forms into what agents of an action family see. Anything else is an
-// invalid fault that shows both.
+// ParseView parses a request in one of the two Forms into the view of agents of an action family. Any other text is an
+// invalid fault that shows both forms.
 //
-// In JSON an element may leave out "i" (the default is its place in the list) and "visible" (the default is true). The
-// text has neither targets nor hidden elements: where a label represents its field, only the JSON form leads to the
-// decision that the agents make in the environment.
+// In JSON, an element may omit "i", which defaults to its position in the list, and "visible", which defaults to true.
+// The text form has neither targets nor hidden elements. If a label stands for its field, only the JSON form leads to
+// the decision that the agents make in the environment.
 func ParseView(text string, family domain.Family) (agents.View, error) {
 	text = strings.TrimLeft(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n")
 
@@ -46,14 +46,14 @@ func ParseView(text string, family domain.Family) (agents.View, error) {
 	return view, nil
 }
 
-// element is domain.Element with two members that may be left out.
+// element is domain.Element with two members that may be omitted.
 type element struct {
 	domain.Element
 	Index   *int  `json:"i"`
 	Visible *bool `json:"visible"`
 }
 
-// complete returns the element with its defaults; place is its place in the list.
+// complete returns the element with its defaults. place is its position in the list.
 func (e element) complete(place int) domain.Element {
 	out := e.Element
 	out.Index = place
@@ -78,7 +78,7 @@ type viewJSON struct {
 
 func parseJSON(text string) (view agents.View, err error) {
 	var q viewJSON
-	if err := strict(strings.NewReader(text), &q); err != nil {
+	if err := decodeStrict(strings.NewReader(text), &q); err != nil {
 		return view, err
 	}
 
@@ -111,8 +111,8 @@ func parseJSON(text string) (view agents.View, err error) {
 	return view, nil
 }
 
-// strict decodes one JSON value with nothing after it. Unknown members are errors.
-func strict(reader io.Reader, to any) error {
+// decodeStrict decodes one JSON value that nothing follows. Unknown members are errors.
+func decodeStrict(reader io.Reader, to any) error {
 	dec := json.NewDecoder(reader)
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(to); err != nil {
@@ -126,7 +126,7 @@ func strict(reader io.Reader, to any) error {
 	return nil
 }
 
-// parsePrompt is the inverse of the built-in prompt of agents: rendered again, the view yields the same text.
+// parsePrompt is the inverse of the agents' built-in prompt: rendering the view yields the same text.
 func parsePrompt(text string, family domain.Family) (view agents.View, err error) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if view.Goal, view.History, lines, err = parseHead(lines); err != nil {
@@ -150,7 +150,7 @@ func parsePrompt(text string, family domain.Family) (view agents.View, err error
 	return view, nil
 }
 
-// parseHead reads a prompt up to the line "Screen:" and returns the lines after it.
+// parseHead parses a prompt up to the line "Screen:" and returns the lines after it.
 func parseHead(lines []string) (goal string, history, rest []string, err error) {
 	next := func() string {
 		if len(lines) == 0 {
@@ -186,8 +186,8 @@ func parseHead(lines []string) (goal string, history, rest []string, err error) 
 	return goal, history, lines, nil
 }
 
-// parseElement is the inverse of agents.ElementLine as far as agents can tell: the line does not show which of its
-// words are text, value or state, but the element that is returned has the same line.
+// parseElement is the inverse of agents.ElementLine as far as agents can see: the line does not show which of its words
+// are text, value or state, but the returned element has the same line.
 func parseElement(line string, place int, family domain.Family) (domain.Element, error) {
 	e := domain.Element{Index: place, Visible: true}
 	name, rest, ok := strings.Cut(line, " ")
@@ -195,7 +195,7 @@ func parseElement(line string, place int, family domain.Family) (domain.Element,
 
 	switch {
 	case isSpeech(line):
-		return e, errors.New("leave out what agents said: the system asks them itself")
+		return e, errors.New("leave out what agents said: the system queries them itself")
 	case strings.HasPrefix(line, "Left out: "):
 		return e, errors.New("give the whole screen: the system leaves out what its policies cannot read")
 	case family == domain.FamilyWeb && name != "" && ok:
@@ -210,7 +210,7 @@ func parseElement(line string, place int, family domain.Family) (domain.Element,
 	var text string
 	e.Role, text, _ = strings.Cut(rest, " ")
 	e.Text = text
-	if agents.ElementLine(e) != line { // longer than a text may be: it holds more than the text
+	if agents.ElementLine(e) != line { // longer than a text may be, so the line contains more than the text
 		e.Text = ""
 		e.State = []string{text}
 	}
@@ -218,13 +218,13 @@ func parseElement(line string, place int, family domain.Family) (domain.Element,
 	return e, nil
 }
 
-// isSpeech reports whether a line of a prompt tells what an agent said.
+// isSpeech reports whether a line of a prompt contains an agent's message.
 func isSpeech(line string) bool {
 	return strings.HasPrefix(line, "You said:") ||
 		strings.HasPrefix(line, "Agent ") && strings.Contains(line, " said, maybe wrong:")
 }
 
-// nameOf returns the word for what agents of a family call elements by.
+// nameOf returns the word for the name by which agents of a family refer to elements.
 func nameOf(family domain.Family) string {
 	if family == domain.FamilyWeb {
 		return "ID"

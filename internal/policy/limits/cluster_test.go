@@ -20,10 +20,10 @@ import (
 	"github.com/collabui/collabui/internal/policy/limits"
 )
 
-// deadline ends a wait of a test.
+// deadline bounds every wait of a test.
 const deadline = 30 * time.Second
 
-// until waits for a condition.
+// until waits until a condition holds.
 func until(t *testing.T, what string, holds func(ctx context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
@@ -41,7 +41,7 @@ func until(t *testing.T, what string, holds func(ctx context.Context) error) {
 	}
 }
 
-// program returns the path of a server of Redis or Valkey.
+// program returns the path of a Redis or Valkey server.
 func program(t *testing.T) string {
 	t.Helper()
 	if python := os.Getenv("COLLABUI_VALKEY_PYTHON"); python != "" {
@@ -63,12 +63,12 @@ func program(t *testing.T) string {
 	return ""
 }
 
-// node starts a server of Redis or Valkey on a free port, and returns its address and a function that kills it.
+// node starts a Redis or Valkey server on a free port, and returns its address and a function that kills it.
 func node(t *testing.T, args ...string) (address string, kill func()) {
 	t.Helper()
 	path := program(t)
 	var ports []string
-	for range 2 { // of clients, and of the other nodes
+	for range 2 { // for clients, and for the other nodes
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func node(t *testing.T, args ...string) (address string, kill func()) {
 	return address, kill
 }
 
-// cluster starts a cluster of three masters, with a user that may do little.
+// cluster starts a cluster of three masters, with a user that has few permissions.
 func cluster(t *testing.T) (addresses []string, kill func()) {
 	t.Helper()
 	const slots = 16384
@@ -164,7 +164,7 @@ func open(t *testing.T, address string) redis.UniversalClient {
 	return c
 }
 
-// turns returns how many turns of a limit so many workers get at once.
+// turns returns how many turns of a limit the given number of workers get at once.
 func turns(t *testing.T, c redis.UniversalClient, workers int) (n int) {
 	t.Helper()
 	limit := limits.Limit{Name: "http://{h}/v1 m" + t.Name(), Requests: 60}
@@ -197,7 +197,7 @@ func TestARealClusterIsUsedWhole(t *testing.T) {
 		}
 	}
 
-	// 60 a minute are a burst of ten and one, and one a second; the test may take some seconds.
+	// 60 per minute allow a burst of ten and one more, and then one per second. The test may take some seconds.
 	if n := turns(t, c, 5); n < 11 || n > 20 {
 		t.Errorf("five workers have got %d turns at once, want 11 and one for every second that passes", n)
 	}

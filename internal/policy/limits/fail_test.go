@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/config"
 )
 
-// TestALimiterThatFailsIsHeard lets Redis refuse the script, as a cluster refuses keys of several slots.
+// TestALimiterThatFailsIsHeard makes Redis refuse the script, as a cluster refuses keys of several slots.
 func TestALimiterThatFailsIsHeard(t *testing.T) {
 	mini := miniredis.RunT(t)
 	var refuses atomic.Bool
@@ -62,10 +62,10 @@ func TestALimiterThatFailsIsHeard(t *testing.T) {
 	for range 3 {
 		ask()
 	}
-	clock = clock.Add(askAgain)
+	clock = clock.Add(retryPause)
 	ask()
 	refuses.Store(false)
-	clock = clock.Add(askAgain)
+	clock = clock.Add(retryPause)
 	for range 3 {
 		ask()
 	}
@@ -74,7 +74,8 @@ func TestALimiterThatFailsIsHeard(t *testing.T) {
 	}
 }
 
-// A script may use keys of one slot of a cluster alone, and the tag in braces decides the slot.
+// TestAllKeysOfTheScriptShareATag checks that all keys have the same tag in braces, which decides their slot, because a
+// script may only use keys of one slot of a cluster.
 func TestAllKeysOfTheScriptShareATag(t *testing.T) {
 	for _, limit := range []string{"http://h/v1 m:", "{a}:", "}{:", ""} {
 		for _, key := range keys(limit, limit) {

@@ -1,5 +1,5 @@
 // Package limits shares the requests and tokens per minute of a chat endpoint among all workers, through Redis. While
-// Redis is down every worker keeps to its share, by the number of workers that was last seen.
+// Redis is down, every worker keeps to its share, which depends on the number of workers last seen.
 //
 // It links no browser driver. It links no Temporal.
 package limits
@@ -18,55 +18,55 @@ import (
 
 // Limit is the limit of an endpoint, for all workers together.
 type Limit struct {
-	Name     string // the endpoint's: its base URL and model
-	Requests int    // per minute; 0 means any number
-	Tokens   int    // per minute, prompts and answers; 0 means any number
+	Name     string // name of the endpoint: its base URL and model
+	Requests int    // per minute; 0 means no limit
+	Tokens   int    // per minute, of prompts and answers; 0 means no limit
 }
 
-// Limiter is the limiter of a worker. Safe for concurrent use.
+// Limiter is the limiter of a worker. It is safe for concurrent use.
 type Limiter struct {
-	client redis.UniversalClient // nil means a Redis that is down
+	client redis.UniversalClient // if nil, Redis counts as down
 	id     string
 
-	// Failed is called when Redis does not give a turn, so that this worker keeps to its share. It is called again for
-	// every try, which are askAgain apart, and with nil for the first turn after that. It must not call the limiter.
-	// Set it before the first turn.
+	// Failed is called when Redis fails to give a turn, so that this worker keeps to its share. It is called again for
+	// every retry, which are retryPause apart, and with nil for the first turn after that. It must not call the
+	// limiter, and must be set before the first turn.
 	Failed func(error)
 
 	now   func() time.Time
-	began time.Time // turns count from an hour before it, so that a clock that is set does not move them
+	began time.Time // turns are timed from an hour before it, so that setting the clock does not move them
 
-	mu    sync.Mutex
-	own   map[string]*turns // turns by limit, used while Redis is down
-	peers int               // workers last seen, this one included
-	away  time.Time         // Redis is not asked before
+	mu       sync.Mutex
+	ownTurns map[string]*turns // turns by limit, for use while Redis is down
+	peers    int               // number of workers last seen, including this one
+	retryAt  time.Time         // time before which Redis is not called
 
-	failing bool // Redis did not give the turn before
+	failing bool // whether Redis failed to give the previous turn
 }
 
-// turns are the times, in ms, from which the next request and the next token are free.
+// turns holds the times, in ms, from which the next request and the next token are free.
 type turns struct{ requests, tokens float64 }
 
-// How a limit is kept.
+// Parameters of limits.
 const (
-	burst    = 10 * time.Second // the share of this time may be used in one burst
-	maxWait  = 10 * time.Minute // a turn that is farther away is not reserved
-	askAgain = 5 * time.Second  // between tries of a Redis that is down
+	burst      = 10 * time.Second // the share of this time may be used at once
+	maxWait    = 10 * time.Minute // a turn that is farther away is not reserved
+	retryPause = 5 * time.Second  // between retries while Redis is down
 )
 
-// Over returns a limiter that asks Redis through a client. nil means a Redis that is down. id must be unique among the
-// workers.
+// Over returns a limiter that uses Redis through a client. If the client is nil, Redis counts as down. id must be
+// unique among the workers.
 func Over(client redis.UniversalClient, id string) *Limiter {
 	return &Limiter{
-		client: client, id: id, own: map[string]*turns{}, peers: 1, now: time.Now, began: time.Now(),
+		client: client, id: id, ownTurns: map[string]*turns{}, peers: 1, now: time.Now, began: time.Now(),
 	}
 }
 
 // script reserves a turn. KEYS are the two clocks and the set of workers. ARGV are the requests and tokens per minute,
 // the tokens wanted, the worker, the burst and the longest wait in ms, and 1 for a request or 0 for a correction. It
-// returns the wait in ms and the number of workers. A clock moves on by what a turn costs and never lags behind by
-// more than the burst. One that is farther ahead than any turn was reserved was made before the machine's clock was set
-// back, and begins anew.
+// returns the wait in ms and the number of workers. A clock advances by the cost of every turn and never lags behind by
+// more than the burst. A clock that is farther ahead than any turn can be reserved dates from before the machine's time
+// was set back, and is reset.
 var script = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + t[2] / 1000
@@ -94,8 +94,9 @@ end
 return {string.format('%.0f', math.ceil(wait)), redis.call('ZCARD', KEYS[3])}
 `)
 
-// Wait reserves a request of so many tokens and waits for its turn, so that waiting uses up no tries of an activity. If
-// the turn is too far away it reserves nothing and returns a throttled fault that says when to come back.
+// Wait reserves a request with the given number of tokens and waits for its turn. Waiting here uses up no attempts of
+// an activity. If the turn is too far away, Wait reserves nothing and returns a throttled fault with the time after
+// which to retry.
 func (l *Limiter) Wait(ctx context.Context, limit Limit, tokens int) error {
 	if limit.Requests == 0 && limit.Tokens == 0 {
 		return nil
@@ -116,7 +117,8 @@ func (l *Limiter) Wait(ctx context.Context, limit Limit, tokens int) error {
 	}
 }
 
-// Settle corrects a reservation by the tokens that a call took beyond it. A negative number returns tokens.
+// Settle corrects a reservation by the number of tokens that a call used in excess of it. A negative number returns
+// tokens.
 func (l *Limiter) Settle(ctx context.Context, limit Limit, tokens int) {
 	if limit.Tokens > 0 && tokens != 0 {
 		l.turn(ctx, limit, tokens, false)
@@ -124,20 +126,20 @@ func (l *Limiter) Settle(ctx context.Context, limit Limit, tokens int) {
 }
 
 // turn returns how long to wait for a turn, by Redis or, if that is down, by this worker's share. It reserves the turn
-// unless that is longer than maxWait. request is false for a correction of tokens, which never waits.
+// unless the wait is longer than maxWait. request is false for a correction of tokens, which never waits.
 func (l *Limiter) turn(ctx context.Context, limit Limit, tokens int, request bool) time.Duration {
 	l.mu.Lock()
-	ask := l.client != nil && !l.now().Before(l.away)
+	ask := l.client != nil && !l.now().Before(l.retryAt)
 	l.mu.Unlock()
 
 	if !ask {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 
-		return l.alone(limit, tokens, request)
+		return l.ownTurn(limit, tokens, request)
 	}
 
-	wait, peers, err := l.shared(ctx, limit, tokens, request)
+	wait, peers, err := l.sharedTurn(ctx, limit, tokens, request)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,30 +151,31 @@ func (l *Limiter) turn(ctx context.Context, limit Limit, tokens int, request boo
 		}
 	}
 	if err != nil {
-		l.away = l.now().Add(askAgain)
+		l.retryAt = l.now().Add(retryPause)
 
-		return l.alone(limit, tokens, request)
+		return l.ownTurn(limit, tokens, request)
 	}
 	l.peers = max(1, peers)
 
 	return wait
 }
 
-// keys returns the keys of the script. All keys of all limits share a slot of a cluster, by the tag in braces, because
-// the script uses the set of workers together with each of them.
+// keys returns the keys of the script. The tag in braces puts all keys of all limits into one slot of a cluster,
+// because the script uses the set of workers together with each of them.
 func keys(limit, workers string) []string {
 	const prefix = "collabui:{limit}:"
 
 	return []string{prefix + limit + "requests", prefix + limit + "tokens", prefix + workers + "workers"}
 }
 
-// Check reserves a turn of a limit of its own, and returns why Redis does not give one. It leaves nothing behind.
+// Check reserves a turn of a limit of its own, and returns a transient fault if Redis does not give one. It removes the
+// limit again.
 func Check(ctx context.Context, client redis.UniversalClient) error {
 	name := "/" + rand.Text() + ":"
-	tried := keys(name, name)
-	err := script.Run(ctx, client, tried, 60, 60, 1, "check", burst.Milliseconds(), maxWait.Milliseconds(), 1).Err()
+	probeKeys := keys(name, name)
+	err := script.Run(ctx, client, probeKeys, 60, 60, 1, "check", burst.Milliseconds(), maxWait.Milliseconds(), 1).Err()
 	if err == nil {
-		err = client.Del(ctx, tried...).Err()
+		err = client.Del(ctx, probeKeys...).Err()
 	}
 	if err != nil {
 		return fault.New(fault.Transient, "limits are not shared: %w", err)
@@ -181,8 +184,8 @@ func Check(ctx context.Context, client redis.UniversalClient) error {
 	return nil
 }
 
-// shared asks Redis for a turn. It also returns the number of workers.
-func (l *Limiter) shared(
+// sharedTurn reserves a turn in Redis. It also returns the number of workers.
+func (l *Limiter) sharedTurn(
 	ctx context.Context, limit Limit, tokens int, request bool,
 ) (wait time.Duration, peers int, err error) {
 	reserve := 0
@@ -199,13 +202,13 @@ func (l *Limiter) shared(
 	return time.Duration(res[0]) * time.Millisecond, int(res[1]), nil
 }
 
-// alone returns how long to wait by this worker's share. Callers hold mu.
-func (l *Limiter) alone(limit Limit, tokens int, request bool) time.Duration {
+// ownTurn reserves a turn by this worker's share and returns how long to wait for it. Callers hold mu.
+func (l *Limiter) ownTurn(limit Limit, tokens int, request bool) time.Duration {
 	now := float64((time.Hour + l.now().Sub(l.began)).Microseconds()) / 1000
-	t := l.own[limit.Name]
+	t := l.ownTurns[limit.Name]
 	if t == nil {
 		t = &turns{}
-		l.own[limit.Name] = t
+		l.ownTurns[limit.Name] = t
 	}
 
 	behind := now - float64(burst.Milliseconds())/float64(l.peers)

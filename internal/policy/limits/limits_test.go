@@ -11,8 +11,8 @@ import (
 	"github.com/collabui/collabui/internal/config"
 )
 
-// alone returns the limiter of one of so many workers, without Redis, and its clock.
-func alone(t *testing.T, peers int) (*Limiter, *time.Time) {
+// loneWorker returns the limiter of one of several workers, without Redis, and its clock.
+func loneWorker(t *testing.T, peers int) (*Limiter, *time.Time) {
 	t.Helper()
 	l := Over(nil, "w")
 	clock := time.Unix(1000, 0)
@@ -24,7 +24,7 @@ func TestAWorkerAloneKeepsToItsShare(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit         Limit
 		peers, tokens int
-		perMinute     int // requests that get a turn
+		perMinute     int // number of requests that get a turn
 	}{
 		"requests, one worker":    {Limit{Name: "a", Requests: 60}, 1, 0, 60},
 		"requests, three workers": {Limit{Name: "a", Requests: 60}, 3, 0, 20},
@@ -32,7 +32,7 @@ func TestAWorkerAloneKeepsToItsShare(t *testing.T) {
 		"both":                    {Limit{Name: "a", Tokens: 6000, Requests: 30}, 2, 100, 15},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, clock := alone(t, c.peers)
+			l, clock := loneWorker(t, c.peers)
 			l.turn(t.Context(), c.limit, c.tokens, true)
 			for range 10 * c.perMinute { // use up the burst
 				if l.turn(t.Context(), c.limit, c.tokens, true) > 0 {
@@ -43,10 +43,10 @@ func TestAWorkerAloneKeepsToItsShare(t *testing.T) {
 			got := 0
 			for range 3 * 60 * 10 {
 				*clock = clock.Add(100 * time.Millisecond)
-				if before := *l.own["a"]; l.turn(t.Context(), c.limit, c.tokens, true) == 0 {
+				if before := *l.ownTurns["a"]; l.turn(t.Context(), c.limit, c.tokens, true) == 0 {
 					got++
 				} else {
-					*l.own["a"] = before // this test does not wait
+					*l.ownTurns["a"] = before // this test does not wait
 				}
 			}
 
@@ -77,8 +77,8 @@ func TestTurnsAreReservedInOrderAndNoneIsRefused(t *testing.T) {
 }
 
 func TestTurnsThatAreTooFarAwayAreNotReservedAndSettlingMovesThem(t *testing.T) {
-	l, _ := alone(t, 1)
-	m := Limit{Name: "a", Tokens: 600} // ten a second
+	l, _ := loneWorker(t, 1)
+	m := Limit{Name: "a", Tokens: 600} // ten per second
 	if err := l.Wait(t.Context(), m, 9000); err != nil {
 		t.Fatal(err)
 	}

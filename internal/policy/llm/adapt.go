@@ -12,16 +12,16 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// The keys under which the longest answer is sent.
+// Parameters that bound the length of an answer.
 const (
 	TokensMax        = "max_tokens"
 	TokensCompletion = "max_completion_tokens"
 )
 
-// omitted holds the server's words by the parameters that it refuses.
+// omitted holds the parameters that a server refuses, with its error messages.
 type omitted map[string]string
 
-// lessons are the parameters that servers refuse, by model. Safe for concurrent use.
+// lessons records the parameters that servers refuse, by model. It is safe for concurrent use.
 type lessons struct {
 	mu     sync.Mutex
 	models map[string]omitted
@@ -38,7 +38,7 @@ func (l *lessons) of(model string) omitted {
 	return left
 }
 
-// add notes what is left out of a request that succeeded.
+// add records the parameters that were left out of a successful request.
 func (l *lessons) add(model string, left omitted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *lessons) add(model string, left omitted) {
 	maps.Copy(l.models[model], left)
 }
 
-// parameters are what may be left out of a request, with what names them in a refusal.
+// parameters lists what may be left out of a request, with patterns that match it in a refusal.
 var parameters = []struct {
 	name  string
 	words *regexp.Regexp
@@ -65,48 +65,48 @@ var parameters = []struct {
 	{"seed", regexp.MustCompile(`(?i)\bseed\b`)},
 	{"n", regexp.MustCompile("(?i)['\"`.(]n['\"`)]|^n$|\\bn (>|=|must|should|is)" +
 		`|\b(one|single) (completion )?choice|\bmultiple (choices|completions)`)},
-	{SchemaJSON, form},
-	{SchemaObject, form},
+	{SchemaJSON, formatWords},
+	{SchemaObject, formatWords},
 }
 
-// form matches words about the form of JSON answers.
-var form = regexp.MustCompile(
+// formatWords matches text about the format of JSON answers.
+var formatWords = regexp.MustCompile(
 	`(?i)\bresponse[_ -]?(format|schema)|\bjson[_ -]?(schema|object|mode)|\bstructured[_ ]output`)
 
-// unknown matches words about a parameter itself, not about its value.
-var unknown = regexp.MustCompile(`(?i)unsupported|not supported?\b|unknown|unrecogni|unexpected|\bextra\b` +
+// unsupportedWords matches text about a parameter itself, not about its value.
+var unsupportedWords = regexp.MustCompile(`(?i)unsupported|not supported?\b|unknown|unrecogni|unexpected|\bextra\b` +
 	`|not (permitted|allowed|available|accepted)|deprecated|instead|cannot find`)
 
-// adapt sends a request and, if the server refuses some of its parameters by name, sends it again without them. What is
-// left out of a request that succeeds is left out of all that follow: left has the parameters that the server is known
-// to refuse, and gets those that it refuses now. The temperature and the log-probabilities of a policy are part of the
-// method, so requests to policies stay as they are.
+// adapt sends a request and, if the server refuses some of its parameters by name, repeats it without them. Parameters
+// that were left out of a successful request are left out of all later ones: left holds the parameters that the server
+// is known to refuse, and receives those that it refuses now. Requests to policies are never changed, because the
+// temperature and the log-probabilities are part of the method.
 func (c *Client) adapt(ctx context.Context, request chat.Request, left omitted) (completion, error) {
 	for {
 		q := c.request(request, left)
-		out, err := c.ask(ctx, q)
+		out, err := c.postChat(ctx, q)
 		if err == nil && len(left) > 0 {
 			c.lessons.add(q.Model, left)
 		}
 
-		more := c.refused(err, q, left)
-		if len(more) == 0 {
+		refused := c.refused(err, q, left)
+		if len(refused) == 0 {
 			return out, err
 		}
-		maps.Copy(left, more)
+		maps.Copy(left, refused)
 	}
 }
 
-// refused returns which parameters of a request an error refuses, with the server's words. They are those that the
-// error is about or, if it does not tell, those that its words name. No answer may be without a bound, and another key
-// does not change that the bound's value is refused.
+// refused returns the parameters of a request that an error refuses, with the server's message. They are the parameters
+// that the error refers to or, if it refers to none, those that its message names. It returns nil if the request would
+// have no bound on its answers, or if the server refuses the value of the bound, which another name would not change.
 func (c *Client) refused(err error, q question, left omitted) omitted {
 	var no *refusal
-	if c.conf.Model == "" || !errors.As(err, &no) || !rejects[no.status] {
+	if c.conf.Model == "" || !errors.As(err, &no) || !rejectStatuses[no.status] {
 		return nil
 	}
 
-	for _, texts := range [][]string{no.about, {no.words}} {
+	for _, texts := range [][]string{no.members, {no.words}} {
 		found := omitted{}
 		for _, parameter := range parameters {
 			if sends(q, parameter.name) && slices.ContainsFunc(texts, parameter.words.MatchString) {
@@ -115,7 +115,7 @@ func (c *Client) refused(err error, q question, left omitted) omitted {
 		}
 
 		bounded := found[TokensMax] != "" || found[TokensCompletion] != ""
-		if bounded && (left[TokensMax]+left[TokensCompletion] != "" || !unknown.MatchString(no.words)) {
+		if bounded && (left[TokensMax]+left[TokensCompletion] != "" || !unsupportedWords.MatchString(no.words)) {
 			return nil
 		}
 		if len(found) > 0 {
@@ -126,8 +126,8 @@ func (c *Client) refused(err error, q question, left omitted) omitted {
 	return nil
 }
 
-// rejects are the statuses with which servers refuse parameters.
-var rejects = map[int]bool{
+// rejectStatuses holds the statuses with which servers refuse parameters.
+var rejectStatuses = map[int]bool{
 	http.StatusBadRequest: true, http.StatusForbidden: true, http.StatusUnprocessableEntity: true,
 	http.StatusNotImplemented: true,
 }

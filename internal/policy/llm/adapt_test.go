@@ -15,18 +15,18 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// particular is a server that refuses requests by their members, and keeps the others.
-type particular struct {
-	refuses func(q map[string]any) (status int, body string) // a status of 0 answers
-	choices int                                              // of an answer, whatever n is; 0 means n
+// pickyServer is a server that refuses requests because of their members, and records the other requests.
+type pickyServer struct {
+	refuses func(q map[string]any) (status int, body string) // a status of 0 means an answer
+	choices int                                              // number of choices in an answer; 0 means n
 
 	mu   sync.Mutex
 	all  int
 	good []map[string]any
 }
 
-// serve returns the base URL of the server.
-func (p *particular) serve(t *testing.T) string {
+// serve starts the server and returns its base URL.
+func (p *pickyServer) serve(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := map[string]any{}
@@ -55,21 +55,22 @@ func (p *particular) serve(t *testing.T) string {
 	return s.URL + "/v1"
 }
 
-// full is a request with every member that a server may refuse.
-var full = chat.Request{
+// fullRequest is a request with every member that a server may refuse.
+var fullRequest = chat.Request{
 	System: "s", User: "u", Temperature: 0.5, TopP: 0.9, MaxTokens: 70, Seed: 3, N: 1,
 	Schema: &chat.Schema{Name: "grades", JSON: json.RawMessage(`{"type":"object"}`), Strict: true},
 }
 
-// demanding returns a client that sends every member.
-func demanding(t *testing.T, base string) *Client {
+// fullClient returns a client that sends every member.
+func fullClient(t *testing.T, base string) *Client {
 	t.Helper()
 
 	return must(t, Config{BaseURL: base, Model: "gpt-5-mini", Schema: SchemaJSON, LogProbs: true, Seeds: true})
 }
 
-// refusing refuses requests that have one of some members, the first of them first.
-func refusing(status int, body string, names ...string) func(map[string]any) (int, string) {
+// refuseMembers returns a function that refuses requests with one of the given members. The refusal names the first of
+// them.
+func refuseMembers(status int, body string, names ...string) func(map[string]any) (int, string) {
 	return func(q map[string]any) (int, string) {
 		for _, name := range names {
 			if _, ok := q[name]; ok {
@@ -81,55 +82,55 @@ func refusing(status int, body string, names ...string) func(map[string]any) (in
 	}
 }
 
-// openAI is how OpenAI refuses what models that think do not take.
+// openAI is OpenAI's refusal of a parameter that reasoning models do not support.
 const openAI = `{"error":{"message":"Unsupported parameter: 'NAME' is not supported with this model.",` +
 	`"type":"invalid_request_error","param":"NAME","code":"unsupported_parameter"}}`
 
 func TestWhatAServerRefusesIsLeftOutFromThenOn(t *testing.T) {
 	for name, x := range map[string]struct {
 		refuses func(map[string]any) (int, string)
-		left    []string // out of the request
-		sent    []string // all the same
+		left    []string // members left out of the request
+		sent    []string // members that are sent nevertheless
 	}{
 		"a model that thinks": {
-			refusing(400, openAI, "max_tokens", "temperature", "top_p", "logprobs"),
+			refuseMembers(400, openAI, "max_tokens", "temperature", "top_p", "logprobs"),
 			[]string{"logprobs", "max_tokens", "temperature", "top_p"},
 			[]string{"max_completion_tokens", "seed", "response_format"},
 		},
 		"a value": {
-			refusing(400, `{"error":{"message":"Unsupported value: 'NAME' does not support 0.5 with this model. Only `+
+			refuseMembers(400, `{"error":{"message":"Unsupported value: 'NAME' does not support 0.5 with this model. Only `+
 				`the default (1) value is supported.","param":"NAME","code":"unsupported_value"}}`, "temperature"),
 			[]string{"temperature"}, []string{"max_tokens"},
 		},
 		"log-probabilities by 403": {
-			refusing(403, `{"error":{"message":"You are not allowed to request logprobs from this model"}}`,
+			refuseMembers(403, `{"error":{"message":"You are not allowed to request logprobs from this model"}}`,
 				"logprobs"),
 			[]string{"logprobs"}, []string{"max_tokens", "temperature"},
 		},
 		"extra members": {
-			refusing(422, `{"detail":[{"type":"extra_forbidden","loc":["body","NAME"],`+
+			refuseMembers(422, `{"detail":[{"type":"extra_forbidden","loc":["body","NAME"],`+
 				`"msg":"Extra inputs are not permitted","input":3}]}`, "seed", "logprobs"),
 			[]string{"logprobs", "seed"}, []string{"max_tokens", "temperature"},
 		},
 		"unknown names, in a list": {
-			refusing(400, `[{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"NAME\": `+
+			refuseMembers(400, `[{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"NAME\": `+
 				`Cannot find field.","status":"INVALID_ARGUMENT"}}]`, "seed", "max_tokens"),
 			[]string{"max_tokens", "seed"}, []string{"max_completion_tokens", "temperature"},
 		},
 		"an error that came with success": {
-			refusing(200, `{"error":{"code":400,"message":"top_p is not supported"}}`, "top_p"),
+			refuseMembers(200, `{"error":{"code":400,"message":"top_p is not supported"}}`, "top_p"),
 			[]string{"top_p"}, []string{"max_tokens", "temperature"},
 		},
 		"the only word is the parameter's": {
-			refusing(400, `{"error":{"message":"unsupported","param":"NAME"}}`, "seed", "n"),
+			refuseMembers(400, `{"error":{"message":"unsupported","param":"NAME"}}`, "seed", "n"),
 			[]string{"n", "seed"}, []string{"max_tokens"},
 		},
 		"a schema": {
-			formats(400, `{"error":{"message":"This response_format type is unavailable now"}}`, "json_schema"),
+			refuseFormats(400, `{"error":{"message":"This response_format type is unavailable now"}}`, "json_schema"),
 			[]string{"json_schema"}, []string{"response_format"},
 		},
 		"every form": {
-			formats(400, `{"error":"This model does not support response format TYPE."}`, SchemaJSON, SchemaObject),
+			refuseFormats(400, `{"error":"This model does not support response format TYPE."}`, SchemaJSON, SchemaObject),
 			[]string{"json_object", "json_schema"}, []string{"max_tokens"},
 		},
 		"a server without n": {
@@ -144,9 +145,9 @@ func TestWhatAServerRefusesIsLeftOutFromThenOn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &particular{refuses: x.refuses}
-			c := demanding(t, p.serve(t))
-			res, err := c.Complete(t.Context(), full)
+			p := &pickyServer{refuses: x.refuses}
+			c := fullClient(t, p.serve(t))
+			res, err := c.Complete(t.Context(), fullRequest)
 			if err != nil {
 				t.Fatalf("Complete = %v, want an answer without %v", err, x.left)
 			}
@@ -174,15 +175,15 @@ func TestWhatAServerRefusesIsLeftOutFromThenOn(t *testing.T) {
 			}
 
 			before := p.all
-			if _, err := c.Complete(t.Context(), full); err != nil || p.all != before+1 {
+			if _, err := c.Complete(t.Context(), fullRequest); err != nil || p.all != before+1 {
 				t.Errorf("the second call took %d requests, %v, want 1", p.all-before, err)
 			}
 		})
 	}
 }
 
-// formats refuses forms of JSON answers, by their types.
-func formats(status int, body string, types ...string) func(map[string]any) (int, string) {
+// refuseFormats returns a function that refuses response formats by their types.
+func refuseFormats(status int, body string, types ...string) func(map[string]any) (int, string) {
 	return func(q map[string]any) (int, string) {
 		format, _ := q["response_format"].(map[string]any)
 		if name, _ := format["type"].(string); slices.Contains(types, name) {
@@ -201,23 +202,23 @@ func TestARefusalOfAnotherKindTeachesNothing(t *testing.T) {
 		{`{"error":{"message":"max_tokens is too large: 70. This model supports at most 40","param":"max_tokens"}}`, 1},
 		{`{"error":{"message":"The context length is 10 tokens: reduce max_tokens"}}`, 1},
 		{`{"error":{"message":"Your prompt was flagged","code":"content_filter"}}`, 1},
-		{`{"error":{"message":"the temperature of your prompt is too hot"}}`, 2}, // is tried, and refused again
+		{`{"error":{"message":"the temperature of your prompt is too hot"}}`, 2}, // repeated without it, refused again
 	} {
 		refuse := true
-		p := &particular{refuses: func(map[string]any) (int, string) {
+		p := &pickyServer{refuses: func(map[string]any) (int, string) {
 			if refuse {
 				return 400, x.body
 			}
 
 			return 0, ""
 		}}
-		c := demanding(t, p.serve(t))
-		if _, err := c.Complete(t.Context(), full); fault.KindOf(err) != fault.Refused || p.all != x.requests {
+		c := fullClient(t, p.serve(t))
+		if _, err := c.Complete(t.Context(), fullRequest); fault.KindOf(err) != fault.Refused || p.all != x.requests {
 			t.Errorf("%s: %v after %d requests, want a refused fault after %d", x.body, err, p.all, x.requests)
 		}
 
 		refuse = false
-		res, err := c.Complete(t.Context(), full)
+		res, err := c.Complete(t.Context(), fullRequest)
 		if err != nil || len(res.LeftOut) > 0 {
 			t.Errorf("%s: then %v without %v, want a whole request", x.body, err, res.LeftOut)
 		}
@@ -225,7 +226,7 @@ func TestARefusalOfAnotherKindTeachesNothing(t *testing.T) {
 }
 
 func TestAPolicyIsAskedWithEverythingOrNotAtAll(t *testing.T) {
-	p := &particular{refuses: refusing(400, openAI, "temperature")}
+	p := &pickyServer{refuses: refuseMembers(400, openAI, "temperature")}
 	c := must(t, Config{BaseURL: p.serve(t)})
 	if _, err := c.Complete(t.Context(), chat.Request{Model: "m", Temperature: 1}); fault.KindOf(err) != fault.Refused {
 		t.Errorf("Complete = %v, want a refused fault: the temperature of a policy is part of the method", err)
@@ -234,12 +235,12 @@ func TestAPolicyIsAskedWithEverythingOrNotAtAll(t *testing.T) {
 
 func TestManyCallsLearnAtOnce(t *testing.T) {
 	const calls = 40
-	p := &particular{refuses: refusing(400, openAI, "max_tokens", "temperature", "logprobs")}
-	c := demanding(t, p.serve(t))
+	p := &pickyServer{refuses: refuseMembers(400, openAI, "max_tokens", "temperature", "logprobs")}
+	c := fullClient(t, p.serve(t))
 	var all sync.WaitGroup
 	for range calls {
 		all.Go(func() {
-			if res, err := c.Complete(t.Context(), full); err != nil || len(res.LeftOut) != 3 {
+			if res, err := c.Complete(t.Context(), fullRequest); err != nil || len(res.LeftOut) != 3 {
 				t.Errorf("Complete = %v without %v, want an answer without 3 parameters", err, res.LeftOut)
 			}
 		})
@@ -252,9 +253,9 @@ func TestManyCallsLearnAtOnce(t *testing.T) {
 
 func TestTheKeyOfTheLengthIsTheOneThatIsSet(t *testing.T) {
 	for key, want := range map[string]string{"": TokensMax, TokensMax: TokensMax, TokensCompletion: TokensCompletion} {
-		p := &particular{refuses: refusing(0, "")}
+		p := &pickyServer{refuses: refuseMembers(0, "")}
 		c := must(t, Config{BaseURL: p.serve(t), Model: "m", Tokens: key})
-		if _, err := c.Complete(t.Context(), full); err != nil {
+		if _, err := c.Complete(t.Context(), fullRequest); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.good[0][want]; got != 70.0 {
@@ -262,32 +263,32 @@ func TestTheKeyOfTheLengthIsTheOneThatIsSet(t *testing.T) {
 		}
 	}
 
-	both := &particular{refuses: refusing(400, openAI, TokensMax, TokensCompletion)}
-	_, err := demanding(t, both.serve(t)).Complete(t.Context(), full)
+	both := &pickyServer{refuses: refuseMembers(400, openAI, TokensMax, TokensCompletion)}
+	_, err := fullClient(t, both.serve(t)).Complete(t.Context(), fullRequest)
 	if fault.KindOf(err) != fault.Refused {
 		t.Errorf("a server that refuses both keys: %v, want a refused fault: no answer may be without a bound", err)
 	}
 }
 
 func TestAServerThatIgnoresNIsAskedForTheMissingAnswers(t *testing.T) {
-	several := full
+	several := fullRequest
 	several.N = 4
 	for _, x := range []struct {
 		name string
-		p    *particular
+		p    *pickyServer
 	}{
-		{"ignores n", &particular{choices: 1, refuses: refusing(0, "")}},
-		{"refuses n above 1", &particular{refuses: func(q map[string]any) (int, string) {
+		{"ignores n", &pickyServer{choices: 1, refuses: refuseMembers(0, "")}},
+		{"refuses n above 1", &pickyServer{refuses: func(q map[string]any) (int, string) {
 			if n, _ := q["n"].(float64); n > 1 {
 				return 400, `{"error":{"message":"'n' : number must be at most 1","type":"invalid_request_error"}}`
 			}
 
 			return 0, ""
 		}}},
-		{"answers half", &particular{choices: 2, refuses: refusing(0, "")}},
-		{"answers more", &particular{choices: 5, refuses: refusing(0, "")}},
+		{"answers half", &pickyServer{choices: 2, refuses: refuseMembers(0, "")}},
+		{"answers more", &pickyServer{choices: 5, refuses: refuseMembers(0, "")}},
 	} {
-		res, err := demanding(t, x.p.serve(t)).Complete(t.Context(), several)
+		res, err := fullClient(t, x.p.serve(t)).Complete(t.Context(), several)
 		if err != nil || len(res.Texts) != several.N || res.Usage.Prompt != 10*len(x.p.good) {
 			t.Errorf("%s: %d answers by %d requests with %d tokens, %v, want 4 and the tokens of all requests",
 				x.name, len(res.Texts), len(x.p.good), res.Usage.Prompt, err)

@@ -13,9 +13,10 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// ask sends a request and reads what the server answers. It does not use the client of go-openai, which refuses
-// requests by the model's name and reads answers and errors of one form only. The error of a server is a refusal.
-func (c *Client) ask(ctx context.Context, q question) (completion, error) {
+// postChat sends a request and parses the server's answer. It does not use the client of go-openai, which refuses
+// requests by the model's name and parses only one form of answers and errors. An error that the server returns is a
+// refusal.
+func (c *Client) postChat(ctx context.Context, q question) (completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
 
@@ -24,9 +25,9 @@ func (c *Client) ask(ctx context.Context, q question) (completion, error) {
 		return completion{}, fault.As(fault.Fatal, err)
 	}
 
-	got, broke := c.send(ctx, http.MethodPost, c.url("/chat/completions"), body)
+	got, readErr := c.send(ctx, http.MethodPost, c.url("/chat/completions"), body)
 	if got.status == 0 {
-		return completion{}, broke
+		return completion{}, readErr
 	}
 	if got.failed() {
 		return completion{}, c.refusalOf(got.status, got.header, got.body)
@@ -37,40 +38,40 @@ func (c *Client) ask(ctx context.Context, q question) (completion, error) {
 	if err == nil {
 		return out, nil
 	}
-	if broke != nil {
-		return completion{}, broke
+	if readErr != nil {
+		return completion{}, readErr
 	}
 
-	said := got.body
-	var no *unreadable
-	if errors.As(err, &no) && no.complains != nil {
-		said = no.complains
+	content := got.body
+	var unread *unreadable
+	if errors.As(err, &unread) && unread.errorValue != nil {
+		content = unread.errorValue
 	}
 
-	refused := c.refusalOf(got.status, got.header, said)
+	refused := c.refusalOf(got.status, got.header, content)
 	refused.words = c.words(err.Error() + ": " + refused.words)
 	refused.lasting = lasting
 
 	return completion{}, refused
 }
 
-// broken are the reasons for which a server ends an answer that is not whole, with a status of success: vLLM and SGLang
-// abort what is in flight when they end or fall asleep.
-var broken = map[string]bool{"abort": true, "error": true, "insufficient_system_resource": true}
+// abortReasons holds the finish reasons of answers that a server gave up, although the status is a success: vLLM and
+// SGLang abort what is in flight when they stop or fall asleep.
+var abortReasons = map[string]bool{"abort": true, "error": true, "insufficient_system_resource": true}
 
-// cut are the reasons for which an answer ends because it may have no more tokens.
-var cut = map[string]bool{
+// lengthReasons holds the finish reasons of answers that reached the maximum number of tokens.
+var lengthReasons = map[string]bool{
 	"length": true, "max_length": true, "model_length": true, "max_tokens": true, "max_output_tokens": true,
 	"max_completion_tokens": true,
 }
 
-// check returns a fault if a server gave up one of the answers, or returned none.
-func check(out completion, model string) error {
+// checkChoices returns a transient fault if a server gave up one of the answers, or returned none.
+func checkChoices(out completion, model string) error {
 	if len(out.choices) == 0 {
 		return fault.New(fault.Transient, "model %s returned no answer", model)
 	}
 	for _, ch := range out.choices {
-		if broken[ch.finish] {
+		if abortReasons[ch.finish] {
 			return fault.New(fault.Transient, "model %s gave up an answer: finish_reason %q", model, ch.finish)
 		}
 	}
@@ -78,17 +79,17 @@ func check(out completion, model string) error {
 	return nil
 }
 
-// silent returns a fault if the model refuses to give any of the answers, or calls a tool instead.
-func (c *Client) silent(out completion, model string) error {
+// checkRefusal returns a refused fault if the model refuses all answers, or calls a tool instead.
+func (c *Client) checkRefusal(out completion, model string) error {
 	refused := ""
 	called := ""
 	for _, ch := range out.choices {
 		filtered := ch.finish == string(openai.FinishReasonContentFilter)
-		if ch.content != "" || ch.refused+ch.called == "" && !filtered {
+		if ch.content != "" || ch.refusal+ch.tool == "" && !filtered {
 			return nil
 		}
-		refused = ch.finish + " " + ch.refused
-		called = ch.called
+		refused = ch.finish + " " + ch.refusal
+		called = ch.tool
 	}
 	if called != "" {
 		return fault.New(fault.Refused, "model %s calls the tool %s instead of an answer, though no tool is offered: "+
@@ -110,12 +111,12 @@ func (c *Client) response(out completion) chat.Response {
 	reasoned := false
 	scored := true
 	for _, ch := range out.choices {
-		thought, text := ch.parted()
+		thought, text := ch.split()
 		reasoned = reasoned || thought != ""
-		scored = scored && ch.scored
-		res.Cut = res.Cut || cut[ch.finish]
-		res.Texts = append(res.Texts, c.keyless(text))
-		res.Reasoning = append(res.Reasoning, c.keyless(thought))
+		scored = scored && ch.hasLogProb
+		res.Cut = res.Cut || lengthReasons[ch.finish]
+		res.Texts = append(res.Texts, c.withoutKey(text))
+		res.Reasoning = append(res.Reasoning, c.withoutKey(thought))
 		res.LogProbs = append(res.LogProbs, ch.logProb)
 	}
 
@@ -129,12 +130,12 @@ func (c *Client) response(out completion) chat.Response {
 	return res
 }
 
-// imageTokens is what an image usually takes.
+// imageTokens is the approximate number of tokens per image.
 const imageTokens = 1000
 
-// estimated returns the tokens used. Where the server reports none, they are estimated from the texts, so that they
-// count for budgets.
-func (c *Client) estimated(used domain.Usage, request chat.Request, res chat.Response) domain.Usage {
+// estimateUsage returns the tokens used. If the server reports none, they are estimated from the texts, so that they
+// count towards budgets.
+func (c *Client) estimateUsage(used domain.Usage, request chat.Request, res chat.Response) domain.Usage {
 	if used.Prompt == 0 {
 		size := len(request.System) + len(request.User)
 		for _, turn := range request.More {
@@ -160,5 +161,5 @@ func (c *Client) estimated(used domain.Usage, request chat.Request, res chat.Res
 	return used
 }
 
-// tokens returns the number of tokens that a text of that many bytes usually has.
+// tokens returns the approximate number of tokens in a text of size bytes.
 func tokens(size int) int { return (size + chat.CharsPerToken - 1) / chat.CharsPerToken }

@@ -12,7 +12,7 @@ func TestAnAnswerThatMayHaveNoMoreTokensIsCut(t *testing.T) {
 		"length": true, "LENGTH": true, "max_tokens": true, "MAX_TOKENS": true, "max_output_tokens": true,
 		"Model_Length": true, "stop": false, "STOP": false, "tool_calls": false,
 	} {
-		got, err := completed(t, Config{}, strings.Replace(answer, "stop", reason, 1))
+		got, err := completeWith(t, Config{}, strings.Replace(answer, "stop", reason, 1))
 		if err != nil || got.Cut != want {
 			t.Errorf("finish_reason %s: cut is %v, %v, want %v", reason, got.Cut, err, want)
 		}
@@ -28,7 +28,7 @@ func TestACallOfAToolInsteadOfAnAnswerIsNamed(t *testing.T) {
 		`{"content":"A","tool_calls":[{"function":{"name":"click"}}]}`:                            "",
 		`{"content":null,"tool_calls":[]}`:                                                        "",
 	} {
-		_, err := completed(t, Config{}, `{"choices":[{"message":`+body+`,"finish_reason":"tool_calls"}]}`)
+		_, err := completeWith(t, Config{}, `{"choices":[{"message":`+body+`,"finish_reason":"tool_calls"}]}`)
 		if want == "" && err != nil ||
 			want != "" && (err == nil || fault.KindOf(err) != fault.Refused || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want a refusal that contains %q", body, err, want)

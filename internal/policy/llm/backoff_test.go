@@ -30,7 +30,7 @@ func TestTheBackOffDoublesAndASuccessClearsIt(t *testing.T) {
 		tries(true)
 	}
 
-	at[1].set(says(500, "")) // both are avoided after this: both are tried anyway
+	at[1].set(says(500, "")) // after this, both are avoided, so both are tried anyway
 	for range 2 {
 		_, err := p.Complete(t.Context(), ask)
 		both := err != nil && strings.Contains(err.Error(), fs[0].URL) && strings.Contains(err.Error(), fs[1].URL)
@@ -43,11 +43,11 @@ func TestTheBackOffDoublesAndASuccessClearsIt(t *testing.T) {
 	tries(true)
 	at[0].set(says(500, ""))
 	at[1].set(says(200, answer))
-	tries(true) // not avoided any more
+	tries(true) // no longer avoided
 	c.advance(firstAvoid - 1)
 	tries(false)
 	c.advance(1)
-	tries(true) // and the back-off began anew
+	tries(true) // the back-off has started again
 	c.advance(2*firstAvoid + maxAvoid + 1)
 	tries(true) // an old failure is forgotten
 	c.advance(firstAvoid)

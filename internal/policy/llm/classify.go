@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// statusOf returns the HTTP status that caused an error of a call; 0 if no answer came.
+// statusOf returns the HTTP status that caused an error of a call, or 0 if no answer came.
 func statusOf(err error) int {
 	var no *refusal
 	if errors.As(err, &no) {
@@ -22,8 +22,8 @@ func statusOf(err error) int {
 	return 0
 }
 
-// classify returns the fault of a failed call. The status of a refusal decides. No other place classifies errors of
-// calls.
+// classify returns the fault of a failed call. The status of a refusal decides. Errors of calls are classified only
+// here.
 func (c *Client) classify(err error, model string) error {
 	var no *refusal
 	switch {
@@ -37,20 +37,20 @@ func (c *Client) classify(err error, model string) error {
 		return fault.New(fault.Transient, "model %s gave no answer within %v", model, c.conf.Timeout)
 	}
 
-	// Errors of the transport quote what a server sends.
+	// Errors of the transport quote text that the server sent.
 	return fault.New(fault.Transient, "model %s: %s", model, c.hide(oneLine(err.Error())))
 }
 
-// classifyRefusal returns the fault of a refusal. Without a status it is transient.
+// classifyRefusal returns the fault of a refusal. A refusal without a status is transient.
 func (c *Client) classifyRefusal(no *refusal, model string) error {
-	base := redacted(c.conf.BaseURL)
+	base := redactURL(c.conf.BaseURL)
 	switch status := no.status; {
 	case no.lasting, no.page && status == http.StatusForbidden:
-		return fault.New(fault.Invalid, "%s answers for model %s with a web page, as of a proxy or a site: %w "+
+		return fault.New(fault.Invalid, "%s answers for model %s with a web page, such as the page of a proxy: %w "+
 			"(correct base_url, or let programs through there)", base, model, no)
-	case status == http.StatusTooManyRequests, mayPassLater(status) && no.after > 0:
-		return fault.After(fault.Throttled, no.after, "model %s%s: %w", model, until(no.after, c.now()), no)
-	case status == http.StatusInternalServerError && unsupported.MatchString(no.words):
+	case status == http.StatusTooManyRequests, mayPassLater(status) && no.delay > 0:
+		return fault.After(fault.Throttled, no.delay, "model %s%s: %w", model, waitText(no.delay, c.now()), no)
+	case status == http.StatusInternalServerError && unsupportedRequest.MatchString(no.words):
 		return fault.New(fault.Refused, "model %s refused the request: %w", model, no)
 	case status == 0, mayPassLater(status):
 		return fault.New(fault.Transient, "model %s: %w", model, no)
@@ -73,31 +73,31 @@ func (c *Client) classifyRefusal(no *refusal, model string) error {
 	return fault.New(fault.Invalid, "model %s refused the request: %w", model, no)
 }
 
-// until returns how long a server wants a client to wait, and from a minute on also when it may be asked again.
-func until(after time.Duration, now time.Time) string {
+// waitText describes how long a server wants a client to wait and, from a minute on, also when the wait ends.
+func waitText(delay time.Duration, now time.Time) string {
 	switch {
-	case after == 0:
+	case delay == 0:
 		return ""
-	case after < time.Minute:
-		return fmt.Sprintf(", asked to wait %s", after)
+	case delay < time.Minute:
+		return fmt.Sprintf(", asked to wait %s", delay)
 	}
 
 	return fmt.Sprintf(", asked to wait %s, until %s",
-		after.Round(time.Second), now.Add(after).UTC().Format("2006-01-02 15:04 MST"))
+		delay.Round(time.Second), now.Add(delay).UTC().Format("2006-01-02 15:04 MST"))
 }
 
-// unsupported matches the words of servers that answer 500 to a request which they will never take: llama.cpp to an
-// image if its model reads none.
-var unsupported = regexp.MustCompile(`(?i)\b(is|are) not supported\b|\bdo(es)? not support\b`)
+// unsupportedRequest matches messages of servers that answer 500 to a request that they will never accept, such as
+// llama.cpp's to an image if its model reads none.
+var unsupportedRequest = regexp.MustCompile(`(?i)\b(is|are) not supported\b|\bdo(es)? not support\b`)
 
-// Statuses that package http has no names for.
+// Statuses that package http does not name.
 const (
-	noCapacity = 498 // of Groq; others refuse a token with it and name the reason
-	tlsFailed  = 525 // of Cloudflare, to the server behind it
-	badOrigin  = 526 // of Cloudflare: the certificate of the server behind it
+	noCapacity = 498 // Groq; others refuse a token with it and name the reason
+	tlsFailed  = 525 // Cloudflare, to the server behind it
+	badOrigin  = 526 // Cloudflare: the certificate of the server behind it
 )
 
-// mayPassLater reports whether a status is one of a server that fails, or that may answer the same request later.
+// mayPassLater reports whether a server with this status has failed, or may accept the same request later.
 func mayPassLater(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, noCapacity:

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// maxDelay bounds the time that a server may name: no quota is for longer than a day.
+// maxDelay bounds the delay that a server may request. No quota lasts longer than a day.
 const maxDelay = 24 * time.Hour
 
-// delayOf returns the time that a server wants a client to wait: that of its headers or, if they name none, that of its
-// body. It is 0 if the server names none, and at most maxDelay.
+// delayOf returns the time that a server wants a client to wait, from its headers or else from its body.
+// It is 0 if the server names no time, and at most maxDelay.
 func delayOf(header http.Header, body []byte, now time.Time) time.Duration {
 	if duration := retryAfter(header, now); duration > 0 {
 		return duration
 	}
 
-	for _, place := range delayed.FindAllIndex(body, -1) {
+	for _, place := range delayName.FindAllIndex(body, -1) {
 		unit := time.Second
 		if strings.Contains(strings.ToLower(string(body[place[0]:place[1]])), "ms") {
 			unit = time.Millisecond
@@ -31,13 +31,13 @@ func delayOf(header http.Header, body []byte, now time.Time) time.Duration {
 	return 0
 }
 
-// delayed matches the name of a member or the words that precede a delay.
-var delayed = regexp.MustCompile(`(?i)retry[-_]?(?:delay|after|in)[-_]?(?:ms|seconds|secs?|s)?\\*"\s*:\s*` +
+// delayName matches the name of a member, or the words, before a delay.
+var delayName = regexp.MustCompile(`(?i)retry[-_]?(?:delay|after|in)[-_]?(?:ms|seconds|secs?|s)?\\*"\s*:\s*` +
 	`(?:\{\s*\\*"seconds\\*"\s*:\s*)?\\*"?` +
 	`|\b(?:again|retry|wait|retrying)(?:\s+again)?(?:\s+(?:in|after|for|at least|about|another))*\s*:?\s+`)
 
-// retryAfter reads Retry-After in its forms, and the milliseconds that some servers send. It is 0 without any. A date
-// is compared with the date of the answer, if it has one: clocks differ.
+// retryAfter parses Retry-After in its forms, and the milliseconds that some servers send. It returns 0 without either.
+// A date is compared with the answer's own date if it has one, because clocks differ.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if duration := durationOf(header.Get("Retry-After-Ms"), time.Millisecond); duration > 0 {
 		return duration
@@ -61,7 +61,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 // amount matches a number with its unit at the beginning of a text.
 var amount = regexp.MustCompile(`^[\s,]*(?:and\s+)?(\d+(?:\.\d+)?)\s*([a-zA-Zµ]*)`)
 
-// units are the usual names of units of time.
+// units maps common names of units of time to their durations.
 var units = map[string]time.Duration{
 	"ms": time.Millisecond, "millisecond": time.Millisecond, "milli": time.Millisecond,
 	"s": time.Second, "sec": time.Second, "second": time.Second,
@@ -69,8 +69,8 @@ var units = map[string]time.Duration{
 	"h": time.Hour, "hr": time.Hour, "hour": time.Hour, "d": 24 * time.Hour, "day": 24 * time.Hour,
 }
 
-// durationOf reads the duration with which a text begins: 34, 34s, 1.2 seconds, 6m0s, 1 hour and 2 minutes. A number
-// without a unit has the given one. It is 0 if the text begins otherwise, and at most maxDelay.
+// durationOf parses the duration at the beginning of a text: 34, 34s, 1.2 seconds, 6m0s, 1 hour and 2 minutes. A number
+// without a unit is in units of without. It returns 0 if the text begins otherwise, and at most maxDelay.
 func durationOf(text string, without time.Duration) time.Duration {
 	sum := time.Duration(0)
 	for {

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// values are the JSON values of a body, in their order.
+// values holds the JSON values of a body, in order.
 type values struct {
 	all      []json.RawMessage
-	streamed bool // the body is a stream of events
-	ended    bool // the stream has the mark of its end
-	broken   bool // an event is not JSON
+	streamed bool // whether the body is a stream of events
+	ended    bool // whether the stream has its end mark
+	broken   bool // whether an event is not JSON
 }
 
-// valuesOf returns the JSON values of a body: the one of a plain body, or the value of each event of a stream, whether
-// or not a stream was asked for. Lines before the first value are comments or signs of life and are skipped.
+// valuesOf returns the JSON values of a body: the value of a plain body, or the value of each event of a stream,
+// whether or not a stream was requested. Lines before the first value are comments or keep-alives and are skipped.
 func valuesOf(body []byte) values {
 	rest := bytes.TrimPrefix(body, []byte("\ufeff"))
 	for {
 		rest = bytes.TrimSpace(rest)
 		switch {
-		case len(rest) == 0, rest[0] == '<': // a page of HTML may hold scripts
+		case len(rest) == 0, rest[0] == '<': // a page of HTML may contain scripts
 			return values{}
 		case rest[0] == '{', rest[0] == '[', rest[0] == '"':
 			var value json.RawMessage
@@ -74,21 +74,22 @@ func eventsOf(body []byte) values {
 	return out
 }
 
-// absent reports whether a member of a JSON object is missing or null.
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+// isAbsent reports whether a member of a JSON object is missing or null.
+func isAbsent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// empty reports whether a member of a JSON object is absent, false, zero, or has no content.
-func empty(raw json.RawMessage) bool {
+// isEmpty reports whether a member of a JSON object is absent, false, zero, or has no content.
+func isEmpty(raw json.RawMessage) bool {
 	switch string(raw) {
 	case `""`, "{}", "[]", "false", "0":
 		return true
 	}
 
-	return absent(raw)
+	return isAbsent(raw)
 }
 
-// hollow reports whether an error says that there is none: all its members are empty, or words or codes of success.
-func hollow(raw json.RawMessage) bool {
+// isNoError reports whether an error object means that there is no error: all its members are empty, or are words or
+// codes of success.
+func isNoError(raw json.RawMessage) bool {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return false
@@ -97,7 +98,7 @@ func hollow(raw json.RawMessage) bool {
 		switch strings.ToLower(strings.Trim(string(member), `"`)) {
 		case "0", "200", "success", "ok", "none":
 		default:
-			if !empty(member) {
+			if !isEmpty(member) {
 				return false
 			}
 		}

@@ -16,13 +16,14 @@ type ServerState struct {
 	URL         string // without a password
 	OK          bool
 	Detail      string // what is wrong; empty if OK
-	Outstanding int    // requests of this process
+	Outstanding int    // requests of this process in flight
 }
 
-// maxHealth is how long a server may take to answer.
+// maxHealth is the time that a server has to answer.
 const maxHealth = 5 * time.Second
 
-// Ready returns a transient fault that names what is wrong if fewer servers than a quorum are healthy. 0 means all.
+// Ready returns a transient fault that describes what is wrong if fewer servers than quorum are healthy. A quorum of 0
+// means all servers.
 func (p *Pool) Ready(ctx context.Context, quorum int) error {
 	healthy := 0
 	wrong := ""
@@ -45,8 +46,8 @@ func (p *Pool) Ready(ctx context.Context, quorum int) error {
 	return nil
 }
 
-// Health asks all servers concurrently whether they are healthy and returns their states, in the order in which they
-// were named. It takes at most five seconds.
+// Health checks concurrently whether all servers are healthy and returns their states, in the order in which they were
+// named. It takes at most five seconds.
 func (p *Pool) Health(ctx context.Context) []ServerState {
 	ctx, cancel := context.WithTimeout(ctx, maxHealth)
 	defer cancel()

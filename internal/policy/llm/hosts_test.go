@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/test/kit/nameserver"
 )
 
-// TestModelsOfASpecificationAreAtHostsThatThisProcessMayReach: base_url and proxy lead nowhere else, and no try is
-// repeated. Policy servers are named by whoever runs the worker.
+// TestModelsOfASpecificationAreAtHostsThatThisProcessMayReach checks that base_url and proxy lead nowhere else, and
+// that no call is repeated. The operator of the worker names the policy servers, so they are not restricted.
 func TestModelsOfASpecificationAreAtHostsThatThisProcessMayReach(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

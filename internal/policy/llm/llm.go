@@ -1,5 +1,4 @@
-// Package llm reaches language models: chat completion over OpenAI-compatible HTTP. Only this package imports
-// go-openai.
+// Package llm calls language models: chat completion over OpenAI-compatible HTTP. Only this package imports go-openai.
 //
 // It links no browser driver. It links no Temporal.
 package llm
@@ -27,33 +26,33 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// Config is an endpoint. The key and header values are secrets: they come from the environment or a file, never from a
-// specification.
+// Config describes an endpoint. The key and header values are secrets: they come from the environment or a file, never
+// from a specification.
 type Config struct {
 	BaseURL  string            // up to and including /v1; a query is kept
-	Model    string            // the server's name of the model; empty means the request's
-	Key      func() string     // returns what is sent as a bearer token, for every request; nil means none
+	Model    string            // the server's name for the model; empty means the request's
+	Key      func() string     // returns the bearer token of every request; if nil, no key is sent
 	Headers  map[string]string // added to every request
-	CA       string            // a file with further root certificates
+	CA       string            // file with additional root certificates
 	Proxy    string            // URL; empty means the environment's
-	Named    bool              // a specification names the server, which must be one that package hosts allows
+	Named    bool              // the server comes from a specification and must be one that package hosts allows
 	Timeout  time.Duration     // limit of one call; 0 means two minutes
 	Schema   string            // SchemaJSON, SchemaObject or SchemaNone
 	Tokens   string            // TokensMax, which is the default, or TokensCompletion
-	Images   bool              // the model takes images; others are asked without
+	Images   bool              // the model accepts images; otherwise they are not sent
 	LogProbs bool              // the server returns log-probabilities
-	Seeds    bool              // the server takes seeds
-	Kernel   string            // the only arithmetic that a server of the small policy may have; empty means any
+	Seeds    bool              // the server accepts seeds
+	Kernel   string            // the only kernel that a server of the small policy may compute with; empty means any
 }
 
-// Schema is how JSON answers are asked for.
+// Ways of requesting JSON answers.
 const (
-	SchemaJSON   = "json_schema" // the server holds the answer to the schema
-	SchemaObject = "json_object" // the server promises some JSON object
-	SchemaNone   = "none"        // only the prompt asks for it
+	SchemaJSON   = "json_schema" // the server constrains the answer to the schema
+	SchemaObject = "json_object" // the server guarantees a JSON object
+	SchemaNone   = "none"        // only the prompt requests JSON
 )
 
-// Client reaches an endpoint. Safe for concurrent use; calls may be repeated.
+// Client calls an endpoint. It is safe for concurrent use, and calls may be repeated.
 type Client struct {
 	http    *http.Client
 	conf    Config
@@ -62,9 +61,9 @@ type Client struct {
 	now     func() time.Time
 }
 
-// New returns a client; it makes no request. An unreadable certificate file, an impossible proxy, or a key or a header
-// that no request can carry is an invalid fault. The last one wraps an error with a method Header, which returns the
-// header's name, or an empty text for the key.
+// New returns a client without making a request. An unreadable certificate file, an impossible proxy, and a key or a
+// header that no request can carry are invalid faults. The last one wraps an error with a method Header, which returns
+// the header's name, or "" for the key.
 func New(c Config) (*Client, error) {
 	if c.Timeout == 0 {
 		c.Timeout = 2 * time.Minute
@@ -89,7 +88,7 @@ func New(c Config) (*Client, error) {
 	if c.Proxy != "" {
 		address, err := url.Parse(c.Proxy)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "proxy of %s: %w", redacted(c.BaseURL), err)
+			return nil, fault.New(fault.Invalid, "proxy of %s: %w", redactURL(c.BaseURL), err)
 		}
 
 		transport.Proxy = http.ProxyURL(address)
@@ -98,7 +97,7 @@ func New(c Config) (*Client, error) {
 	if c.CA != "" {
 		roots, err := readRoots(c.CA)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "certificates for %s: %w", redacted(c.BaseURL), err)
+			return nil, fault.New(fault.Invalid, "certificates for %s: %w", redactURL(c.BaseURL), err)
 		}
 
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
@@ -110,18 +109,18 @@ func New(c Config) (*Client, error) {
 
 	carrier.next = transport
 	client := &Client{conf: c, now: time.Now}
-	client.http = &http.Client{Transport: carrier, CheckRedirect: client.redirected}
+	client.http = &http.Client{Transport: carrier, CheckRedirect: client.redirectFault}
 
 	return client, nil
 }
 
-// dialLimit bounds how long connecting to a server may take.
+// dialLimit is the maximum time for connecting to a server.
 const dialLimit = 5 * time.Second
 
-// maxRoots bounds a file of certificates, in bytes.
+// maxRoots is the maximum size of a file of certificates in bytes.
 const maxRoots = 16 << 20
 
-// readRoots returns the system's root certificates and those of a PEM file.
+// readRoots returns the system's root certificates together with the certificates of a PEM file.
 func readRoots(file string) (*x509.CertPool, error) {
 	pem, err := disk.Read(file, maxRoots)
 	if err != nil {
@@ -140,12 +139,12 @@ func readRoots(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// tracer sends the spans of calls where package telemetry says; without it they cost nothing.
+// tracer sends the spans of calls as package telemetry configures. Without a configuration, they cost nothing.
 var tracer = otel.Tracer("collabui")
 
-// Complete asks for request.N answers, with more than one request if the server returns fewer. Its faults are throttled
-// (with the server's Retry-After), transient, or invalid or refused if the server refuses the request. A parameter that
-// the server refuses by its name is left out of this request and of all that follow, but not for policies.
+// Complete requests request.N answers, with several requests if the server returns fewer. Its faults are throttled
+// (with the server's Retry-After) or transient, and invalid or refused if the server refuses the request. A parameter
+// that the server refuses by name is left out of this request and of all later ones, except in requests to policies.
 func (c *Client) Complete(ctx context.Context, request chat.Request) (res chat.Response, err error) {
 	ctx, span := tracer.Start(ctx, "model call", trace.WithAttributes(attribute.String("model", request.Model)))
 	defer func() {
@@ -164,7 +163,7 @@ func (c *Client) Complete(ctx context.Context, request chat.Request) (res chat.R
 		out, err := c.adapt(ctx, rest, left)
 		switch {
 		case err == nil:
-			err = check(out, model)
+			err = checkChoices(out, model)
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
 		default:
@@ -177,9 +176,9 @@ func (c *Client) Complete(ctx context.Context, request chat.Request) (res chat.R
 		out.choices = out.choices[:min(len(out.choices), rest.N)]
 		all.choices = append(all.choices, out.choices...)
 		part := c.response(out)
-		used = used.Plus(c.estimated(part.Usage, request, part))
+		used = used.Plus(c.estimateUsage(part.Usage, request, part))
 	}
-	if err := c.silent(all, model); err != nil {
+	if err := c.checkRefusal(all, model); err != nil {
 		return chat.Response{}, err
 	}
 
@@ -194,7 +193,7 @@ func (c *Client) Complete(ctx context.Context, request chat.Request) (res chat.R
 	return res, nil
 }
 
-// model returns the server's name of the model of a request.
+// model returns the server's name for the model of a request.
 func (c *Client) model(request chat.Request) string {
 	if c.conf.Model != "" {
 		return c.conf.Model

@@ -20,7 +20,7 @@ import (
 const answer = `{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],` +
 	`"usage":{"prompt_tokens":5,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":3}}}`
 
-// server answers with a status and a body, and keeps the last request.
+// server answers with a status and a body, and records the last request.
 func server(
 	t *testing.T, status int, header map[string]string, body string,
 ) (base string, last *http.Request, sent map[string]any) {
@@ -170,7 +170,7 @@ func TestKindsOfFaults(t *testing.T) {
 		t.Errorf("a policy that is not loaded yet: %v, want a transient fault", err)
 	}
 
-	hang := httptest.NewServer(http.HandlerFunc(hangs))
+	hang := httptest.NewServer(http.HandlerFunc(hang))
 	defer hang.Close()
 
 	_, err = must(t, Config{BaseURL: hang.URL, Timeout: 50 * time.Millisecond}).Complete(t.Context(), q)
@@ -222,8 +222,8 @@ func TestCertificatesAndProxies(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatAServerGaveUpIsAskedForAgain: servers that end, or fall asleep, answer what is in flight with a
-// success and half of a text, or none.
+// TestAnAnswerThatAServerGaveUpIsAskedForAgain covers servers that, when they stop or fall asleep, answer the requests
+// in flight with a success and half of a text, or none.
 func TestAnAnswerThatAServerGaveUpIsAskedForAgain(t *testing.T) {
 	for reason, want := range map[string]fault.Kind{"abort": fault.Transient, "length": "", "end_turn": ""} {
 		base, _, _ := server(t, 200, nil, strings.Replace(answer, "stop", reason, 1))

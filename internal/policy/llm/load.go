@@ -12,13 +12,14 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Load asks all servers concurrently to load a policy and succeeds once a quorum of them has it; the others get a few
-// seconds more. quorum is from 1 to the number of servers; 0 means all. Otherwise the fault names the servers that
-// failed and why: it is invalid if one of them refuses the policy, and transient if not. It may be repeated.
+// Load has all servers load a policy concurrently and succeeds as soon as a quorum of them has it; the others get a few
+// more seconds. quorum must be from 1 to the number of servers, or 0 for all. If the quorum fails, the fault names the
+// servers that failed and their reasons. It is invalid if one of them refuses the policy, and otherwise transient. Load
+// may be repeated.
 func (p *Pool) Load(ctx context.Context, name string, quorum int) error {
 	n := len(p.servers)
 	if quorum < 0 || quorum > n {
-		return fault.New(fault.Invalid, "load policy %s: a quorum of %d policy servers is asked for, there are %d; "+
+		return fault.New(fault.Invalid, "load policy %s: a quorum of %d policy servers is impossible, there are %d; "+
 			"lower it or name more servers in COLLABUI_POLICY", name, quorum, n)
 	}
 
@@ -51,10 +52,10 @@ func (p *Pool) Load(ctx context.Context, name string, quorum int) error {
 			}
 
 			p.mu.Lock()
-			p.servers[r.i].answered(name)
+			p.servers[r.i].noteSuccess(name)
 			p.mu.Unlock()
 			if loaded++; loaded == quorum {
-				late = time.After(p.late)
+				late = time.After(p.lateWait)
 			}
 		case <-late:
 			return nil
@@ -76,7 +77,7 @@ func (p *Pool) Load(ctx context.Context, name string, quorum int) error {
 		name, loaded, n, quorum, reasons)
 }
 
-// reasons returns the kind of fault that the servers' errors make together, and their text.
+// reasons combines the servers' errors into the kind of a fault and its text.
 func (p *Pool) reasons(errs []error) (fault.Kind, string) {
 	kind := fault.Transient
 	var reasons []string
@@ -92,13 +93,13 @@ func (p *Pool) reasons(errs []error) (fault.Kind, string) {
 	return kind, strings.Join(reasons, "; ")
 }
 
-// alreadyLoaded is in the text with which vLLM and SGLang refuse, with status 400, an adapter that they have. They
-// have no code for it.
+// alreadyLoaded matches the text with which vLLM and SGLang refuse, with status 400, an adapter that they already have.
+// They have no code for it.
 var alreadyLoaded = regexp.MustCompile(`(?i)already (been )?loaded`)
 
-// Load asks the server to load a policy by the paths of vLLM. A policy that is loaded already is a success, so Load
-// may be repeated. A policy that the server cannot find is a transient fault, like a server that does not answer; one
-// that it refuses is an invalid fault. Both quote the first 400 characters of what the server says.
+// Load has the server load a policy by vLLM's paths. A policy that is already loaded is a success, so Load may be
+// repeated. A policy that the server cannot find and a server that does not answer are transient faults; a policy that
+// it refuses is an invalid fault. Both quote the first 400 characters of the server's message.
 func (c *Client) Load(ctx context.Context, name string) error {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
@@ -124,7 +125,7 @@ func (c *Client) Load(ctx context.Context, name string) error {
 	}
 
 	kind := fault.Transient
-	if got.status >= 400 && got.status < 500 && !mayPass(got.status) {
+	if got.status >= 400 && got.status < 500 && !loadMayPass(got.status) {
 		kind = fault.Invalid
 	}
 
@@ -132,8 +133,8 @@ func (c *Client) Load(ctx context.Context, name string) error {
 		http.StatusText(got.status), c.words(string(got.body)))
 }
 
-// mayPass reports whether a refusal with a status of 400 to 499 may not recur.
-func mayPass(status int) bool {
+// loadMayPass reports whether a refusal with a status from 400 to 499 may be temporary.
+func loadMayPass(status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// overloaded is the status with which servers refuse requests because of others. It has no name of its own.
+// overloaded is the status with which servers refuse requests because of other load. Package http does not name it.
 const overloaded = 529
 
-// statuses are the HTTP statuses that names of errors stand for, the most specific names first. Only letters are
-// compared, in lower case.
+// statuses maps parts of error names to the HTTP statuses that they mean, the most specific names first. Only letters
+// are compared, in lower case.
 var statuses = []struct {
 	part   string
 	status int
@@ -31,11 +31,11 @@ var statuses = []struct {
 	{"unprocessable", 422},
 }
 
-// modelMissing is what the names of an error contain if the server lacks the model.
+// modelMissing occurs in the names of an error if the server lacks the model.
 const modelMissing = "modelnotfound"
 
-// phrases are the HTTP statuses that the words of an error stand for if nothing else tells: with a status of success,
-// without a code and a name. Other words pass, as far as is known.
+// phrases maps phrases of error messages to the HTTP statuses that they mean. They are used only if the status is a
+// success and the error has neither a code nor a name. Errors with any other text are assumed to pass.
 var phrases = []struct {
 	words  *regexp.Regexp
 	status int
@@ -57,8 +57,8 @@ var phrases = []struct {
 	{regexp.MustCompile(`(?i)\b(context|prompt|input)\b.*\btoo long\b|maximum context length`), 400},
 }
 
-// named returns the HTTP status that the names of a complaint stand for; 0 if they stand for none.
-func (x *complaint) named() int {
+// namedStatus returns the HTTP status that the names of a complaint mean, or 0 if they mean none.
+func (x *complaint) namedStatus() int {
 	for _, known := range statuses {
 		for _, name := range x.names {
 			if strings.Contains(name, known.part) {
@@ -73,15 +73,15 @@ func (x *complaint) named() int {
 	return 0
 }
 
-// meant returns the HTTP status that a complaint stands for which came with a status of success; 0 if it passes, as far
-// as is known. After is how long the server wants a client to wait.
-func (x *complaint) meant(after time.Duration) int {
-	named := x.named()
+// meantStatus returns the HTTP status that a complaint means if it came with a status of success, or 0 if it is assumed
+// to pass. after is the time that the server wants a client to wait.
+func (x *complaint) meantStatus(after time.Duration) int {
+	status := x.namedStatus()
 	switch {
 	case x.code != 0:
 		return x.code
-	case named != 0:
-		return named
+	case status != 0:
+		return status
 	case after > 0 && len(x.words) > 0:
 		return http.StatusTooManyRequests
 	}
@@ -104,9 +104,9 @@ func (x *complaint) meant(after time.Duration) int {
 	return 0
 }
 
-// overrules reports whether the names of a complaint say better than its status what helps: neither waiting nor another
-// request helps without money or a key, waiting helps if a server has too much to do. A request that is larger than a
-// limit is too large at any time, so limits overrule no 413.
+// overrules reports whether the status that a complaint's names mean is more helpful than its actual status: without
+// money or a key, neither waiting nor another request helps, but waiting helps if a server is overloaded. A request
+// that is larger than a limit is always too large, so limits do not overrule a 413.
 func (x *complaint) overrules(status, named int) bool {
 	switch {
 	case named == http.StatusPaymentRequired:
@@ -122,7 +122,7 @@ func (x *complaint) overrules(status, named int) bool {
 	return x.flagged && status == http.StatusForbidden
 }
 
-// letters returns the letters of a text, in lower case.
+// letters returns the ASCII letters of a text in lower case.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' {

@@ -15,7 +15,7 @@ import (
 func TestAnErrorWithAStatusOfSuccessIsOne(t *testing.T) {
 	const spoken = "the words"
 	words := regexp.MustCompile(`":"([^"]*)"}`)
-	for _, x := range []refused{
+	for _, x := range []refusalCase{
 		{body: `{"error":{"code":402,"message":"the words"},"user_id":"u"}`, kind: fault.Invalid},
 		{body: `{"error":{"code":"401","message":"the words"}}`, kind: fault.Invalid},
 		{body: `{"error":{"code":429,"message":"the words"}}`, kind: fault.Throttled},
@@ -83,16 +83,16 @@ func TestAnErrorWithAStatusOfSuccessIsOne(t *testing.T) {
 		`{"error":"something went wrong, authentication server down"}`:                          fault.Transient,
 	} {
 		spoken := words.FindStringSubmatch(body)[1]
-		refused{status: 200, body: body, kind: kind, words: spoken}.check(t)
+		refusalCase{status: 200, body: body, kind: kind, words: spoken}.check(t)
 	}
-	refused{status: 200, body: `{"error":"Unauthorized"}`, kind: fault.Invalid, words: "Unauthorized"}.check(t)
-	refused{status: 200, body: `{"detail":"Not Found"}`, kind: fault.Invalid, words: "Not Found"}.check(t)
-	refused{status: 202, body: `{"error":{"code":429}}`, kind: fault.Throttled, words: "429"}.check(t)
-	refused{status: 303, body: `the words`, kind: fault.Invalid, words: spoken}.check(t)
+	refusalCase{status: 200, body: `{"error":"Unauthorized"}`, kind: fault.Invalid, words: "Unauthorized"}.check(t)
+	refusalCase{status: 200, body: `{"detail":"Not Found"}`, kind: fault.Invalid, words: "Not Found"}.check(t)
+	refusalCase{status: 202, body: `{"error":{"code":429}}`, kind: fault.Throttled, words: "429"}.check(t)
+	refusalCase{status: 303, body: `the words`, kind: fault.Invalid, words: spoken}.check(t)
 }
 
 func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
-	for _, x := range []refused{
+	for _, x := range []refusalCase{
 		{
 			status: 429, kind: fault.Invalid, words: "no quota",
 			body: `{"error":{"type":"insufficient_quota","message":"w"}}`,
@@ -116,7 +116,7 @@ func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
 			body: `{"error":{"code":403,"message":"flagged","metadata":{"flagged_input":"x","reasons":["violence"]}}}`,
 		},
 		{status: 400, body: `{"error":{"code":"content_filter","message":"w"}}`, kind: fault.Refused, words: "w"},
-		{ // of llama.cpp
+		{ // llama.cpp
 			status: 500, kind: fault.Refused, words: "500 Internal Server Error: image input is not supported",
 			body: `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you ` +
 				`may need to provide the mmproj","type":"server_error"}}`,
@@ -146,7 +146,7 @@ func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
 		{status: 400, body: `{"__type":"ThrottlingException"}`, kind: fault.Throttled},
 		{status: 403, body: `{"error":{"errors":[{"reason":"userRateLimitExceeded"}]}}`, kind: fault.Throttled},
 		{status: 400, body: `{"error":{"type":"overloaded_error","message":"w"}}`, kind: fault.Transient, words: "w"},
-		{ // of Groq, to a request that is larger than the limit
+		{ // Groq, to a request that is larger than the limit
 			status: 413, kind: fault.Refused, words: "too large",
 			body: `{"error":{"message":"Request too large","type":"tokens","code":"rate_limit_exceeded"}}`,
 		},
@@ -166,7 +166,7 @@ func TestNamesOfErrorsSayWhatTheirStatusDoesNot(t *testing.T) {
 	}
 }
 
-// TestPagesInPlaceOfAnswersAskAPersonIfTheyLast: a proxy shows one while the server behind it is away.
+// TestPagesInPlaceOfAnswersAskAPersonIfTheyLast covers pages that a proxy shows while the server behind it is down.
 func TestPagesInPlaceOfAnswersAskAPersonIfTheyLast(t *testing.T) {
 	body := "<!DOCTYPE html><html><title>We are back soon</title></html>"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

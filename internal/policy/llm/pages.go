@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A web page in place of an answer passes if a proxy shows it during a short failure of the server behind it. It does
-// not pass by itself if nothing but pages came for lastingTime, in at least lastingPages answers, or if people log in
-// on it.
+// A web page in place of an answer may come from a proxy during a short failure of the server behind it, which passes.
+// It does not pass by itself if the server has sent only pages for lastingTime, in at least lastingPages answers, or if
+// the page is a login form.
 const (
 	lastingTime  = 5 * time.Minute
 	lastingPages = 3
@@ -22,14 +22,14 @@ var (
 // isPage reports whether a body is a web page.
 func isPage(body []byte) bool { return webPage.Match(body) }
 
-// pages counts the web pages that came from a server since its last other answer. Safe for concurrent use.
+// pages counts the web pages that a server has sent since its last other answer. It is safe for concurrent use.
 type pages struct {
 	mu    sync.Mutex
 	first time.Time
 	count int
 }
 
-// note notes an answer with a status of success, and reports whether it is a page that does not pass by itself.
+// note records an answer with a status of success, and reports whether it is a page that does not pass by itself.
 func (p *pages) note(body []byte, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// said is the text of a message, by its kind.
-type said struct{ answer, thought, refused string }
+// messageTexts holds the texts of a message by kind.
+type messageTexts struct{ answer, thought, refused string }
 
-// maxNested bounds how deep the parts of a message are nested: a thought is a list of parts in a part in a list.
+// maxNested bounds the nesting of a message's parts. A thought is a list of parts in a part in a list.
 const maxNested = 6
 
-// textOf returns the text of a message's content: a text, a part, or a list of them. Parts that are neither texts nor
-// thoughts nor refusals are left out. Any other value is an answer in JSON.
-func textOf(raw json.RawMessage, nested int) said {
+// textOf returns the texts of a message's content, which is a text, a part, or a list of them. Parts other than texts,
+// thoughts and refusals are ignored. Any other value is an answer in JSON.
+func textOf(raw json.RawMessage, nested int) messageTexts {
 	var text string
 	switch {
-	case absent(raw), nested > maxNested:
-		return said{}
+	case isAbsent(raw), nested > maxNested:
+		return messageTexts{}
 	case json.Unmarshal(raw, &text) == nil:
-		return said{answer: text}
+		return messageTexts{answer: text}
 	case raw[0] == '{':
 		return partOf(raw, nested)
 	case raw[0] != '[':
-		return said{answer: string(raw)}
+		return messageTexts{answer: string(raw)}
 	}
 
 	var list []json.RawMessage
 	_ = json.Unmarshal(raw, &list) // it is a list
 
-	var sum said
+	var sum messageTexts
 	for _, part := range list {
 		one := textOf(part, nested+1)
 		sum.answer += one.answer
@@ -41,15 +41,15 @@ func textOf(raw json.RawMessage, nested int) said {
 	return sum
 }
 
-// partOf returns the text of one part.
-func partOf(raw json.RawMessage, nested int) said {
+// partOf returns the texts of one part.
+func partOf(raw json.RawMessage, nested int) messageTexts {
 	var part struct {
 		Type, Text, Value, Thinking, Reasoning, Content, Summary, Refusal json.RawMessage
 	}
 	_ = json.Unmarshal(raw, &part) // an object: no member can have a wrong type
 	inside := func(members ...json.RawMessage) string {
 		for _, member := range members {
-			if !absent(member) {
+			if !isAbsent(member) {
 				all := textOf(member, nested+1)
 
 				return all.thought + all.answer
@@ -61,24 +61,24 @@ func partOf(raw json.RawMessage, nested int) said {
 
 	kind := strings.ToLower(strings.Trim(string(part.Type), `"`))
 	switch {
-	case nested == 0 && absent(part.Type): // an answer in JSON, which the server has decoded
-		return said{answer: string(raw)}
+	case nested == 0 && isAbsent(part.Type): // an answer in JSON, which the server has decoded
+		return messageTexts{answer: string(raw)}
 	case strings.Contains(kind, "think"), strings.Contains(kind, "reason"),
-		absent(part.Type) && !(absent(part.Thinking) && absent(part.Reasoning)):
-		return said{thought: inside(part.Thinking, part.Reasoning, part.Text, part.Content, part.Summary)}
+		isAbsent(part.Type) && !(isAbsent(part.Thinking) && isAbsent(part.Reasoning)):
+		return messageTexts{thought: inside(part.Thinking, part.Reasoning, part.Text, part.Content, part.Summary)}
 	case kind == "refusal":
-		return said{refused: inside(part.Refusal, part.Text)}
-	case strings.Contains(kind, "text"), absent(part.Type) && !(absent(part.Text) && absent(part.Value)):
-		return said{answer: inside(part.Text, part.Value, part.Content)}
+		return messageTexts{refused: inside(part.Refusal, part.Text)}
+	case strings.Contains(kind, "text"), isAbsent(part.Type) && !(isAbsent(part.Text) && isAbsent(part.Value)):
+		return messageTexts{answer: inside(part.Text, part.Value, part.Content)}
 	}
 
-	return said{}
+	return messageTexts{}
 }
 
-// unnamed stands for a tool that is called without a name.
+// unnamed replaces the name of a tool that is called without one.
 const unnamed = "(without a name)"
 
-// toolIn returns the name of the tool that the first of the calls of a message is for. It is empty if there is none.
+// toolIn returns the name of the tool that a message's first call is for, or "" without a call.
 func toolIn(raw json.RawMessage) string {
 	type named struct {
 		Name     string
@@ -87,7 +87,7 @@ func toolIn(raw json.RawMessage) string {
 	var one named
 	var list []named
 	switch {
-	case empty(raw):
+	case isEmpty(raw):
 		return ""
 	case raw[0] == '[':
 		_ = json.Unmarshal(raw, &list) // calls of another form have no name
@@ -95,7 +95,7 @@ func toolIn(raw json.RawMessage) string {
 			one = list[0]
 		}
 	default:
-		_ = fits(raw, &one)
+		_ = decodeObject(raw, &one)
 	}
 
 	return cmp.Or(one.Function.Name, one.Name, unnamed)

@@ -16,29 +16,31 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// How servers are chosen.
+// Parameters of the choice of servers.
 const (
-	// slack is how many outstanding requests more than another a server may have and still get those whose prompts it
-	// knows.
+	// slack is the number of outstanding requests by which a server may exceed another and still get requests whose
+	// prompts it has cached.
 	slack = 2
-	// prefix is the number of characters of the user's message by which prompts begin alike.
+	// prefix is the number of characters of the user's message that are compared to find prompts with the same
+	// beginning.
 	prefix = 600
-	// firstAvoid is how long a server is avoided after a failure. It doubles with every further one, up to maxAvoid.
+	// firstAvoid is the time for which a server is avoided after a failure. It doubles with every further failure, up
+	// to maxAvoid.
 	firstAvoid = 2 * time.Second
 	maxAvoid   = 30 * time.Second
-	// lateLoad is how long Load waits for the other servers once its quorum is reached.
+	// lateLoad is the time that Load waits for the other servers after its quorum is reached.
 	lateLoad = 5 * time.Second
-	// maxReason bounds what errors quote of a server, in characters.
+	// maxReason bounds the part of a server's text that errors quote, in characters.
 	maxReason = 400
 )
 
-// Pool is a chat.Model and a chat.Scorer that is served by several policy servers. A request goes to the server with
-// the fewest outstanding requests of this process or, if the difference is small, to the one that has seen prompts with
-// the same beginning. Answers must not depend on the server. Safe for concurrent use; calls may be repeated.
+// Pool is a chat.Model and a chat.Scorer that several policy servers serve. A request goes to the server with the
+// fewest outstanding requests of this process or, if the difference is small, to the one that has seen prompts with the
+// same beginning. Answers must not depend on the server. It is safe for concurrent use, and calls may be repeated.
 type Pool struct {
-	servers []*member
-	now     func() time.Time
-	late    time.Duration
+	servers  []*member
+	now      func() time.Time
+	lateWait time.Duration
 
 	mu sync.Mutex // guards outstanding and avoid of the servers
 }
@@ -50,26 +52,26 @@ type member struct {
 	avoid       map[string]pause // by the model that it lacks; "" means the whole server
 }
 
-// pause is a time during which a server is avoided.
+// pause is a period during which a server is avoided.
 type pause struct {
 	since, until time.Time
 	length       time.Duration // doubles with the next failure
 }
 
-// PolicyServers returns a pool of policy servers, named by their base URLs up to /v1. It makes no request. Of
-// the configuration it takes the key, the timeout of a call to one server, and the kernel; a server with another one
-// counts as one that does not answer. No URL, or one that is not http or https, is an invalid fault.
+// PolicyServers returns a pool of policy servers, given their base URLs up to /v1. It makes no request. Of the
+// configuration, it uses the key, the timeout of a call to one server, and the kernel; a server with another kernel
+// counts as one that does not answer. An empty list and a URL that is not http or https are invalid faults.
 func PolicyServers(urls []string, conf Config) (*Pool, error) {
 	if len(urls) == 0 {
 		return nil, fault.New(fault.Invalid,
 			"no policy server is named: set COLLABUI_POLICY to base URLs up to /v1, separated by commas")
 	}
 
-	p := &Pool{now: time.Now, late: lateLoad}
+	p := &Pool{now: time.Now, lateWait: lateLoad}
 	for _, base := range urls {
 		if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return nil, fault.New(fault.Invalid,
-				"policy server %s: expected a base URL like http://HOST:8000/v1", redacted(base))
+				"policy server %s: expected a base URL like http://HOST:8000/v1", redactURL(base))
 		}
 
 		c, err := New(Config{
@@ -79,18 +81,18 @@ func PolicyServers(urls []string, conf Config) (*Pool, error) {
 			return nil, err
 		}
 
-		p.servers = append(p.servers, &member{client: c, url: redacted(c.conf.BaseURL), avoid: map[string]pause{}})
+		p.servers = append(p.servers, &member{client: c, url: redactURL(c.conf.BaseURL), avoid: map[string]pause{}})
 	}
 
 	return p, nil
 }
 
-// Complete asks one server and, if that one does not answer, lacks the model or is throttled, the others after it,
-// each at most once. It avoids such a server for a few seconds as long as there are others. A refused request is an
-// invalid fault and goes to no other server. If no server answers, the fault is throttled with the smallest
-// Retry-After if any of them was throttled, and transient otherwise.
+// Complete calls one server and, if that one does not answer, lacks the model or is throttled, the others in turn, each
+// at most once. It avoids such a server for a few seconds as long as there are others. A refused request is a refused
+// or invalid fault and is not sent to another server. If no server answers, the fault is throttled with the smallest
+// Retry-After if any server was throttled, and otherwise transient.
 func (p *Pool) Complete(ctx context.Context, request chat.Request) (res chat.Response, err error) {
-	err = p.first(ctx, request.Model, request.User, func(client *Client) error {
+	err = p.tryServers(ctx, request.Model, request.User, func(client *Client) error {
 		res, err = client.Complete(ctx, request)
 
 		return err
@@ -99,10 +101,10 @@ func (p *Pool) Complete(ctx context.Context, request chat.Request) (res chat.Res
 	return res, err
 }
 
-// Score asks one server for the log-probabilities of answers, and others after it, as Complete does. A server that
-// cannot score answers is an invalid fault that wraps chat.ErrNoScores.
+// Score requests the log-probabilities of answers from one server, and from others in turn as Complete does. If a
+// server cannot score answers, the error is an invalid fault that wraps chat.ErrNoScores.
 func (p *Pool) Score(ctx context.Context, scoreRequest chat.ScoreRequest) (res []chat.Score, err error) {
-	err = p.first(ctx, scoreRequest.Model, scoreRequest.User, func(client *Client) error {
+	err = p.tryServers(ctx, scoreRequest.Model, scoreRequest.User, func(client *Client) error {
 		res, err = client.Score(ctx, scoreRequest)
 
 		return err
@@ -111,8 +113,8 @@ func (p *Pool) Score(ctx context.Context, scoreRequest chat.ScoreRequest) (res [
 	return res, err
 }
 
-// first makes a call about a model and a prompt to one server after the other, until one of them answers or refuses.
-func (p *Pool) first(ctx context.Context, model, prompt string, call func(*Client) error) error {
+// tryServers makes a call about a model and a prompt to one server after another, until one of them answers or refuses.
+func (p *Pool) tryServers(ctx context.Context, model, prompt string, call func(*Client) error) error {
 	if err := failpoint.Hit("ask.policy"); err != nil {
 		return err
 	}
@@ -122,7 +124,7 @@ func (p *Pool) first(ctx context.Context, model, prompt string, call func(*Clien
 	for left := p.order(model, prompt); len(left) > 0; {
 		var s *member
 		s, left = p.take(left, model)
-		err := p.ask(ctx, s, model, call)
+		err := p.callMember(ctx, s, model, call)
 		k := fault.KindOf(err)
 		if err == nil || ctx.Err() != nil || k != fault.Transient && k != fault.Throttled {
 			return err
@@ -141,8 +143,8 @@ func (p *Pool) first(ctx context.Context, model, prompt string, call func(*Clien
 		"no policy server answers for model %s: %s", model, strings.Join(reasons, "; "))
 }
 
-// order returns all servers in the order of a rendezvous hash of the model and the prompt's beginning. The order is
-// the same in every process, and a server that comes or goes moves only its own share.
+// order returns all servers in the order of a rendezvous hash of the model and the prompt's beginning. The order is the
+// same in every process, and adding or removing a server moves only that server's share.
 func (p *Pool) order(model, prompt string) []*member {
 	rank := map[*member]string{}
 	for _, s := range p.servers {
@@ -155,8 +157,8 @@ func (p *Pool) order(model, prompt string) []*member {
 	})
 }
 
-// take chooses one of the servers, counts a request for it, and returns it and the rest. It chooses an avoided server
-// only if all are avoided.
+// take chooses one of the servers, counts a request for it, and returns it and the remaining ones. It chooses an
+// avoided server only if all are avoided.
 func (p *Pool) take(left []*member, model string) (*member, []*member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,8 +179,8 @@ func (p *Pool) take(left []*member, model string) (*member, []*member) {
 	return s, slices.DeleteFunc(left, func(x *member) bool { return x == s })
 }
 
-// ask calls a chosen server and notes how it went.
-func (p *Pool) ask(ctx context.Context, s *member, model string, call func(*Client) error) (err error) {
+// callMember calls a chosen server and records the outcome.
+func (p *Pool) callMember(ctx context.Context, s *member, model string, call func(*Client) error) (err error) {
 	start := p.now()
 	defer func() {
 		p.mu.Lock()
@@ -187,40 +189,41 @@ func (p *Pool) ask(ctx context.Context, s *member, model string, call func(*Clie
 		s.outstanding--
 		switch kind := fault.KindOf(err); {
 		case err == nil:
-			s.answered(model)
-		case ctx.Err() != nil: // says nothing about the server
+			s.noteSuccess(model)
+		case ctx.Err() != nil: // no evidence about the server
 		case statusOf(err) == http.StatusNotFound:
-			s.failed(model, start, p.now(), 0)
+			s.noteFailure(model, start, p.now(), 0)
 		case kind == fault.Transient || kind == fault.Throttled:
-			s.failed("", start, p.now(), fault.RetryAfter(err))
+			s.noteFailure("", start, p.now(), fault.RetryAfter(err))
 		}
 	}()
 
 	return call(s.client)
 }
 
-// answered ends all avoiding. Callers hold mu.
-func (s *member) answered(model string) {
+// noteSuccess stops avoiding the server and the server's model. Callers hold mu.
+func (s *member) noteSuccess(model string) {
 	delete(s.avoid, "")
 	delete(s.avoid, model)
 }
 
-// failed avoids a server for as long as it asks, or for twice as long as before. It ignores failures of calls that
-// began before the last failure was noted: a server that ends fails all its calls together. Callers hold mu.
-func (s *member) failed(key string, start, now time.Time, asked time.Duration) {
+// noteFailure avoids a server for the time that it requests or, without one, for twice as long as before. It ignores
+// failures of calls that began before the last recorded failure, because a server that stops fails all its calls
+// together. Callers hold mu.
+func (s *member) noteFailure(key string, start, now time.Time, length time.Duration) {
 	maps.DeleteFunc(s.avoid, func(_ string, a pause) bool { return now.Sub(a.until) > maxAvoid })
 	a := s.avoid[key]
 	if start.Before(a.since) {
 		return
 	}
 
-	if asked == 0 {
+	if length == 0 {
 		a.length = min(max(2*a.length, firstAvoid), maxAvoid)
-		asked = a.length
+		length = a.length
 	}
 
 	a.since = now
-	a.until = now.Add(min(asked, maxAvoid))
+	a.until = now.Add(min(length, maxAvoid))
 	s.avoid[key] = a
 }
 

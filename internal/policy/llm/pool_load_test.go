@@ -22,8 +22,8 @@ func TestLoadWantsAQuorum(t *testing.T) {
 	for _, x := range []struct {
 		says   [3]http.HandlerFunc
 		quorum int
-		kind   fault.Kind // "": success
-		words  []string   // "1" is the second server's address
+		kind   fault.Kind // "" means success
+		words  []string   // "1" stands for the second server's address
 	}{
 		{[3]http.HandlerFunc{ok, there, ok}, 0, "", nil},
 		{[3]http.HandlerFunc{ok, down, ok}, 2, "", nil},
@@ -79,9 +79,9 @@ func TestLoadWantsAQuorum(t *testing.T) {
 
 func TestLoadWaitsALittleForTheOthers(t *testing.T) {
 	fs, p, _ := fakes(t, 3, 0)
-	p.late = time.Second
+	p.lateWait = time.Second
 	slow := atomic.Bool{}
-	fs[0].set(hangs)
+	fs[0].set(hang)
 	fs[1].set(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(50 * time.Millisecond)
 		slow.Store(true)

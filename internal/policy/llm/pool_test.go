@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// fake is a policy server whose answers can be changed; it counts the calls for chat and load, not for health.
+// fake is a policy server whose answers can be changed. It counts calls for chat and load, but not for health.
 type fake struct {
 	*httptest.Server
 	calls atomic.Int32
@@ -38,8 +38,8 @@ func says(status int, body string, header ...string) http.HandlerFunc {
 	}
 }
 
-// hangs answers when the client goes.
-func hangs(_ http.ResponseWriter, r *http.Request) {
+// hang waits until the client disconnects.
+func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
@@ -50,7 +50,7 @@ type clock struct{ ns atomic.Int64 }
 func (c *clock) now() time.Time          { return time.Unix(0, c.ns.Load()) }
 func (c *clock) advance(d time.Duration) { c.ns.Add(int64(d)) }
 
-// fakes gives n servers that answer and a pool of them whose time stands still.
+// fakes returns n servers that answer, and a pool of them whose clock stands still.
 func fakes(t *testing.T, n int, timeout time.Duration) ([]*fake, *Pool, *clock) {
 	t.Helper()
 	var out []*fake
@@ -80,7 +80,7 @@ func fakes(t *testing.T, n int, timeout time.Duration) ([]*fake, *Pool, *clock) 
 	return out, p, c
 }
 
-// preferred gives the servers in the order in which an idle pool asks them.
+// preferred returns the servers in the order in which an idle pool calls them.
 func preferred(p *Pool, fs []*fake, r chat.Request) []*fake {
 	var out []*fake
 	for _, m := range p.order(r.Model, r.User) {
@@ -181,7 +181,7 @@ func TestServersThatDoNotAnswerArePassedOverAndAvoided(t *testing.T) {
 		"lacking":   says(404, `{"error":{"message":"no such model"}}`),
 		"starting":  says(503, "loading"),
 		"broken":    says(500, "oops"),
-		"hanging":   hangs,
+		"hanging":   hang,
 		"busy":      says(503, "", "Retry-After", "2"),
 		"throttled": says(429, "slow down", "Retry-After", "1000"),
 		"senseless": says(200, `{"choices":[]}`),
@@ -274,7 +274,7 @@ func TestTheContextEndsACall(t *testing.T) {
 		defer cancel(nil)
 		before := fs[0].calls.Load() + fs[1].calls.Load()
 		for _, f := range fs {
-			f.set(func(w http.ResponseWriter, r *http.Request) { cancel(why); hangs(w, r) })
+			f.set(func(w http.ResponseWriter, r *http.Request) { cancel(why); hang(w, r) })
 		}
 
 		if err := call(ctx); err != why {

@@ -12,13 +12,13 @@ import (
 
 // refusal is the error of a request that a server refuses or fails to answer.
 type refusal struct {
-	status int           // the HTTP status, or the one that a body with a status of success names; 0 if it names none
-	words  string        // the server's own words, short and without keys
-	about  []string      // the members of the request that it names apart from its words
-	after  time.Duration // the time to wait before the next try; 0 if the server names none
+	status  int           // the HTTP status or, if that is a success, the status that the body means; 0 if it means none
+	words   string        // the server's message, short and without keys
+	members []string      // the members of the request that it refers to, apart from its message
+	delay   time.Duration // the time to wait before a retry; 0 if the server names none
 
-	page    bool // the body is a web page
-	lasting bool // the page does not pass by itself
+	page    bool // whether the body is a web page
+	lasting bool // whether the page does not pass by itself
 }
 
 func (r *refusal) Error() string {
@@ -37,20 +37,19 @@ func (r *refusal) Error() string {
 	}
 }
 
-// refusalOf reads a refusal. Its status is the HTTP status or, if that is one of success, the status that the body
-// names.
+// refusalOf parses a refusal. Its status is the HTTP status or, if that is a success, the status that the body means.
 func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal {
 	if len(body) > maxRefusal {
 		body = body[:maxRefusal]
 	}
 
-	said := complaintOf(body)
-	said.names = append(said.names, letters(header.Get("X-Amzn-Errortype")))
-	out := &refusal{status: status, words: c.words(said.text(body)), about: said.about, page: isPage(body)}
-	out.after = delayOf(header, body, time.Now())
+	complaint := complaintOf(body)
+	complaint.names = append(complaint.names, letters(header.Get("X-Amzn-Errortype")))
+	out := &refusal{status: status, words: c.words(complaint.text(body)), members: complaint.members, page: isPage(body)}
+	out.delay = delayOf(header, body, time.Now())
 	if status < http.StatusMultipleChoices {
-		out.status = said.meant(out.after)
-	} else if named := said.named(); said.overrules(status, named) {
+		out.status = complaint.meantStatus(out.delay)
+	} else if named := complaint.namedStatus(); complaint.overrules(status, named) {
 		out.status = named
 	}
 
@@ -60,80 +59,80 @@ func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal
 // complaint is the content of a server's error.
 type complaint struct {
 	code    int      // an HTTP status
-	names   []string // the letters of codes and types
+	names   []string // codes and types, reduced to letters
 	words   []string
-	about   []string // members of the request
-	flagged bool     // the input was flagged by a filter
+	members []string // members of the request
+	flagged bool     // whether a filter flagged the input
 }
 
-// complaintOf reads an error in any of its usual forms: an object whose error is a text or an object, details, lists of
-// them, and texts that contain JSON.
+// complaintOf parses an error in any of its common forms: an object whose error is a text or an object, details, lists
+// of them, and texts that contain JSON.
 func complaintOf(body []byte) complaint {
 	var out complaint
 	for _, raw := range valuesOf(body).all {
 		var value any
 		if json.Unmarshal(raw, &value) == nil {
-			out.read(value, 0)
+			out.add(value, 0)
 		}
 	}
 
 	return out
 }
 
-// Bounds of what is read of a complaint: how deep, and how many texts and names.
+// Bounds on what is read of a complaint: the nesting, and the number of texts and names.
 const (
-	maxWithin = 8
-	maxTexts  = 16
+	maxComplaintDepth = 8
+	maxTexts          = 16
 )
 
-// Members of complaints, in the order in which they are read. Other members are not shown.
+// Members of complaints, in the order in which they are read. Other members are ignored.
 var (
-	inner = []string{
+	nestedMembers = []string{
 		"error", "errors", "fault", "detail", "details", "innererror", "metadata", "choices",
 		"base_resp",
 	}
-	spoke = []string{
+	messageMembers = []string{
 		"message", "msg", "error_message", "errormessage", "error_description", "faultstring", "description", "title",
 		"raw", "error_msg", "status_msg", "errmsg",
 	}
-	coded = []string{"code", "status_code", "statuscode", "http_code", "http_status", "status"}
-	typed = []string{"code", "type", "status", "reason", "error_type", "error_code", "errorcode", "__type"}
+	codeMembers = []string{"code", "status_code", "statuscode", "http_code", "http_status", "status"}
+	typeMembers = []string{"code", "type", "status", "reason", "error_type", "error_code", "errorcode", "__type"}
 )
 
-// read adds a value of a complaint.
-func (x *complaint) read(value any, within int) {
-	if within > maxWithin {
+// add adds a value of a complaint.
+func (x *complaint) add(value any, depth int) {
+	if depth > maxComplaintDepth {
 		return
 	}
 
 	switch v := value.(type) {
 	case []any:
 		for _, one := range v {
-			x.read(one, within+1)
+			x.add(one, depth+1)
 		}
 	case string:
-		x.say(v, within)
+		x.addText(v, depth)
 	case map[string]any:
 		members := make(map[string]any, len(v))
 		for name, member := range v {
 			members[strings.ToLower(name)] = member
 		}
 
-		x.readObject(members, within)
+		x.addObject(members, depth)
 	}
 }
 
-// readObject adds an object whose members have names in lower case.
-func (x *complaint) readObject(members map[string]any, within int) {
-	for _, name := range inner {
-		x.read(members[name], within+1)
+// addObject adds an object whose members have names in lower case.
+func (x *complaint) addObject(members map[string]any, depth int) {
+	for _, name := range nestedMembers {
+		x.add(members[name], depth+1)
 	}
-	for _, name := range coded {
+	for _, name := range codeMembers {
 		if code := statusIn(members[name]); x.code == 0 {
 			x.code = code
 		}
 	}
-	for _, name := range typed {
+	for _, name := range typeMembers {
 		if text, ok := members[name].(string); ok && len(x.names) < maxTexts {
 			x.names = append(x.names, letters(text))
 		}
@@ -144,24 +143,24 @@ func (x *complaint) readObject(members map[string]any, within int) {
 	}
 	place := placeOf(members["loc"])
 	for _, about := range []any{members["param"], members["loc"]} {
-		x.about = append(x.about, textsIn(about)...)
+		x.members = append(x.members, textsIn(about)...)
 	}
-	for _, name := range spoke {
+	for _, name := range messageMembers {
 		if text, ok := members[name].(string); ok {
-			x.say(text+place, within)
+			x.addText(text+place, depth)
 		} else {
-			x.read(members[name], within+1)
+			x.add(members[name], depth+1)
 		}
 	}
 }
 
-// say adds a text. It may be JSON: gateways quote the servers behind them.
-func (x *complaint) say(text string, within int) {
+// addText adds a text. The text may be JSON, because gateways quote the servers behind them.
+func (x *complaint) addText(text string, depth int) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		var value any
 		if before := len(x.words); json.Unmarshal([]byte(text), &value) == nil {
-			if x.read(value, within+1); len(x.words) > before {
+			if x.add(value, depth+1); len(x.words) > before {
 				return
 			}
 		}
@@ -177,7 +176,7 @@ func (x *complaint) say(text string, within int) {
 	}
 }
 
-// textsIn returns a text, or the texts of a list.
+// textsIn returns the text, or the texts of a list.
 func textsIn(value any) []string {
 	list, ok := value.([]any)
 	if !ok {
@@ -194,7 +193,7 @@ func textsIn(value any) []string {
 	return out
 }
 
-// placeOf returns the place of the member of a request that a complaint is about.
+// placeOf returns the place of the request's member that a complaint refers to.
 func placeOf(loc any) string {
 	list, _ := loc.([]any)
 	if len(list) == 0 {
@@ -209,7 +208,7 @@ func placeOf(loc any) string {
 	return " (" + strings.Join(place, ".") + ")"
 }
 
-// text returns the words of a complaint, the text of a page, or the whole body.
+// text returns the message of a complaint, the text of a page, or else the whole body.
 func (x *complaint) text(body []byte) string {
 	words := strings.Join(x.words, "; ")
 	switch all := strings.TrimSpace(string(body)); {
@@ -225,7 +224,7 @@ func (x *complaint) text(body []byte) string {
 // markup matches what a browser does not show as text.
 var markup = regexp.MustCompile(`(?is)<script.*?</script>|<style.*?</style>|<!--.*?-->|<[^>]*>?`)
 
-// statusIn returns an HTTP status of a failure that is a number or a text, and 0 for anything else.
+// statusIn returns the HTTP status of a failure that a number or a text holds, and 0 for any other value.
 func statusIn(value any) int {
 	code := 0
 	switch v := value.(type) {

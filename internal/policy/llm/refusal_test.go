@@ -11,18 +11,18 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// refused is a server's answer, and what is made of it.
-type refused struct {
+// refusalCase is a server's response and the fault that it must lead to.
+type refusalCase struct {
 	status int
 	header map[string]string
 	body   string
 	kind   fault.Kind
 	after  time.Duration
-	words  string // of the server, in the error
+	words  string // part of the server's message, in the error
 }
 
-// check asks a server that answers so.
-func (x refused) check(t *testing.T) {
+// check calls a server that responds in this way.
+func (x refusalCase) check(t *testing.T) {
 	t.Helper()
 	base, _, _ := server(t, x.status, x.header, x.body)
 	_, err := must(t, Config{BaseURL: base, Model: "m"}).Complete(t.Context(), chat.Request{User: "u", N: 1})
@@ -64,19 +64,19 @@ func TestTheStatusDecidesWhateverTheBodysForm(t *testing.T) {
 			`{"error":{"message":"{\"error\":{\"message\":\"the words\"}}"}}`,
 			`{"error":{"message":"the words","cut":"` + strings.Repeat("x", 70_000),
 		} {
-			refused{status: status, body: body, kind: kind, words: "the words"}.check(t)
+			refusalCase{status: status, body: body, kind: kind, words: "the words"}.check(t)
 		}
 	}
 }
 
 func TestTheMemberThatARefusalIsAboutIsNamed(t *testing.T) {
-	refused{
+	refusalCase{
 		status: 422, body: `{"detail":[{"loc":["body","messages",0],"msg":"the words"}]}`, kind: fault.Refused,
 		words: "the words (body.messages.0)",
 	}.check(t)
 }
 
-// TestScoresAreRefusedAsAnswersAre: the same place reads and classifies both.
+// TestScoresAreRefusedAsAnswersAre checks that refusals of both kinds of requests are parsed and classified alike.
 func TestScoresAreRefusedAsAnswersAre(t *testing.T) {
 	for body, kind := range map[string]fault.Kind{
 		`{"error":{"code":402,"message":"the words"}}`: fault.Invalid,
@@ -136,7 +136,7 @@ func TestRetryAfterCountsInEveryShape(t *testing.T) {
 		}
 	}
 
-	for _, x := range []refused{
+	for _, x := range []refusalCase{
 		{status: 429, body: `{"error":"try again in 1.2s"}`, kind: fault.Throttled, after: 1200 * time.Millisecond},
 		{status: 529, header: map[string]string{"Retry-After": "4"}, kind: fault.Throttled, after: 4 * time.Second},
 		{
@@ -194,7 +194,8 @@ func TestNoErrorShowsAKey(t *testing.T) {
 	}
 }
 
-// FuzzRefusal: whatever a server says has a kind, a short text of one line without the key, and a delay within bounds.
+// FuzzRefusal checks that any response of a server leads to a fault with a kind, a short text of one line without the
+// key, and a delay within bounds.
 func FuzzRefusal(f *testing.F) {
 	for _, seed := range []string{
 		`{"error":{"code":402,"message":"m"}}`, `{"error":"e"}`, `{"detail":[{"loc":["a",1],"msg":"m"}]}`,
@@ -217,8 +218,8 @@ func FuzzRefusal(f *testing.F) {
 			utf8.RuneCountInString(no.words) > maxReason {
 			t.Errorf("%d %q: the text is %q, want one short line without the key", status, body, text)
 		}
-		if no.after < 0 || no.after > maxDelay {
-			t.Errorf("%d %q: after %v, want 0 to %v", status, body, no.after, maxDelay)
+		if no.delay < 0 || no.delay > maxDelay {
+			t.Errorf("%d %q: after %v, want 0 to %v", status, body, no.delay, maxDelay)
 		}
 		if kind := fault.KindOf(err); kind == fault.Fatal || statusOf(err) != no.status {
 			t.Errorf("%d %q: kind %s of %v, want one that says what to do", status, body, kind, err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// completion is what counts of a server's answer: the choices and the tokens used.
+// completion holds the parts of a server's answer that are used: the choices and the tokens.
 type completion struct {
 	choices []*choice
 	usage   usage
@@ -19,56 +19,56 @@ type completion struct {
 
 // choice is one answer.
 type choice struct {
-	content string  // may begin with a thought
-	thought string  // the thought, if the server has separated it from the answer
-	refused string  // the reason why the model does not answer
-	called  string  // the name of the tool that it wants to call instead; no tool is offered
-	finish  string  // finish_reason, in lower case
-	logProb float64 // of the answer, summed over its tokens
-	scored  bool    // every token has a log-probability
+	content    string  // may begin with a thought
+	thought    string  // the thought, if the server has separated it from the answer
+	refusal    string  // the reason why the model refuses to answer
+	tool       string  // the name of the tool that the model calls instead, although no tool is offered
+	finish     string  // finish_reason, in lower case
+	logProb    float64 // of the answer, summed over its tokens
+	hasLogProb bool    // whether every token has a log-probability
 }
 
-// usage is the number of tokens that a server reports; 0 where it reports none.
+// usage holds the numbers of tokens that a server reports. A number is 0 if it is not reported.
 type usage struct{ prompt, cached, answer, thought int }
 
 // unreadable is the error of a body that has a status of success and contains no answer.
 type unreadable struct {
-	why       string
-	complains json.RawMessage // the value that may be an error; nil if the body is not JSON
+	reason     string
+	errorValue json.RawMessage // the value that may be an error; nil if the body is not JSON
 }
 
-func (u *unreadable) Error() string { return u.why }
+func (u *unreadable) Error() string { return u.reason }
 
 // maxChoices bounds the choices of a completion.
 const maxChoices = 4096
 
-// decode reads a chat completion in any form in which servers send it: plain or as a stream of events, with unknown
-// members, and with null for what is missing. Only error, choices and usage count. The error is nil or an unreadable.
+// decode parses a chat completion in any form in which servers send it: plain or as a stream of events, with unknown
+// members, and with null for missing values. It uses only error, choices and usage. An error is an unreadable.
 func decode(body []byte) (completion, error) {
 	found := valuesOf(body)
 	if found.broken || len(found.all) == 0 {
-		return completion{}, &unreadable{why: "the answer is not whole, or not JSON"}
+		return completion{}, &unreadable{reason: "the answer is not whole, or not JSON"}
 	}
 
 	var out completion
 	streams := map[int]*choice{}
 	for _, value := range found.all {
 		var e event
-		if !fits(value, &e) { // a list, in which some servers wrap errors
-			return completion{}, &unreadable{why: "the answer has no choices", complains: value}
+		if !decodeObject(value, &e) { // a list, in which some servers wrap errors
+			return completion{}, &unreadable{reason: "the answer has no choices", errorValue: value}
 		}
-		if !empty(e.Error) && (len(e.Choices) == 0 || !hollow(e.Error)) {
-			return completion{}, &unreadable{why: "the answer is an error", complains: value}
+		if !isEmpty(e.Error) && (len(e.Choices) == 0 || !isNoError(e.Error)) {
+			return completion{}, &unreadable{reason: "the answer is an error", errorValue: value}
 		}
 		if len(e.Choices) == 0 && !found.streamed {
-			return completion{}, &unreadable{why: "the answer has no choices", complains: value}
+			return completion{}, &unreadable{reason: "the answer has no choices", errorValue: value}
 		}
 		if n, ok := usageOf(e.Usage); ok {
 			out.usage = n
 		}
 		for _, one := range e.Choices {
-			if one != nil && !empty(one.Error) {
-				return completion{}, &unreadable{why: "an answer is an error", complains: value}
+			if one != nil && !isEmpty(one.Error) {
+				return completion{}, &unreadable{reason: "an answer is an error", errorValue: value}
 			}
 			if err := out.add(one, streams); err != nil {
 				return completion{}, err
@@ -80,10 +80,10 @@ func decode(body []byte) (completion, error) {
 		out.choices = append(out.choices, streams[at])
 	}
 
-	return out, out.whole(found)
+	return out, out.checkWhole(found)
 }
 
-// event is a completion, or a piece of one in a stream. Members whose form differs between servers are read later.
+// event is a completion, or a piece of one in a stream. Members whose form differs between servers are decoded later.
 type event struct {
 	Error   json.RawMessage
 	Usage   json.RawMessage
@@ -94,7 +94,7 @@ type eventChoice struct {
 	Error   json.RawMessage
 	Index   json.RawMessage
 	Message json.RawMessage // the answer
-	Delta   json.RawMessage // a piece of it
+	Delta   json.RawMessage // a piece of the answer
 	Finish  string          `json:"finish_reason"`
 
 	LogProbs *struct {
@@ -106,45 +106,45 @@ type token struct {
 	LogProb *float64 `json:"logprob"`
 }
 
-// fits reads a JSON object into a struct and reports whether it is an object. Members of other types than the struct's
-// stay as they are.
-func fits(raw json.RawMessage, to any) bool {
+// decodeObject decodes a JSON object into a struct and reports whether it is an object. Members whose type differs from
+// the struct's are left unchanged.
+func decodeObject(raw json.RawMessage, to any) bool {
 	var mismatch *json.UnmarshalTypeError
 	err := json.Unmarshal(raw, to)
 
 	return err == nil || errors.As(err, &mismatch) && mismatch.Field != ""
 }
 
-// whole returns an error if a stream was cut: no mark ends it, and an answer has no end of its own.
-func (c *completion) whole(found values) error {
+// checkWhole returns an error if a stream was cut: it has no end mark, and an answer has no finish reason.
+func (c *completion) checkWhole(found values) error {
 	if !found.streamed || found.ended {
 		return nil
 	}
 
 	last := found.all[len(found.all)-1]
 	if len(c.choices) == 0 {
-		return &unreadable{why: "the stream has no choices", complains: last}
+		return &unreadable{reason: "the stream has no choices", errorValue: last}
 	}
 	for _, ch := range c.choices {
 		if ch.finish == "" {
-			return &unreadable{why: "the stream was cut", complains: last}
+			return &unreadable{reason: "the stream was cut", errorValue: last}
 		}
 	}
 
 	return nil
 }
 
-// add adds an answer, or a piece of one of the streams by their indexes.
+// add adds an answer, or a piece of a stream's answer by its index.
 func (c *completion) add(one *eventChoice, streams map[int]*choice) error {
 	if one == nil {
 		return nil
 	}
 	if len(c.choices)+len(streams) >= maxChoices {
-		return &unreadable{why: "the answer has more than " + strconv.Itoa(maxChoices) + " choices"}
+		return &unreadable{reason: "the answer has more than " + strconv.Itoa(maxChoices) + " choices"}
 	}
 
 	ch := &choice{}
-	if absent(one.Delta) || !absent(one.Message) {
+	if isAbsent(one.Delta) || !isAbsent(one.Message) {
 		c.choices = append(c.choices, ch)
 		ch.read(one.Message)
 	} else {
@@ -174,14 +174,14 @@ func (ch *choice) read(raw json.RawMessage) {
 		ToolCalls        json.RawMessage `json:"tool_calls"`
 		FunctionCall     json.RawMessage `json:"function_call"`
 	}
-	if absent(raw) || !fits(raw, &message) {
+	if isAbsent(raw) || !decodeObject(raw, &message) {
 		return
 	}
 
-	said := textOf(message.Content, 0)
+	content := textOf(message.Content, 0)
 	refusal := textOf(message.Refusal, 0)
-	thought := said.thought
-	// Servers that give several of these give the same thought in each.
+	thought := content.thought
+	// Servers that send several of these send the same thought in each.
 	for _, other := range []json.RawMessage{
 		message.ReasoningContent, message.Reasoning, message.Thinking, message.ReasoningDetails,
 	} {
@@ -191,13 +191,13 @@ func (ch *choice) read(raw json.RawMessage) {
 		}
 	}
 
-	ch.content += said.answer
+	ch.content += content.answer
 	ch.thought += thought
-	ch.refused += said.refused + refusal.answer
-	ch.called = cmp.Or(ch.called, toolIn(message.ToolCalls), toolIn(message.FunctionCall))
+	ch.refusal += content.refused + refusal.answer
+	ch.tool = cmp.Or(ch.tool, toolIn(message.ToolCalls), toolIn(message.FunctionCall))
 }
 
-// score adds the log-probabilities of tokens. Tokens without one leave the whole answer without; an answer without
+// score adds the log-probabilities of tokens. If one token lacks one, so does the whole answer. An answer without
 // tokens needs none.
 func (ch *choice) score(tokens []token) {
 	if tokens == nil && ch.content+ch.thought != "" {
@@ -212,11 +212,11 @@ func (ch *choice) score(tokens []token) {
 		}
 	}
 
-	ch.scored = !math.IsNaN(ch.logProb)
+	ch.hasLogProb = !math.IsNaN(ch.logProb)
 }
 
-// usageOf returns the numbers of tokens that a server reports, under any of their usual names. It reports false without
-// any.
+// usageOf returns the numbers of tokens that a server reports, under any of their common names. It returns false if
+// none is reported.
 func usageOf(raw json.RawMessage) (usage, bool) {
 	type details struct {
 		Cached  json.RawMessage `json:"cached_tokens"`
@@ -231,7 +231,7 @@ func usageOf(raw json.RawMessage) (usage, bool) {
 		OfInput json.RawMessage `json:"prompt_tokens_details"`
 		OfText  json.RawMessage `json:"completion_tokens_details"`
 	}
-	if absent(raw) || json.Unmarshal(raw, &counted) != nil {
+	if isAbsent(raw) || json.Unmarshal(raw, &counted) != nil {
 		return usage{}, false
 	}
 
@@ -248,7 +248,7 @@ func usageOf(raw json.RawMessage) (usage, bool) {
 	return out, out.prompt+out.answer > 0
 }
 
-// firstCount returns the first of the numbers that counts something, or 0.
+// firstCount returns the first of the numbers that is above 0, or 0.
 func firstCount(all ...json.RawMessage) int {
 	for _, raw := range all {
 		if n, ok := countOf(raw); ok && n > 0 {
@@ -259,8 +259,8 @@ func firstCount(all ...json.RawMessage) int {
 	return 0
 }
 
-// countOf returns a number of tokens, or the index of a choice. Servers send it as an integer, a float or a text. It
-// reports false for anything else.
+// countOf parses a number of tokens or the index of a choice, which servers send as an integer, a float or a text. It
+// returns false for any other value.
 func countOf(raw json.RawMessage) (int, bool) {
 	const most = 1 << 40
 	count, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)

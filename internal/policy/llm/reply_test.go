@@ -16,8 +16,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// completed asks a server that has this answer to every request.
-func completed(t *testing.T, conf Config, body string) (chat.Response, error) {
+// completeWith calls a server that gives this answer to every request.
+func completeWith(t *testing.T, conf Config, body string) (chat.Response, error) {
 	t.Helper()
 	conf.BaseURL, _, _ = server(t, http.StatusOK, nil, body)
 
@@ -101,7 +101,7 @@ func TestAnswersAreReadInTheFormsInWhichServersSendThem(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := completed(t, Config{}, c.body)
+			got, err := completeWith(t, Config{}, c.body)
 			want := chat.Response{Texts: []string{c.text}, Usage: domain.Usage{Prompt: 5, Answer: 2}}
 			want.Cut = strings.Contains(c.body, `"length"`)
 			if c.thought != "" {
@@ -128,7 +128,7 @@ func TestAnAnswerThatIsNotWholeIsAskedForAgain(t *testing.T) {
 		"only comments":       ": PROCESSING\n\n: PROCESSING\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := completed(t, Config{}, body)
+			got, err := completeWith(t, Config{}, body)
 			if err == nil || fault.KindOf(err) != fault.Transient {
 				t.Errorf("Complete = %+v, %v, want a transient fault", got, err)
 			}
@@ -142,7 +142,7 @@ func TestAModelThatRefusesToAnswerIsAFault(t *testing.T) {
 		"a part":         `{"choices":[{"message":{"content":[{"type":"refusal","refusal":"I may not."}]}}]}`,
 		"content_filter": `{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}`,
 	} {
-		_, err := completed(t, Config{}, body)
+		_, err := completeWith(t, Config{}, body)
 		words := name == "content_filter" || err != nil && strings.Contains(err.Error(), "I may not.")
 		if err == nil || fault.KindOf(err) != fault.Refused || !words {
 			t.Errorf("%s: %v, want a refusal with the model's words", name, err)
@@ -150,7 +150,7 @@ func TestAModelThatRefusesToAnswerIsAFault(t *testing.T) {
 	}
 }
 
-// TestNoRequestIsBlockedByTheNameOfItsModel: go-openai's client refuses these without asking the server.
+// TestNoRequestIsBlockedByTheNameOfItsModel uses names that go-openai's client refuses without calling the server.
 func TestNoRequestIsBlockedByTheNameOfItsModel(t *testing.T) {
 	for _, model := range []string{
 		"gpt-5", "gpt-5-mini", "gpt-5.2", "gpt-6-sol", "o1", "o3-mini", "o4-mini", "o1-like-7b", "text-davinci-003",
@@ -175,7 +175,7 @@ func TestLogProbabilitiesAreThoseOfEveryTokenOrNone(t *testing.T) {
 		`{"content":[]}`:         {0},
 		`{"token_logprobs":[1]}`: nil,
 	} {
-		got, err := completed(t, Config{LogProbs: true}, strings.Replace(with, "%", probabilities, 1))
+		got, err := completeWith(t, Config{LogProbs: true}, strings.Replace(with, "%", probabilities, 1))
 		if err != nil || !reflect.DeepEqual(got.LogProbs, want) {
 			t.Errorf("%s: %v, %v, want %v", probabilities, got.LogProbs, err, want)
 		}
@@ -213,7 +213,8 @@ func TestTokensThatAServerDoesNotReportAreEstimated(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever a server sends is an answer or an error of a kind, within the bounds of what it says.
+// FuzzDecode checks that any response of a server is an answer, or an error of a kind, whose size is bounded by the
+// response.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		answer, "null", "{", `{"choices":[{"message":{"content":[{"type":"thinking","thinking":[{"text":"a"}]}]}}]}`,
@@ -235,17 +236,17 @@ func FuzzDecode(f *testing.F) {
 
 		size := 0
 		for _, ch := range out.choices {
-			thought, text := ch.parted()
+			thought, text := ch.split()
 			size += len(thought) + len(text)
 		}
-		// Bytes that are not UTF-8 become a mark of three.
+		// A byte that is not UTF-8 becomes a replacement character of three bytes.
 		if u := out.usage; size > 3*len(body) || min(u.prompt, u.cached, u.answer, u.thought) < 0 {
 			t.Errorf("decode(%q) = %d bytes, %+v, want no more than was sent", body, size, out.usage)
 		}
 	})
 }
 
-// TestAnAnswerIsTakenFromAConnectionThatBreaksAfterIt: some servers name a length that they do not send.
+// TestAnAnswerIsTakenFromAConnectionThatBreaksAfterIt covers servers that announce a longer body than they send.
 func TestAnAnswerIsTakenFromAConnectionThatBreaksAfterIt(t *testing.T) {
 	for body, whole := range map[string]bool{answer: true, answer[:len(answer)-9]: false} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -260,7 +261,8 @@ func TestAnAnswerIsTakenFromAConnectionThatBreaksAfterIt(t *testing.T) {
 	}
 }
 
-// TestAWellFormedAnswerYieldsWhatGoOpenAIReads: the answers of policy servers are in records, bit by bit.
+// TestAWellFormedAnswerYieldsWhatGoOpenAIReads keeps answers of policy servers unchanged, because records contain them
+// bit by bit.
 func TestAWellFormedAnswerYieldsWhatGoOpenAIReads(t *testing.T) {
 	for _, body := range []string{
 		answer,

@@ -13,16 +13,17 @@ import (
 // maxSeed keeps seeds exact in JSON numbers.
 const maxSeed = 1<<53 - 1
 
-// question is a request as it is sent.
+// question is a request in the form in which it is sent.
 type question struct {
 	openai.ChatCompletionRequest
 
-	// Temperature replaces go-openai's, which never sends a 0; servers then take their own default. A number that is
-	// nearly 0 does not do instead: llama.cpp divides by it and samples from what overflows. If nil, none is sent.
+	// Temperature replaces go-openai's field, which never sends a 0, so that servers would use their own default. A
+	// number close to 0 is no substitute: llama.cpp divides by it and samples from the overflow. If nil, no temperature
+	// is sent.
 	Temperature *float32 `json:"temperature,omitempty"`
 }
 
-// request returns the form of a request that goes on the wire, without the parameters that are left out.
+// request returns a request in the form in which it is sent, without the parameters in left.
 func (c *Client) request(r chat.Request, left omitted) question {
 	q := question{ChatCompletionRequest: openai.ChatCompletionRequest{
 		Model:          c.model(r),
@@ -61,8 +62,8 @@ func (c *Client) request(r chat.Request, left omitted) question {
 	return q
 }
 
-// messages returns the conversation of a request. Control tokens in it are broken: only the server's chat template
-// writes any.
+// messages returns the conversation of a request. Control tokens in it are broken, because only the server's chat
+// template may write them.
 func (c *Client) messages(request chat.Request) []openai.ChatCompletionMessage {
 	var out []openai.ChatCompletionMessage
 	if request.System != "" {
@@ -101,8 +102,8 @@ func (c *Client) messages(request chat.Request) []openai.ChatCompletionMessage {
 	return out
 }
 
-// format returns how the endpoint is asked for an answer that fits a schema: in the form of its settings or, if the
-// server refuses that one, in the next weaker form. If nil, only the prompt asks.
+// format returns the response format that requests an answer that fits the schema: the configured one or, if the server
+// refuses that, the next weaker one. If it is nil, only the prompt requests JSON.
 func (c *Client) format(schema *chat.Schema, left omitted) *openai.ChatCompletionResponseFormat {
 	if schema == nil {
 		return nil
@@ -133,8 +134,8 @@ func (c *Client) format(schema *chat.Schema, left omitted) *openai.ChatCompletio
 	return nil
 }
 
-// nonzero keeps a zero on the wire: go-openai leaves out zero values, and servers then take their own default. The
-// smallest number keeps the most probable token alone, and servers that refuse a top_p of 0 take it.
+// nonzero replaces a zero by the smallest positive number, because go-openai omits zeros and servers would then use
+// their own default. As top_p, that number keeps only the most probable token, and servers that refuse a 0 accept it.
 func nonzero(x float64) float32 {
 	if x == 0 {
 		return math.SmallestNonzeroFloat32

@@ -14,8 +14,8 @@ import (
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
-// Score asks a policy server for the log-probabilities of answers. Its faults are those of Complete; a server that
-// cannot score answers is an invalid fault that wraps chat.ErrNoScores.
+// Score requests the log-probabilities of answers from a policy server. Its faults are the same as Complete's. If the
+// server cannot score answers, the error is an invalid fault that wraps chat.ErrNoScores.
 func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]chat.Score, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
@@ -29,7 +29,7 @@ func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]c
 	for _, text := range scoreRequest.Answers {
 		request.Answers = append(request.Answers, domain.BreakTokens(text))
 	}
-	got, err := c.askScores(ctx, request)
+	got, err := c.requestScores(ctx, request)
 	switch {
 	case err != nil && parent.Err() != nil:
 		return nil, context.Cause(parent)
@@ -53,8 +53,8 @@ func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]c
 	return out, nil
 }
 
-// askScores sends a request for scores. A status other than 200 is a refusal.
-func (c *Client) askScores(ctx context.Context, request httpd.ScoreRequest) (out httpd.ScoreResponse, err error) {
+// requestScores sends a request for scores. A status other than 200 is a refusal.
+func (c *Client) requestScores(ctx context.Context, request httpd.ScoreRequest) (out httpd.ScoreResponse, err error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return out, err

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// What is looked for of a secret depends on its length: a short one occurs in usual words.
+// Which parts of a secret are searched for depends on its length, because a short secret occurs in common words.
 const (
 	shortestKey    = 3
-	shortestHeader = 8  // many are no secrets
+	shortestHeader = 8  // many headers are not secrets
 	anyForm        = 8  // from this length on, a secret is found in any case and in base64
 	anyPart        = 16 // from this length on, every part of partLength characters is found
 	partLength     = 8
@@ -19,10 +19,10 @@ const (
 
 const removed = "[removed]"
 
-// hide removes the secrets of requests from a text, in whatever form a server repeats them: with characters that are
-// encoded for addresses, JSON or HTML, in base64, and in other cases. Parts of long secrets are removed, too, and
-// whatever words a key consists of. The parts of a header's value that are usual words stay unless they are long, for
-// many values are no secrets: the address of a team, a version, a name.
+// hide removes the secrets of requests from a text, in any form in which servers repeat them: with characters that are
+// encoded for addresses, JSON or HTML, in base64, and in other cases. Parts of long secrets are also removed. Any part
+// of a key is removed, even a common word. Parts of a header's value that are common words stay unless they are long,
+// because many values are not secrets, such as the address of a team, a version or a name.
 func (c *Client) hide(text string) string {
 	if c.conf.Key != nil {
 		if key := c.conf.Key(); len(key) >= shortestKey {
@@ -38,9 +38,9 @@ func (c *Client) hide(text string) string {
 	return text
 }
 
-// keyless removes the key from an answer, which is recorded and shown. Only the whole key is looked for: a part may be
-// a word of the answer.
-func (c *Client) keyless(answer string) string {
+// withoutKey removes the key from an answer, which is recorded and shown. It searches only for the whole key, because a
+// part may be a word of the answer.
+func (c *Client) withoutKey(answer string) string {
 	if c.conf.Key == nil {
 		return answer
 	}
@@ -52,24 +52,24 @@ func (c *Client) keyless(answer string) string {
 	return strings.ReplaceAll(answer, key, removed)
 }
 
-// without returns a text without a secret, as it is encoded and as it stands there. Usual words may stay if wordy.
+// without returns a text without a secret, both in encoded and in plain form. If wordy is set, common words stay.
 func without(text, secret string, wordy bool) string {
-	text = read(text, true).without(secret, wordy)
+	text = decodeText(text, true).without(secret, wordy)
 
-	return read(text, false).without(secret, wordy)
+	return decodeText(text, false).without(secret, wordy)
 }
 
 // without returns the text without a secret.
 func (p plain) without(secret string, wordy bool) string {
 	fold := len(secret) >= anyForm
-	hits := make([]byte, len(p.bytes)) // what the secret has in place of a byte
-	mark(hits, p.bytes, secret, fold)
+	hits := make([]byte, len(p.bytes)) // the secret's byte at each position, or 0
+	markParts(hits, p.bytes, secret, fold)
 	for at := 0; wordy && at < len(hits); {
 		end := at
 		for end < len(hits) && hits[end] != 0 {
 			end++
 		}
-		if end > at && end-at < min(anyPart, len(secret)) && usual.Match(hits[at:end]) {
+		if end > at && end-at < min(anyPart, len(secret)) && usualWord.Match(hits[at:end]) {
 			clear(hits[at:end])
 		}
 		at = end + 1
@@ -77,10 +77,10 @@ func (p plain) without(secret string, wordy bool) string {
 	if fold {
 		coded := make([]byte, len(hits))
 		for _, form := range inBase64(secret) {
-			mark(coded, p.bytes, form, fold)
+			markParts(coded, p.bytes, form, fold)
 		}
 		for _, place := range base64Text.FindAllIndex(p.bytes, -1) {
-			if bytes.Trim(coded[place[0]:place[1]], "\x00") != nil { // the rest of it is of the secret, too
+			if bytes.Trim(coded[place[0]:place[1]], "\x00") != nil { // the rest of the match also belongs to the secret
 				copy(hits[place[0]:], p.bytes[place[0]:place[1]])
 			}
 		}
@@ -89,14 +89,14 @@ func (p plain) without(secret string, wordy bool) string {
 	return p.cut(hits)
 }
 
-// base64Text matches what may be base64.
+// base64Text matches text that may be base64.
 var base64Text = regexp.MustCompile(`[0-9A-Za-z+/_-]{8,}=*`)
 
-// usual matches words that are in lower case, or begin with a capital.
-var usual = regexp.MustCompile(`^[A-Z]?[a-z]*(?:[^0-9A-Za-z]+[A-Z]?[a-z]*)*$`)
+// usualWord matches words that are in lower case or begin with a capital.
+var usualWord = regexp.MustCompile(`^[A-Z]?[a-z]*(?:[^0-9A-Za-z]+[A-Z]?[a-z]*)*$`)
 
-// mark notes the bytes of a secret that occur in a text.
-func mark(hits, text []byte, secret string, fold bool) {
+// markParts records in hits where parts of a secret occur in a text.
+func markParts(hits, text []byte, secret string, fold bool) {
 	compared := secret
 	if fold {
 		text = []byte(lower(string(text)))
@@ -117,7 +117,7 @@ func mark(hits, text []byte, secret string, fold bool) {
 	}
 }
 
-// lower returns a text with ASCII letters in lower case; no byte moves.
+// lower returns a text with ASCII letters in lower case. All bytes keep their positions.
 func lower(text string) string {
 	out := []byte(text)
 	for i, c := range out {
@@ -129,7 +129,8 @@ func lower(text string) string {
 	return string(out)
 }
 
-// inBase64 returns what every text in base64 contains that encodes the secret, wherever it begins in what is encoded.
+// inBase64 returns texts that occur in the base64 encoding of any text that contains the secret, one for each alignment
+// and alphabet.
 func inBase64(secret string) []string {
 	var out []string
 	for before := range 3 {
@@ -151,15 +152,15 @@ func inBase64(secret string) []string {
 type plain struct {
 	text  string
 	bytes []byte
-	from  []int // where each byte begins in the text, and the text's end
+	from  []int // offset of each byte in the text, and the text's length
 }
 
-// encoded matches a character of ASCII in the forms of addresses, JSON and HTML. Encoding may be repeated.
+// encoded matches an ASCII character encoded for addresses, JSON or HTML. The encoding may be repeated.
 var encoded = regexp.MustCompile(
 	`^(?:%(?:25)*([0-9a-fA-F]{2})|\\+(?:u00|x)([0-9a-fA-F]{2})|&#[xX]0*([0-9a-fA-F]{1,2});|&#0*([0-9]{1,3});)`)
 
-// read returns a text, with encoded characters decoded or as it is.
-func read(text string, decode bool) plain {
+// decodeText returns a text with its encoded characters decoded, or unchanged.
+func decodeText(text string, decode bool) plain {
 	out := plain{text: text, bytes: make([]byte, 0, len(text)), from: make([]int, 0, len(text)+1)}
 	for at := 0; at < len(text); {
 		size := 1
@@ -182,7 +183,7 @@ func read(text string, decode bool) plain {
 // longestCode bounds the length of an encoded character.
 const longestCode = 32
 
-// codeIn returns the character at the places that encoded found.
+// codeIn returns the character at the places that encoded matched.
 func codeIn(text string, places []int) uint64 {
 	for group := 1; group*2 < len(places); group++ {
 		if from := places[2*group]; from >= 0 {
@@ -190,7 +191,7 @@ func codeIn(text string, places []int) uint64 {
 			if group == len(places)/2-1 {
 				base = 10
 			}
-			value, _ := strconv.ParseUint(text[from:places[2*group+1]], base, 8) // what is larger becomes 255
+			value, _ := strconv.ParseUint(text[from:places[2*group+1]], base, 8) // larger numbers become 255
 
 			return value
 		}
@@ -199,7 +200,7 @@ func codeIn(text string, places []int) uint64 {
 	return 0
 }
 
-// cut returns the text without the bytes that are marked.
+// cut returns the text without the marked bytes.
 func (p plain) cut(hits []byte) string {
 	var out strings.Builder
 	for at := range hits {

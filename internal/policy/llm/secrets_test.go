@@ -83,7 +83,7 @@ func TestUsualWordsStayInAServersWords(t *testing.T) {
 	}
 }
 
-// FuzzHide: of a text without a secret nothing changes, and a secret within it never stays.
+// FuzzHide checks that a text without a secret is unchanged, and that a secret never stays in a text.
 func FuzzHide(f *testing.F) {
 	f.Add("the key ", " is wrong", "zz9-plural-ALPHA")
 	f.Add("%25%", "&#1", "%41%42%43")
@@ -102,7 +102,7 @@ func FuzzHide(f *testing.F) {
 	})
 }
 
-// TestAnAnswerHasNoKey lets a server put the key where the answer belongs.
+// TestAnAnswerHasNoKey has a server put the key into the answer.
 func TestAnAnswerHasNoKey(t *testing.T) {
 	const key = "sk-canary-4711-of-the-model"
 	base, _, _ := server(t, 200, nil,

@@ -11,18 +11,18 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// reply is what a server answers to a request.
+// reply is a server's answer to a request.
 type reply struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// failed reports whether the status is one of failure.
+// failed reports whether the status is a failure.
 func (r reply) failed() bool { return r.status >= http.StatusMultipleChoices }
 
-// send makes a request and returns what the server answers, bounded by wire. If the body ends too early, the error
-// comes with what arrived; of a failure that is enough.
+// send makes a request and returns the server's answer, which wire bounds. If the body breaks off, it returns an error
+// together with what has arrived, or only the latter if the status is a failure.
 func (c *Client) send(ctx context.Context, method, address string, body []byte) (reply, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *Client) send(ctx context.Context, method, address string, body []byte) 
 	res, err := c.http.Do(req)
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) && fault.KindOf(err) == fault.Invalid {
-		err = wrapped.Err // it names the address itself, and without secrets
+		err = wrapped.Err // it names the address itself, without secrets
 	}
 	if err != nil {
 		return reply{}, err

@@ -9,11 +9,11 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// unsendable is the error of a key or a header's value that no request can carry. It does not show it.
+// unsendable is the error of a key or a header's value that no request can carry. It does not show the value.
 type unsendable struct {
 	base   string
 	header string // empty for the key
-	what   string // must not be in it
+	what   string // what the value must not contain
 }
 
 func (u *unsendable) Error() string {
@@ -28,16 +28,16 @@ func (u *unsendable) Error() string {
 		"with _FILE names)", u.base, u.what)
 }
 
-// Header returns the name of the header with the value, or an empty text for the key.
+// Header returns the name of the header with the value, or "" for the key.
 func (u *unsendable) Header() string { return u.header }
 
-// sendable returns an invalid fault if no request can carry the key or a header of an endpoint.
-func sendable(base, key string, headers map[string]string) error {
-	wrong := &unsendable{base: redacted(base), what: control(key)}
+// checkSendable returns an invalid fault if no request can carry the key or a header of an endpoint.
+func checkSendable(base, key string, headers map[string]string) error {
+	wrong := &unsendable{base: redactURL(base), what: unsendablePart(key)}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if wrong.what == "" {
 			wrong.header = name
-			wrong.what = control(headers[name])
+			wrong.what = unsendablePart(headers[name])
 		}
 	}
 	if wrong.what == "" {
@@ -47,9 +47,9 @@ func sendable(base, key string, headers map[string]string) error {
 	return fault.As(fault.Invalid, wrong)
 }
 
-// control names the first character of a value that no header can carry, or that no secret begins with. It is empty if
-// there is none.
-func control(value string) string {
+// unsendablePart names the first character of a value that no header can carry or with which no secret begins. It
+// returns "" if the value has no such character.
+func unsendablePart(value string) string {
 	if strings.HasPrefix(value, "\ufeff") {
 		return "a byte order mark"
 	}

@@ -37,10 +37,10 @@ func TestARedirectNamesTheBaseURLThatResults(t *testing.T) {
 		{"/openai/v1/chat/completions", "/openai/v1 as base_url"},
 		{"/chat/completions", " as base_url"},
 		{"chat/completions/", "/v1/chat as base_url"},
-		{"/v1/chat/completions/", "which is no address of its API"}, // leads to the same base_url
-		{"https://sso.example/login?next=" + secret, "redirects to https://sso.example/login, which is no address"},
+		{"/v1/chat/completions/", "which is not an address of its API"}, // leads to the same base_url
+		{"https://sso.example/login?next=" + secret, "redirects to https://sso.example/login, which is not an address"},
 		{"https://sso.example/" + secret + "/chat/completions", "use https://sso.example/[removed] as base_url"},
-		{"ftp://h.example/v1/chat/completions", "which is no address of its API"},
+		{"ftp://h.example/v1/chat/completions", "which is not an address of its API"},
 		{"https://h.example/" + strings.Repeat("a", 9000) + "%0a/chat/completions", "use https://h.example/aaa"},
 		{"https://%zz" + secret, "failed to parse Location header"},
 	} {
@@ -89,7 +89,7 @@ func TestASecretThatNoRequestCanCarryIsNamed(t *testing.T) {
 	}
 }
 
-// TestAKeyMayBecomeUnsendable: it is read again for every request.
+// TestAKeyMayBecomeUnsendable checks that the key is read again for every request.
 func TestAKeyMayBecomeUnsendable(t *testing.T) {
 	base, _, _ := server(t, http.StatusOK, nil, answer)
 	key := "zz9"

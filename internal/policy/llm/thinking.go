@@ -9,7 +9,7 @@ import (
 // tag matches the marks around a thought that models write into their answers.
 type tag struct{ begin, end *regexp.Regexp }
 
-// tags are the marks of thoughts. Models differ in their case.
+// tags lists the marks of thoughts. Models differ in their case.
 var tags = tagsOf("think", "thinking", "thoughts?", "reasoning", "seed:think")
 
 func tagsOf(names ...string) []tag {
@@ -25,40 +25,41 @@ func tagsOf(names ...string) []tag {
 	return out
 }
 
-// endOfThink matches the mark that ends a thought whose beginning the server has taken away.
+// endOfThink matches the mark that ends a thought whose beginning the server has removed.
 var endOfThink = regexp.MustCompile(`(?i)</think>`)
 
-// Channels are the form of gpt-oss: every message names its channel, and only the one named final is the answer. Some
-// servers take the marks away and leave their words.
+// Channels are the format of gpt-oss: every message names its channel, and only the channel named final is the answer.
+// Some servers remove the marks and leave their words.
 var (
-	channel = regexp.MustCompile(`^(?:<\|start\|>)?(?:assistant)?<\|channel\|>` +
+	channelMark = regexp.MustCompile(`^(?:<\|start\|>)?(?:assistant)?<\|channel\|>` +
 		`|<\|start\|>assistant<\|channel\|>final\b`)
-	final  = regexp.MustCompile(`<\|channel\|>\s*final\b[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>`)
-	ended  = regexp.MustCompile(`<\|(?:return|end|call)\|>`)
-	naked  = regexp.MustCompile(`(?s)^analysis(.*?)assistantfinal(.*)$`)
-	marked = regexp.MustCompile(`<\|(?:start|end)\|>(?:assistant)?|<\|channel\|>\w*|<\|message\|>`)
+	finalMark    = regexp.MustCompile(`<\|channel\|>\s*final\b[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>`)
+	channelEnd   = regexp.MustCompile(`<\|(?:return|end|call)\|>`)
+	bareChannels = regexp.MustCompile(`(?s)^analysis(.*?)assistantfinal(.*)$`)
+	channelMarks = regexp.MustCompile(`<\|(?:start|end)\|>(?:assistant)?|<\|channel\|>\w*|<\|message\|>`)
 )
 
-// SplitThinking separates what a reasoning model wrote before its answer, all up to the first mark that ends a thought,
-// from the answer. A thought that does not end has no answer. Some servers take away the mark that begins a thought;
-// without it, a </think> that an answer quotes ends none.
+// SplitThinking separates what a reasoning model wrote before its answer, up to the first mark that ends a thought,
+// from the answer. If a thought does not end, the answer is empty. Some servers remove the mark that begins a thought.
+// Without that mark, a </think> that an answer quotes does not end a thought.
 func SplitThinking(text string) (thought, answer string) {
-	if thought, answer, ok := opened(text); ok {
+	if thought, answer, ok := splitOpened(text); ok {
 		return thought, answer
 	}
 
-	place := endOfThink.FindStringIndex(text)
-	if place == nil || quoted(text[:place[0]], text[place[1]:]) {
+	end := endOfThink.FindStringIndex(text)
+	if end == nil || isQuoted(text[:end[0]], text[end[1]:]) {
 		return "", text
 	}
 
-	return strings.TrimSpace(text[:place[0]]), strings.TrimSpace(text[place[1]:])
+	return strings.TrimSpace(text[:end[0]]), strings.TrimSpace(text[end[1]:])
 }
 
-// opened separates the thoughts with which a text begins, if it begins with the mark of one.
-func opened(text string) (thought, answer string, ok bool) {
+// splitOpened separates the thoughts with which a text begins. It returns false if the text does not begin with their
+// mark.
+func splitOpened(text string) (thought, answer string, ok bool) {
 	answer = strings.TrimSpace(text)
-	if thought, answer, ok = channels(answer); ok {
+	if thought, answer, ok = splitChannels(answer); ok {
 		return thought, answer, true
 	}
 
@@ -83,32 +84,32 @@ func opened(text string) (thought, answer string, ok bool) {
 	return strings.TrimSpace(strings.Join(thoughts, "\n")), answer, len(thoughts) > 0
 }
 
-// channels separates the channels of a text. Without a channel named final, all of it is the thought. The answer is the
-// text itself if it has no channels.
-func channels(text string) (thought, answer string, ok bool) {
-	if words := naked.FindStringSubmatch(text); words != nil {
+// splitChannels separates the channels of a text. Without a channel named final, the whole text is the thought. If the
+// text has no channels, it returns the text as the answer, and false.
+func splitChannels(text string) (thought, answer string, ok bool) {
+	if words := bareChannels.FindStringSubmatch(text); words != nil {
 		return strings.TrimSpace(words[1]), strings.TrimSpace(words[2]), true
 	}
-	if !channel.MatchString(text) {
+	if !channelMark.MatchString(text) {
 		return "", text, false
 	}
 
 	thought = text
-	if places := final.FindAllStringIndex(text, -1); len(places) > 0 {
+	if places := finalMark.FindAllStringIndex(text, -1); len(places) > 0 {
 		last := places[len(places)-1]
 		thought = text[:last[0]]
 		answer = text[last[1]:]
 	}
-	if end := ended.FindStringIndex(answer); end != nil {
+	if end := channelEnd.FindStringIndex(answer); end != nil {
 		answer = answer[:end[0]]
 	}
 
-	return strings.TrimSpace(marked.ReplaceAllString(thought, "")), strings.TrimSpace(answer), true
+	return strings.TrimSpace(channelMarks.ReplaceAllString(thought, "")), strings.TrimSpace(answer), true
 }
 
-// quoted reports whether a mark between two texts is part of an answer: the text before begins as answers do, or the
-// mark stands within a line as a word or in quotation marks.
-func quoted(before, after string) bool {
+// isQuoted reports whether a mark between two texts is part of an answer: the text before it begins as answers do, or
+// the mark stands within a line as a word or in quotation marks.
+func isQuoted(before, after string) bool {
 	begin := strings.ToLower(strings.TrimSpace(before))
 	for _, form := range []string{"reason:", "action:", "{", "[", "```"} {
 		if strings.HasPrefix(begin, form) {
@@ -131,13 +132,13 @@ func quoted(before, after string) bool {
 	return strings.ContainsRune(marks, last) || last == ' ' && strings.HasPrefix(end, " ")
 }
 
-// parted returns the thought and the answer of a choice. What the server has parted stays so, except that some servers
-// leave the thought in the answer, too.
-func (ch *choice) parted() (thought, answer string) {
+// split returns the thought and the answer of a choice. If the server has separated them, its thought is kept, but
+// some servers also leave the thought in the answer.
+func (ch *choice) split() (thought, answer string) {
 	if ch.thought == "" {
 		return SplitThinking(ch.content)
 	}
-	if _, answer, ok := opened(ch.content); ok {
+	if _, answer, ok := splitOpened(ch.content); ok {
 		return ch.thought, answer
 	}
 

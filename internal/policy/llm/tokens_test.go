@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/test/kit/injection"
 )
 
-// TestNoRequestHasAControlToken puts every injection of the corpus into every text of the requests for answers and for
+// TestNoRequestHasAControlToken puts every injection of the corpus into every text of requests for answers and for
 // scores.
 func TestNoRequestHasAControlToken(t *testing.T) {
 	hostile := strings.Join(injection.Corpus(), "\n")
@@ -36,7 +36,7 @@ func TestNoRequestHasAControlToken(t *testing.T) {
 	wantBroken(t, sent, 3)
 }
 
-// wantBroken checks that a request has so many hostile texts, and no control token.
+// wantBroken checks that a request contains the given number of hostile texts, and no control token.
 func wantBroken(t *testing.T, sent map[string]any, texts int) {
 	t.Helper()
 	var b strings.Builder

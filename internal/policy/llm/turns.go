@@ -11,8 +11,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/turns"
 )
 
-// CheckTurns returns an invalid fault if a page can forge a turn in the model's chat, as turns.Check reports. Servers
-// that show no tokens pass; llama.cpp and vLLM show them. The call may be repeated.
+// CheckTurns returns an invalid fault if a page can forge a turn in the model's chat, according to turns.Check. Servers
+// that do not show tokens pass; llama.cpp and vLLM show them. The call may be repeated.
 func (c *Client) CheckTurns(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
@@ -59,8 +59,8 @@ func (t tokenizer) Tokens(ctx context.Context, text string) ([]int, error) {
 	return got.Tokens, err
 }
 
-// show sends a request to a path beside the base URL's version, and reads the answer into out. Every failure counts as
-// a server that does not show its tokens: it has answered a chat before.
+// show sends a request to a path beside the base URL's version, and decodes the answer into out. Every failure counts
+// as a server that does not show its tokens, because the server has answered a chat before.
 func (t tokenizer) show(ctx context.Context, path string, value, out any) error {
 	body, err := json.Marshal(value)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// tokenServer shows its tokens, which are bytes, as vLLM or llama.cpp does; template has %s for the message.
+// tokenServer shows its tokens, which are bytes, as vLLM or llama.cpp does. template contains %s in place of the
+// message.
 func tokenServer(t *testing.T, llama bool, template string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +73,7 @@ func TestAServerShowsWhetherTurnsCanBeForged(t *testing.T) {
 		}
 	}
 
-	for _, status := range []int{200, 404, 401, 500} { // servers that show no tokens
+	for _, status := range []int{200, 404, 401, 500} { // servers that do not show tokens
 		base, _, _ := server(t, status, nil, answer)
 		if err := must(t, Config{BaseURL: base, Model: "m"}).CheckTurns(t.Context()); err != nil {
 			t.Errorf("status %d: CheckTurns() = %v, want none", status, err)

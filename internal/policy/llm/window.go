@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// window is an entry of a list of models: how many tokens a prompt and its answer may have.
+// window is an entry of a list of models, with the maximum number of tokens in a prompt and its answer.
 type window struct {
 	ID      string `json:"id"`
 	Max     int    `json:"max_model_len"`  // vLLM, SGLang and the gateway
@@ -18,20 +18,20 @@ type window struct {
 	} `json:"meta"`
 }
 
-// size returns the number of tokens; 0 if it is not told.
+// size returns the number of tokens, or 0 if it is not reported.
 func (w window) size() int { return max(w.Max, w.Context, w.Meta.Context) }
 
-// Window returns the number of tokens that a prompt and its answer may have together, as the server's list of models
-// says: for model, or for the whole list if it does not have the model. The only model of a list stands for any, since
-// some servers have one model and ignore its name. It returns 0 if the server does not say.
-// The call may be repeated.
+// Window returns the maximum number of tokens in a prompt and its answer together, from the server's list of models:
+// the entry of the model or, if the list lacks the model, the value of the whole list. The only model of a list applies
+// to all names, because some servers have one model and ignore its name. It returns 0 if the server does not report the
+// number. The call may be repeated.
 func (c *Client) Window(ctx context.Context, model string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
 
 	got, err := c.send(ctx, http.MethodGet, c.url("/models"), nil)
 	if err != nil {
-		return 0, fault.New(fault.Transient, "list the models of %s: %w", redacted(c.conf.BaseURL), err)
+		return 0, fault.New(fault.Transient, "list the models of %s: %w", redactURL(c.conf.BaseURL), err)
 	}
 	var list struct {
 		window
@@ -50,7 +50,7 @@ func (c *Client) Window(ctx context.Context, model string) (int, error) {
 	return out.size(), nil
 }
 
-// Window returns the smallest window of the servers that answer and say theirs, and 0 if none does. The error is nil.
+// Window returns the smallest window that the servers report, or 0 if none does. The error is nil.
 func (p *Pool) Window(ctx context.Context, model string) (least int, err error) {
 	for _, s := range p.servers {
 		n, err := s.client.Window(ctx, model)

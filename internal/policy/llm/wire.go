@@ -14,12 +14,12 @@ type wire struct {
 	next    http.RoundTripper
 	base    string // for errors
 	key     func() string
-	azure   bool // sends a key as Azure wants it
+	azure   bool // sends a key in the form that Azure requires
 	headers map[string]string
-	kernel  string // refuses a server that names another one
+	kernel  string // refuses a server that reports another kernel
 }
 
-// Bounds of a response, in bytes: of an answer, and of a refusal, of which some words become part of an error.
+// Bounds on a response, in bytes: on an answer, and on a refusal, whose first words become part of an error.
 const (
 	maxAnswer  = 32 << 20
 	maxRefusal = 64 << 10
@@ -74,11 +74,11 @@ func (w *wire) secret() (string, error) {
 		key = w.key()
 	}
 
-	return key, sendable(w.base, key, w.headers)
+	return key, checkSendable(w.base, key, w.headers)
 }
 
-// authorize adds a key. Deployments on Azure take keys in a header of their own; a token of Entra, which is a JWT, is a
-// bearer's there, too.
+// authorize adds a key. Deployments on Azure take keys in a separate header, but a token of Entra, which is a JWT, is a
+// bearer token there, too.
 func (w *wire) authorize(header http.Header, key string) {
 	if w.azure && !strings.HasPrefix(key, "eyJ") {
 		header.Set("Api-Key", key)

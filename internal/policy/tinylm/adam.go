@@ -3,11 +3,11 @@ package tinylm
 import "math"
 
 // Adam is AdamW (Loshchilov & Hutter, "Decoupled Weight Decay Regularization", 2019, algorithm 2) with β = (0.9, 0.98)
-// and the gradient clipped to norm 1. Unlike AdamW it leaves alone, decay included, parameters whose first moment is 0,
-// such as the embeddings of words that no batch has held. The zero value is a fresh optimiser.
+// and the gradient clipped to norm 1. Unlike AdamW, it neither changes nor decays parameters whose first moment is
+// 0, such as the embeddings of words that no batch has contained. The zero value is a new optimiser.
 type Adam struct {
 	M, V        []float32 // first and second moments, one for every parameter
-	T           int       // steps made
+	T           int       // number of steps made
 	WeightDecay float64
 }
 
@@ -49,7 +49,7 @@ func (o *Adam) step(w, g []float32, lr float64) {
 	})
 }
 
-// adamRates are the factors of a step: of the gradient, of the parameters, lr/(1−β₁ᵗ) and 1/(1−β₂ᵗ).
+// adamRates holds the factors of a step: of the gradient, of the parameters, lr/(1−β₁ᵗ) and 1/(1−β₂ᵗ).
 type adamRates struct{ scale, decay, c1, c2 float32 }
 
 func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }

@@ -1,17 +1,17 @@
 package tinylm
 
-// gradWork is the scratch of one backward pass.
+// gradWork is the scratch memory of one backward pass.
 type gradWork struct {
 	dx, dy, dqkv, do, dup []float32
 	dprobs                [4][]float32
 	vt                    []float32
 }
 
-// transposed are the weights of the layers, transposed: qkv, out, up, down.
+// transposed holds the transposed weights of the layers: qkv, out, up, down.
 type transposed [][4][]float32
 
-// transposeWeights prepares the right-hand sides of the gradients of inputs in w and returns it. It has to run after
-// every change of the parameters.
+// transposeWeights prepares in w the right-hand sides for the gradients of inputs, and returns it. It must be called
+// after every change of the parameters.
 func (m *Model) transposeWeights(w transposed) transposed {
 	d := m.Cfg.Dim
 	ff := m.Cfg.FF
@@ -31,10 +31,10 @@ func (m *Model) transposeWeights(w transposed) transposed {
 }
 
 // transpose writes x (rows×cols, row stride ld) into out as cols×rows with row stride to, and returns out, grown if
-// necessary. What is between the rows is whatever out held.
+// necessary. It does not change the elements between the rows of out.
 func transpose(out, x []float32, rows, cols, ld, to int) []float32 {
 	out = grow(out, cols*to)
-	for from := 0; from < rows; from += 16 { // a line of the cache
+	for from := 0; from < rows; from += 16 { // 16 float32 are a cache line
 		for c := range cols {
 			o := out[c*to+from : c*to+min(from+16, rows)]
 			for r := range o {
@@ -46,7 +46,7 @@ func transpose(out, x []float32, rows, cols, ld, to int) []float32 {
 	return out
 }
 
-// backward adds the gradients of one pass to g. dhid holds dL/d(hidden states) of all rows.
+// backward adds the gradients of one pass to g. dhid holds dL/d(hidden states) of all rows, rows × Dim.
 func (m *Model) backward(a *acts, work *gradWork, wt transposed, g view, seqs []*seq, dhid []float32) {
 	d := m.Cfg.Dim
 	ff := m.Cfg.FF
@@ -90,8 +90,8 @@ func (m *Model) backward(a *acts, work *gradWork, wt transposed, g view, seqs []
 	}
 }
 
-// rmsNormBack adds to dx and dgain the gradients through y = x·gain/rms(x) (Zhang & Sennrich, "Root Mean Square Layer
-// Normalization", 2019). rms holds 1/rms of every row.
+// rmsNormBack adds the gradients through y = x·gain/rms(x) (Zhang & Sennrich, "Root Mean Square Layer Normalization",
+// 2019) to dx and dgain. rms holds 1/rms of every row.
 func rmsNormBack(dx, dy, x, gain, dgain, rms []float32, d int) {
 	for r := 0; r < len(rms); r += 4 {
 		n := min(4, len(rms)-r)
@@ -103,7 +103,8 @@ func rmsNormBack(dx, dy, x, gain, dgain, rms []float32, d int) {
 	}
 }
 
-// products returns Σ y·gain·x of up to four rows. Every sum is in order; four of them go on while one waits.
+// products returns Σ y·gain·x of up to four rows. Every sum is computed in order, and four are interleaved to hide
+// latency.
 func products(y, x, gain []float32) (s [4]float32) {
 	d := len(gain)
 	if len(y) < 4*d {
@@ -135,8 +136,8 @@ func products(y, x, gain []float32) (s [4]float32) {
 	return [4]float32{s0, s1, s2, s3}
 }
 
-// attentionBack adds to work.dqkv and to the gradients of the relation biases those through the attention of layer l;
-// work.do holds the gradient of its output.
+// attentionBack adds the gradients through the attention of layer l to work.dqkv and to the gradients of the relation
+// biases. work.do holds the gradient of the attention's output.
 func (m *Model) attentionBack(a *acts, work *gradWork, lg layerView, l int, seqs []*seq) {
 	d := m.Cfg.Dim
 	heads := m.Cfg.Heads
@@ -148,7 +149,7 @@ func (m *Model) attentionBack(a *acts, work *gradWork, lg layerView, l int, seqs
 	for i, s := range seqs {
 		n := len(s.toks)
 		lp := pad(n, 16)
-		for first := 0; first < heads; first += 4 { // heads that go through their softmax together
+		for first := 0; first < heads; first += 4 { // heads whose softmax is computed together
 			group := min(4, heads-first)
 			for g := range group {
 				h := first + g
@@ -201,7 +202,7 @@ func softmaxBack(dp, p [][]float32, rel []uint8, dbias [][relAll]float32, n, lp 
 		at := i * lp
 		end := i*lp + i + 1
 		row := rel[i*lp : i*lp+i+1]
-		if len(dp) == 4 { // every sum is in order; four of them go on while one waits
+		if len(dp) == 4 { // every sum is computed in order, and four are interleaved
 			softmaxBack4(
 				[4][]float32{dp[0][at:end], dp[1][at:end], dp[2][at:end], dp[3][at:end]},
 				[4][]float32{p[0][at:end], p[1][at:end], p[2][at:end], p[3][at:end]}, row, (*[4][relAll]float32)(dbias))
@@ -267,7 +268,7 @@ func softmaxBack4(dp, p [4][]float32, rel []uint8, dbias *[4][relAll]float32) {
 	}
 }
 
-// embedBack adds to the gradients of the embeddings of a token.
+// embedBack adds dx to the gradients of a token's embeddings.
 func embedBack(g view, token Token, dx []float32) {
 	d := len(dx)
 	h1, h2 := token.buckets()

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// noteCandidates records which elements and words of the line that begins at first an answer may name.
+// noteCandidates records the elements and words that an answer may take from the line that begins at token first.
 func (p *Prompt) noteCandidates(first int, sec Section) {
 	last := len(p.Tokens) - 1
 	if sec == SecScreen && last > first {
@@ -18,22 +18,23 @@ func (p *Prompt) noteCandidates(first int, sec Section) {
 	}
 
 	if sec == SecPeer {
-		p.noteTold(first)
+		p.notePeerElement(first)
 	}
 	if sec == SecGoal {
 		p.addWords(first+1, last)
 	}
 }
 
-// toldIndex matches the index of an action in JSON. Inside a JSON string its quotes would be escaped.
-var toldIndex = regexp.MustCompile(`"index": ?([0-9]+)[,} ]`)
+// peerIndex matches the index of an action in JSON. It does not match inside JSON strings, where quotes are escaped.
+var peerIndex = regexp.MustCompile(`"index": ?([0-9]+)[,} ]`)
 
-// noteTold records the element that the peer's action in the line that begins at first names by its index, unless the
-// screen or another peer has it already: an agent can name an element that it does not see when a peer told it.
-func (p *Prompt) noteTold(first int) {
+// notePeerElement records the element whose index the peer's action names in the line that begins at token first,
+// unless the screen or another peer has it already. An agent can name an element that it does not see if a peer named
+// it.
+func (p *Prompt) notePeerElement(first int) {
 	from := int(p.Tokens[first].Start)
 	end := int(p.Tokens[len(p.Tokens)-1].End)
-	all := toldIndex.FindAllStringSubmatchIndex(p.Text[from:end], -1)
+	all := peerIndex.FindAllStringSubmatchIndex(p.Text[from:end], -1)
 	if len(all) == 0 {
 		return
 	}
@@ -46,8 +47,8 @@ func (p *Prompt) noteTold(first int) {
 	}
 }
 
-// indexToken returns the position of the token that has the index of a candidate: the first of its line, except in a
-// peer's words.
+// indexToken returns the position of the token that holds the index of a candidate. It is the first token of the
+// candidate's line, except in a peer's message.
 func (p *Prompt) indexToken(pos int) int {
 	if p.Tokens[pos].Sec == SecPeer {
 		return pos
@@ -65,11 +66,11 @@ func (p *Prompt) addWords(from, to int) {
 	}
 }
 
-// maxSpan is the longest text, in words, that an answer may copy.
+// maxSpan is the maximum length, in words, of a text that an answer may copy.
 const maxSpan = 12
 
-// spans returns, for every start, the ends whose text no earlier span has. So every text has exactly one derivation,
-// and its log-probability needs no sum over derivations. Starts without an end are left out.
+// spans returns, for every start, the ends of spans whose text no earlier span has. Every text therefore has exactly
+// one derivation, and its log-probability needs no sum over derivations. Starts without an end are omitted.
 func (p *Prompt) spans() (starts []int, ends map[int][]int) {
 	p.spanOnce.Do(p.findSpans)
 	return p.spanStarts, p.spanEnds
@@ -102,5 +103,5 @@ func (p *Prompt) findSpans() {
 	p.spanEnds = ends
 }
 
-// surface returns the text of the words from s to e.
+// surface returns the text from word s to word e, inclusive.
 func (p *Prompt) surface(s, e int) string { return p.Text[p.Tokens[s].Start:p.Tokens[e].End] }

@@ -14,10 +14,10 @@ import (
 // ErrCheckpoint means that bytes are not a checkpoint of this version.
 var ErrCheckpoint = errors.New("not a small-policy checkpoint")
 
-// tokenizerID has to change whenever the tokenizer or the grammar changes what a parameter means.
+// tokenizerID must change whenever a change of the tokenizer or the grammar changes the meaning of a parameter.
 const tokenizerID = "words-1024x2/kinds-20/v1"
 
-// checkpointFormat is the format that the metadata name.
+// checkpointFormat is the name of the format in the metadata.
 const checkpointFormat = "collabui-tinylm"
 
 // tensorHeader is the entry of a tensor in the header of a safetensors file.
@@ -27,8 +27,8 @@ type tensorHeader struct {
 	Offsets [2]int `json:"data_offsets"`
 }
 
-// Encode returns the model as a safetensors file: 8 bytes of header length, a JSON header, and float32 data in little
-// endian. The header's metadata name the shape, the tokenizer and the kernel that made the parameters. Equal models
+// Encode returns the model as a safetensors file: 8 bytes of header length, a JSON header, and little-endian float32
+// data. The header's metadata name the shape, the tokenizer and the kernel that computed the parameters. Equal models
 // have equal bytes.
 func (m *Model) Encode() []byte {
 	header := map[string]any{"__metadata__": map[string]string{
@@ -48,7 +48,7 @@ func (m *Model) Encode() []byte {
 		}
 	}
 
-	h, _ := json.Marshal(header) // plain values always marshal; keys are sorted
+	h, _ := json.Marshal(header) // plain values can always be encoded, and keys are sorted
 	for (len(h)+8)%8 != 0 {
 		h = append(h, ' ')
 	}
@@ -72,7 +72,7 @@ func readFloats(data []byte, out []float32) {
 	}
 }
 
-// Decode reads what Encode wrote. Other bytes are an ErrCheckpoint.
+// Decode parses a file that Encode wrote. For other data, the error wraps ErrCheckpoint.
 func Decode(data []byte) (*Model, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("%w: %d bytes", ErrCheckpoint, len(data))
@@ -122,14 +122,15 @@ func decodeHeader(data []byte) (Config, error) {
 	return cfg, nil
 }
 
-// decodable reports whether a checkpoint may have this shape. The bounds keep a damaged one from taking all memory.
+// decodable reports whether a checkpoint may have this shape. The bounds keep a damaged checkpoint from exhausting
+// memory.
 func (c Config) decodable() bool {
 	return c.Dim == c.Heads*headSize && c.Dim >= 16 && c.Dim <= 1024 &&
 		c.FF%16 == 0 && c.FF >= 16 && c.FF <= 8192 &&
 		c.Layers >= 1 && c.Layers <= 64
 }
 
-// TensorDigest returns the SHA-256 of the parameters alone, without the header. A run's final digest covers it.
+// TensorDigest returns the SHA-256 of only the parameters, in hex, without the header. A run's final digest covers it.
 func (m *Model) TensorDigest() string {
 	h := sha256.Sum256(appendFloats(nil, m.Flat))
 
@@ -143,7 +144,8 @@ func (o *Adam) Encode() []byte {
 	return appendFloats(appendFloats(out, o.M), o.V)
 }
 
-// DecodeAdam reads what Adam.Encode wrote, for a model of n parameters.
+// DecodeAdam parses a state that Adam.Encode wrote, for a model of n parameters. For other data, the error wraps
+// ErrCheckpoint.
 func DecodeAdam(data []byte, n int) (Adam, error) {
 	if len(data) == 8 && binary.LittleEndian.Uint64(data) == 0 {
 		return Adam{}, nil

@@ -41,7 +41,7 @@ func TestTrainingResumedFromOptimiserStateIsTheSameBits(t *testing.T) {
 		for range n {
 			var b []Example
 			for range 8 {
-				p, c := toy(r)
+				p, c := toyTask(r)
 				b = append(b, Example{p, []Choice{c}})
 			}
 			out = append(out, b)

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// seq is a sequence of tokens with its key-value cache. extend adds rows.
+// seq is a sequence of tokens with its key-value cache, to which extend adds rows.
 type seq struct {
 	toks []Token
-	cap  int         // a multiple of 16
+	cap  int         // capacity in tokens, a multiple of 16
 	kt   [][]float32 // per layer: head × 16 × cap, keys transposed
 	v    [][]float32 // per layer: head × cap × 16
 	hid  []float32   // cap × Dim: hidden states after the final norm
@@ -26,9 +26,9 @@ func (m *Model) newSeq(capacity int) *seq {
 	return s
 }
 
-// emptied returns an empty sequence with room for at least capacity tokens: s itself if it is large enough. s may be
-// nil.
-func (m *Model) emptied(s *seq, capacity int) *seq {
+// reuseSeq returns an empty sequence with room for at least capacity tokens, which is s itself if s is large enough. s
+// may be nil.
+func (m *Model) reuseSeq(s *seq, capacity int) *seq {
 	if s == nil || s.cap < capacity {
 		return m.newSeq(capacity)
 	}
@@ -37,7 +37,7 @@ func (m *Model) emptied(s *seq, capacity int) *seq {
 	return s
 }
 
-// fork copies the first n rows into a sequence with room for extra more.
+// fork copies the first n rows into a new sequence with room for extra more.
 func (m *Model) fork(s *seq, n, extra int) *seq {
 	f := m.newSeq(n + extra)
 	f.toks = append(make([]Token, 0, n+extra), s.toks[:n]...)
@@ -55,14 +55,14 @@ func (m *Model) fork(s *seq, n, extra int) *seq {
 	return f
 }
 
-// layerActs are the activations of a layer that the backward pass needs.
+// layerActs holds the activations of a layer that the backward pass needs.
 type layerActs struct {
 	x, a, qkv, o, x2, b, up []float32   // see layer
 	rms1, rms2              []float32   // 1/rms of every row of x and of x2
 	probs                   [][]float32 // per sequence and head: rows × padded keys
 }
 
-// acts is the workspace of a pass: the rows of all sequences, one below the other. Passes reuse it.
+// acts is the workspace of a pass, with the rows of all sequences one after another. Passes reuse it.
 type acts struct {
 	rows   int
 	layers []layerActs
@@ -71,10 +71,10 @@ type acts struct {
 	hid    []float32 // after the final norm
 	rel    [][]uint8 // per sequence: rows × padded keys
 	scores []float32
-	keep   bool // keep probabilities for the backward pass
+	keep   bool // whether to keep the probabilities for the backward pass
 }
 
-// grow returns a slice of length n that reuses x if x is large enough. Its elements are whatever x held.
+// grow returns a slice of length n that reuses x if x is large enough. Its elements are undefined.
 func grow[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n, n+n/4)
@@ -83,7 +83,7 @@ func grow[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// resize makes room for a pass over so many rows and sequences.
+// resize makes room for a pass over the given numbers of rows and sequences.
 func (a *acts) resize(cfg Config, rows, seqs int) {
 	a.rows = rows
 	d := cfg.Dim
@@ -111,9 +111,9 @@ func (a *acts) resize(cfg Config, rows, seqs int) {
 	a.rel = grow(a.rel, seqs)
 }
 
-// extend reads new tokens of every sequence and leaves their hidden states in seq.hid and, row after row and sequence
-// after sequence, in a.hid. A row's bits depend on its own sequence only, neither on the batch nor on how many of its
-// rows were cached.
+// extend reads new tokens of every sequence. It stores their hidden states in seq.hid and, for all sequences in order,
+// in a.hid. The bits of a row depend only on its own sequence, and neither on the batch nor on how many of its rows
+// were cached.
 func (m *Model) extend(a *acts, seqs []*seq, add [][]Token) {
 	d := m.Cfg.Dim
 	rows := 0
@@ -168,7 +168,7 @@ func (m *Model) embed(token Token, x []float32) {
 }
 
 // relations writes, for the rows from past on, the relation of every key that the row may see, and returns out. Rows
-// are padded to 16 keys.
+// are padded to a multiple of 16 keys.
 func relations(out []uint8, toks []Token, past int) []uint8 {
 	lp := pad(len(toks), 16)
 	for i := past; i < len(toks); i++ {
@@ -197,8 +197,8 @@ func relations(out []uint8, toks []Token, past int) []uint8 {
 	return out
 }
 
-// rmsNorm writes x·gain/rms(x) of every row to out, and 1/rms to rms (Zhang & Sennrich, "Root Mean Square Layer
-// Normalization", 2019).
+// rmsNorm writes x·gain/rms(x) of every row of d values to out, and 1/rms(x) to rms (Zhang & Sennrich, "Root Mean
+// Square Layer Normalization", 2019).
 func rmsNorm(out, x, gain, rms []float32, d int) {
 	for r := range rms {
 		row := x[r*d : (r+1)*d]
@@ -231,12 +231,12 @@ func (m *Model) layer(a *acts, l int, seqs []*seq, add [][]Token, out []float32)
 	gemm(rows, d, ff, la.up, ff, 1, w.down, d, out, d, true)
 }
 
-// causalRows is the number of queries whose attention is computed together: what comes after the last of them is left
-// out, as its probabilities are exactly 0. It changes no bits.
+// causalRows is the number of queries whose attention is computed together. Keys after the last of them are skipped, as
+// their probabilities are exactly 0. It does not affect the bits of the result.
 const causalRows = 24
 
-// attention computes causal multi-head attention, softmax(q·kᵀ/√headSize + bias)·v with a bias per relation,
-// from la.qkv into la.o. It appends the keys and values to the caches of the sequences.
+// attention computes causal multi-head attention, softmax(q·kᵀ/√headSize + bias)·v with a bias for each relation, from
+// la.qkv into la.o. It appends the keys and values to the caches of the sequences.
 func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 	d := m.Cfg.Dim
 	la := &a.layers[l]
@@ -285,7 +285,7 @@ func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 	}
 }
 
-// relBias returns the sum of the two relation tables: head × relAll.
+// relBias returns the sum of the two relation tables, head × relAll.
 func (m *Model) relBias(l int) []float32 {
 	heads := m.Cfg.Heads
 	v := m.v.layers[l]
@@ -303,7 +303,7 @@ func (m *Model) relBias(l int) []float32 {
 
 const attnScale = 0.25 // 1/sqrt(headSize)
 
-// softmaxRow turns the scores of query i into probabilities over keys 0..i; keys of another branch and the padding get
+// softmaxRow turns the scores of query i into probabilities of keys 0 to i. Keys of another branch and the padding get
 // exactly 0.
 func softmaxRow(x []float32, rel []uint8, bias []float32, toks []Token, i int) {
 	whole := (i + 1) &^ 7
@@ -322,7 +322,7 @@ func softmaxRow(x []float32, rel []uint8, bias []float32, toks []Token, i int) {
 		x[j] = -1e30
 	}
 
-	others := 0 // keys of another branch, which come right before the row's own branch
+	others := 0 // keys of other branches, which come right before the row's own branch
 	for branch, j := toks[i].Branch, i; branch != 0 && toks[j].Branch != 0; j-- {
 		if toks[j].Branch != branch {
 			x[j] = -1e30
@@ -330,7 +330,7 @@ func softmaxRow(x []float32, rel []uint8, bias []float32, toks []Token, i int) {
 		}
 	}
 
-	if others > 0 { // their scores must not have chosen the shift
+	if others > 0 { // their scores must not determine the shift
 		top = slices.Max(x[:i+1])
 	}
 
@@ -343,5 +343,5 @@ func softmaxRow(x []float32, rel []uint8, bias []float32, toks []Token, i int) {
 	}
 
 	clear(x[i+1:])
-	scaleRow(x[:n], by) // after what is masked has become 0: its product would be subnormal, which is slow
+	scaleRow(x[:n], by) // after the masked values have become 0, because subnormal products would be slow
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Choice is an answer as the grammar sees it: a kind, an element and a span of words. Positions are those of tokens;
-// they are -1 if the kind takes none.
+// Choice is an answer in the grammar: a kind, an element and a span of words. Positions are positions of tokens, and
+// are -1 if the kind does not need them.
 type Choice struct {
 	Kind       int
 	Elem       int // Candidate.Pos of the element
 	Start, End int // the first and the last copied word
 }
 
-// ErrNotExpressible means that a text is not a sentence of the grammar for its prompt. Its probability is zero.
+// ErrNotExpressible means that a text is not a sentence of the grammar for its prompt, so its probability is 0.
 var ErrNotExpressible = errors.New("answer is not expressible in the small policy's grammar")
 
-// Answer returns the answer in full, as the policy writes it.
+// Answer returns the full text of an answer, as the policy writes it.
 func (p *Prompt) Answer(choice Choice) string {
 	kind := ActionKinds[choice.Kind]
 	var builder strings.Builder
@@ -49,7 +49,8 @@ func (p *Prompt) indexAt(pos int) int {
 	return -1
 }
 
-// Parse is the inverse of Answer. Every text that Answer cannot return for this prompt is an ErrNotExpressible.
+// Parse is the inverse of Answer. For a text that Answer cannot return for this prompt, the error wraps
+// ErrNotExpressible.
 func (p *Prompt) Parse(answer string) (Choice, error) {
 	choice := noChoice()
 
@@ -117,8 +118,8 @@ func (p *Prompt) findSpan(text string) (int, int) {
 	return -1, -1
 }
 
-// legalKinds returns the kinds whose arguments are in the prompt. Kinds without arguments always are legal, so the
-// list is never empty.
+// legalKinds returns the kinds whose arguments are in the prompt. Kinds without arguments are always legal, so the
+// result is never empty.
 func (p *Prompt) legalKinds() []int {
 	var out []int
 	for i, kind := range ActionKinds {
@@ -130,8 +131,8 @@ func (p *Prompt) legalKinds() []int {
 	return out
 }
 
-// matchPiece recognises the head of an answer at the start of text, a part of a message, where the line break of the
-// head may have become a space. It returns the piece and the head's length, or 0 and 0.
+// matchPiece recognises the head of an answer at the start of text, a part of a message in which the head's line break
+// may have become a space. It returns the piece and the head's length in bytes, or 0 and 0.
 func matchPiece(text string) (uint8, int) {
 	for i, kind := range ActionKinds {
 		h := kind.head()
@@ -145,7 +146,7 @@ func matchPiece(text string) (uint8, int) {
 	return 0, 0
 }
 
-// step is a choice on the way to an answer: one of the candidates, from the hidden state of the newest token.
+// step is a choice within an answer: one of the candidates, chosen from the hidden state of the newest token.
 type step struct {
 	head  int   // headKind, or a pointer head
 	cands []int // kinds or token positions
@@ -160,7 +161,7 @@ const (
 	numPointers = 3
 )
 
-// next returns the step that follows the choices made so far, or false if the answer is complete.
+// next returns the step that follows the choices made so far. It returns false if the answer is complete.
 func (p *Prompt) next(choice Choice) (step, bool) {
 	if choice.Kind < 0 {
 		return step{headKind, p.legalKinds()}, true
@@ -213,17 +214,17 @@ func (p *Prompt) take(choice *Choice, s step, pick int) Token {
 	return token
 }
 
-// answerToken returns the token that asks for the first choice. It follows the prompt.
+// answerToken returns the token that follows the prompt and requests the first choice.
 func (p *Prompt) answerToken() Token {
 	return Token{Piece: pieceAnswer, Sec: SecAnswer, LineNo: -1, Pos: int32(len(p.Tokens))}
 }
 
-// pick returns the candidate that was chosen at a head, -1 if none was.
+// pick returns the candidate that was chosen at a head, or -1 if none was.
 func (c Choice) pick(head int) int {
 	return [...]int{c.Kind, c.Elem, c.Start, c.End}[head+1]
 }
 
-// Made counts the choices made so far. A complete answer has that many tokens.
+// Made returns the number of choices made so far. It is the number of tokens of a complete answer.
 func (c Choice) Made() (n int) {
 	for head := headKind; head < numPointers; head++ {
 		if c.pick(head) >= 0 {
@@ -242,8 +243,8 @@ func Fits(prompt, answer string) bool {
 	return err == nil
 }
 
-// Render returns an action in the policy's wording, which is the form of demonstrations. An action outside the grammar,
-// such as one of the web family, is an ErrNotExpressible.
+// Render returns an action in the policy's wording, as in demonstrations. For an action outside the grammar, such as
+// one of the web family, the error wraps ErrNotExpressible.
 func Render(action domain.Action) (string, error) {
 	if !action.InFamily(domain.FamilyMobile) {
 		return "", fmt.Errorf("%w: %s is an action of the web family", ErrNotExpressible, action.Type)

@@ -2,7 +2,7 @@ package tinylm
 
 import "math"
 
-// pointerScale is 1/√Dim of the default width. It is part of the format: other widths use it, too.
+// pointerScale is 1/√Dim for the default width. It is part of the checkpoint format, so other widths use it, too.
 const pointerScale = 0.125
 
 // headRows returns the hidden states of a pointer step's candidates and their keys, both as rows of Dim values.
@@ -19,15 +19,15 @@ func (m *Model) headRows(hid []float32, st step, gathered, keys []float32) ([]fl
 	return gathered, keys
 }
 
-// headWork is the scratch of a head's evaluation, kept for its backward pass.
+// headWork is the scratch memory of a head's evaluation, kept for its backward pass.
 type headWork struct {
 	kind, query, gathered, keys []float32
 	logp                        []float64 // log-probability of every candidate
 }
 
-// evaluate computes the log-probabilities of a step's candidates at the hidden state h, into work.logp. hid holds the
-// hidden states of the sequence. Pointer heads score a candidate by the product of a query and its key (Vinyals et
-// al., "Pointer Networks", 2015).
+// evaluate computes the log-probabilities of a step's candidates, in nats, at the hidden state h, into work.logp. hid
+// holds the hidden states of the sequence. Pointer heads score a candidate by the product of a query and the
+// candidate's key (Vinyals et al., "Pointer Networks", 2015).
 func (m *Model) evaluate(work *headWork, h, hid []float32, st step) {
 	d := m.Cfg.Dim
 	work.logp = grow(work.logp, len(st.cands))
@@ -58,7 +58,7 @@ func dot(a, b []float32) float32 {
 	return s
 }
 
-// logSoftmax replaces scores by their log-probabilities: x − log Σ exp x.
+// logSoftmax replaces scores by their log-probabilities, x − log Σ exp x.
 func logSoftmax(x []float64) {
 	top := math.Inf(-1)
 	for _, v := range x {
@@ -76,9 +76,10 @@ func logSoftmax(x []float64) {
 	}
 }
 
-// back adds the gradients for dL/dlogp(pick) = c to dh (of h), to dhid (of the candidates) and to g. With
-// dlogp(pick)/dscoreᵢ = [i = pick] − pᵢ it goes through the softmax, then through the head.
-func (m *Model) back(work *headWork, g view, h, dh, dhid []float32, st step, pick int, c float64) {
+// headBack adds the gradients for dL/dlogp(pick) = c to dh (the gradient of h), to dhid (the gradients of the
+// candidates) and to g. With dlogp(pick)/dscoreᵢ = [i = pick] − pᵢ, it goes through the softmax and then through the
+// head.
+func (m *Model) headBack(work *headWork, g view, h, dh, dhid []float32, st step, pick int, c float64) {
 	d := m.Cfg.Dim
 	dquery := make([]float32, d)
 	sums := make([]float32, d)
@@ -116,7 +117,7 @@ func (m *Model) back(work *headWork, g view, h, dh, dhid []float32, st step, pic
 }
 
 // backKey adds the gradients through the key of one candidate, whose hidden state is at, to dat and to g. sums is
-// scratch.
+// scratch memory.
 func (m *Model) backKey(g view, at, dat, query, sums []float32, head int, ds float32) {
 	d := m.Cfg.Dim
 	rowProducts(sums, m.v.key[head*d:], numPointers*d, query)
@@ -126,8 +127,8 @@ func (m *Model) backKey(g view, at, dat, query, sums []float32, head int, ds flo
 	}
 }
 
-// rowProducts writes the products of y and the rows of w, ld apart, to out, whose length is a multiple of 4. Every sum
-// is in order; four of them go on while one waits.
+// rowProducts writes the products of y and the rows of w, which are ld apart, to out, whose length must be a multiple
+// of 4. Every sum is computed in order, and four are interleaved to hide latency.
 func rowProducts(out, w []float32, ld int, y []float32) {
 	n := len(y)
 	for r := 0; r < len(out); r += 4 {

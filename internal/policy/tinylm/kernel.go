@@ -5,9 +5,9 @@ import "math"
 // gemm is the matrix product that the model uses. Only benchmarks replace it.
 var gemm = gemmFast
 
-// gemmPortable computes C = A·B, or C += A·B if add is set, for an m×k matrix A with row stride ars and column
-// stride acs, a row-major k×n B and a row-major m×n C. n is a multiple of 16. Products are added in ascending k for
-// every cell, so the bits of a row do not depend on its neighbours.
+// gemmPortable computes C = A·B, or C += A·B if add is set, for an m×k matrix A with row stride ars and column stride
+// acs, a row-major k×n B with row stride ldb, and a row-major m×n C with row stride ldc. n must be a multiple of 16.
+// Each cell's products are added in ascending k, so the bits of a row do not depend on its neighbours.
 func gemmPortable(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []float32, ldc int, add bool) {
 	var acc [16]float32
 	for i := 0; i < m; i++ {
@@ -32,8 +32,8 @@ func gemmPortable(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, 
 	}
 }
 
-// expRowPortable replaces x by exp(x-shift) and returns the sum; len(x) is a multiple of 8, like that of the vector
-// kernel.
+// expRowPortable replaces x by exp(x−shift) and returns the sum. As in the vector kernel, len(x) must be a multiple of
+// 8.
 func expRowPortable(x []float32, shift float32) float32 {
 	var sum float32
 	for i, v := range x {
@@ -45,7 +45,7 @@ func expRowPortable(x []float32, shift float32) float32 {
 	return sum
 }
 
-// biasMaxPortable computes x = x·scale + bias[rel] and returns the largest.
+// biasMaxPortable computes x = x·scale + bias[rel] and returns the largest element.
 func biasMaxPortable(x []float32, rel []uint8, bias []float32, scale float32) float32 {
 	top := float32(math.Inf(-1))
 	for i := range x {

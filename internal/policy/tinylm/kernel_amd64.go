@@ -56,13 +56,13 @@ func normBack8(dx, dgain, dy, x, gain *float32, n int, inv, s float32)
 //go:noescape
 func adam8(w, grad, m, v *float32, n int, scale, decay, c1, c2 float32)
 
-// vectors reports whether the kernels of AVX2 are in use. COLLABUI_KERNEL=portable uses none.
+// vectors reports whether the AVX2 kernels are in use. COLLABUI_KERNEL=portable disables them.
 var vectors = vectorised(os.Getenv("COLLABUI_KERNEL"))
 
 func vectorised(kernel string) bool { return kernel != "portable" && cpu.X86.HasAVX2 && cpu.X86.HasFMA }
 
-// Kernel returns the name of the arithmetic in use. Bits are equal only between runs with the same kernel, so
-// checkpoints carry its name.
+// Kernel returns the name of the kernels in use. Results have equal bits only if they were computed with the same
+// kernel, so checkpoints contain its name.
 func Kernel() string {
 	if vectors {
 		return "avx2-6x16"
@@ -71,7 +71,7 @@ func Kernel() string {
 	return "portable"
 }
 
-// gemmFast is gemmPortable with vector kernels: blocks of rows, then single rows.
+// gemmFast is gemmPortable with vector kernels: blocks of six rows, then single rows.
 func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []float32, ldc int, add bool) {
 	if m == 0 || n == 0 {
 		return
@@ -110,7 +110,7 @@ func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []
 	}
 }
 
-// expRow replaces x by exp(x-shift) and returns the sum. len(x) is a multiple of 8.
+// expRow replaces x by exp(x−shift) and returns the sum. len(x) must be a multiple of 8.
 func expRow(x []float32, shift float32) float32 {
 	if !vectors {
 		return expRowPortable(x, shift)
@@ -119,7 +119,7 @@ func expRow(x []float32, shift float32) float32 {
 	return exp8(&x[0], len(x), shift)
 }
 
-// biasMax computes x = x*scale + bias[rel] and returns the largest. Both lengths are a multiple of 8.
+// biasMax computes x = x·scale + bias[rel] and returns the largest element. len(x) must be a multiple of 8.
 func biasMax(x []float32, rel []uint8, bias []float32, scale float32) float32 {
 	if !vectors {
 		return biasMaxPortable(x, rel, bias, scale)
@@ -128,7 +128,7 @@ func biasMax(x []float32, rel []uint8, bias []float32, scale float32) float32 {
 	return biasMax8(&x[0], &rel[0], &bias[0], len(x), scale)
 }
 
-// scaleRow multiplies a row by a factor. len(x) is a multiple of 8.
+// scaleRow multiplies a row by a factor. len(x) must be a multiple of 8.
 func scaleRow(x []float32, by float32) {
 	if !vectors {
 		scaleRowPortable(x, by)
@@ -138,7 +138,7 @@ func scaleRow(x []float32, by float32) {
 	scale8(&x[0], len(x), by)
 }
 
-// relu replaces negative values by 0. len(x) is a multiple of 8.
+// relu replaces negative values by 0. len(x) must be a multiple of 8.
 func relu(x []float32) {
 	if !vectors {
 		reluPortable(x)
@@ -148,7 +148,7 @@ func relu(x []float32) {
 	relu8(&x[0], len(x))
 }
 
-// sumSquares returns the sum of the squares of a row. len(x) is a multiple of 8.
+// sumSquares returns the sum of the squares of a row. len(x) must be a multiple of 8.
 func sumSquares(x []float32) float32 {
 	if !vectors {
 		return sumSquaresPortable(x)
@@ -157,7 +157,7 @@ func sumSquares(x []float32) float32 {
 	return sumSquares8(&x[0], len(x))
 }
 
-// mulGain computes out = x·by·gain. len(x) is a multiple of 8.
+// mulGain computes out = x·by·gain. len(x) must be a multiple of 8.
 func mulGain(out, x, gain []float32, by float32) {
 	if !vectors {
 		mulGainPortable(out, x, gain, by)
@@ -167,7 +167,7 @@ func mulGain(out, x, gain []float32, by float32) {
 	mulGain8(&out[0], &x[0], &gain[0], len(x), by)
 }
 
-// addTo computes x += y. len(x) is a multiple of 8.
+// addTo computes x += y. len(x) must be a multiple of 8.
 func addTo(x, y []float32) {
 	if !vectors {
 		addToPortable(x, y)
@@ -177,7 +177,7 @@ func addTo(x, y []float32) {
 	add8(&x[0], &y[0], len(x))
 }
 
-// keepPositive sets x to 0 where by is at most 0. len(x) is a multiple of 8.
+// keepPositive sets x to 0 where by is not positive. len(x) must be a multiple of 8.
 func keepPositive(x, by []float32) {
 	if !vectors {
 		keepPositivePortable(x, by)
@@ -187,7 +187,7 @@ func keepPositive(x, by []float32) {
 	keepPositive8(&x[0], &by[0], len(x))
 }
 
-// addScaled computes x += y·by. len(x) is a multiple of 8.
+// addScaled computes x += y·by. len(x) must be a multiple of 8.
 func addScaled(x, y []float32, by float32) {
 	if !vectors {
 		addScaledPortable(x, y, by)
@@ -197,7 +197,7 @@ func addScaled(x, y []float32, by float32) {
 	addScaled8(&x[0], &y[0], len(x), by)
 }
 
-// normBack computes dgain += dy·x·inv and dx += dy·gain·inv − x·s. len(x) is a multiple of 8.
+// normBack computes dgain += dy·x·inv and dx += dy·gain·inv − x·s. len(x) must be a multiple of 8.
 func normBack(dx, dgain, dy, x, gain []float32, inv, s float32) {
 	if !vectors {
 		normBackPortable(dx, dgain, dy, x, gain, inv, s)
@@ -207,7 +207,7 @@ func normBack(dx, dgain, dy, x, gain []float32, inv, s float32) {
 	normBack8(&dx[0], &dgain[0], &dy[0], &x[0], &gain[0], len(x), inv, s)
 }
 
-// adam updates w by the gradient g and the moments m and v; see Adam.step.
+// adam updates the parameters w by the gradient g and the moments m and v, see Adam.step.
 func adam(w, g, m, v []float32, rates adamRates) {
 	n := 0
 	if vectors {

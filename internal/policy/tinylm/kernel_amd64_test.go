@@ -10,8 +10,8 @@ import (
 	"github.com/collabui/collabui/internal/method/preference"
 )
 
-// trained returns the digest of a model after steps of SFT and of preference optimisation and a sampled answer.
-func trained(t *testing.T) string {
+// trainedDigest returns a digest of a model after steps of SFT and of preference optimisation, and of sampled answers.
+func trainedDigest(t *testing.T) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(21, 22))
 	tr := Trainer{M: New(DefaultConfig, 4), Workers: 2}
@@ -19,7 +19,7 @@ func trained(t *testing.T) string {
 	for i := range 8 {
 		batch := append([]Example(nil), long[i:i+3]...)
 		for range 7 + i {
-			p, c := toy(r)
+			p, c := toyTask(r)
 			batch = append(batch, Example{p, []Choice{c}})
 		}
 		tr.SFTStep(batch, nil, 3e-3)
@@ -27,7 +27,7 @@ func trained(t *testing.T) string {
 
 	var pairs []Example
 	for range 9 {
-		p, right := toy(r)
+		p, right := toyTask(r)
 		wrong := right
 		for wrong.Elem == right.Elem {
 			wrong.Elem = p.Index[r.IntN(len(p.Index))].Pos
@@ -60,8 +60,8 @@ func trained(t *testing.T) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// TestTheBitsOfAKernelNeverChange trains and samples with every kernel that this processor has. Whoever changes a
-// digest makes every digest that was published, and every run that goes on, another one: it takes a new name.
+// TestTheBitsOfAKernelNeverChange trains and samples with every kernel that this processor supports. A change of a
+// digest would change every published digest and every run in progress, so a kernel with other bits needs a new name.
 func TestTheBitsOfAKernelNeverChange(t *testing.T) {
 	old := vectors
 	defer func() { vectors = old }()
@@ -72,7 +72,7 @@ func TestTheBitsOfAKernelNeverChange(t *testing.T) {
 			continue
 		}
 		vectors = use
-		if got := trained(t); got != want[Kernel()] {
+		if got := trainedDigest(t); got != want[Kernel()] {
 			t.Errorf("the digest of %s is %s, want %s", Kernel(), got, want[Kernel()])
 		}
 	}

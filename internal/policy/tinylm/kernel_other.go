@@ -2,8 +2,8 @@
 
 package tinylm
 
-// Kernel returns the name of the arithmetic in use. Bits are equal only between runs with the same kernel, so
-// checkpoints carry its name.
+// Kernel returns the name of the kernels in use. Results have equal bits only if they were computed with the same
+// kernel, so checkpoints contain its name.
 func Kernel() string { return "portable" }
 
 var gemmFast = gemmPortable

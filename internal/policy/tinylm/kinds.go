@@ -1,16 +1,16 @@
 package tinylm
 
-// ActionKind is an action that an answer can take. It fixes the text of the answer up to its arguments.
+// ActionKind is an action that an answer can take. It determines the text of the answer up to its arguments.
 type ActionKind struct {
 	Name      string // for logs and figures
 	reason    string
-	fields    string // JSON members that the kind fixes
-	takesElem bool   // the answer names an element
-	takesText bool   // the answer copies words of the prompt
+	fields    string // JSON members that the kind determines
+	takesElem bool   // whether the answer names an element
+	takesText bool   // whether the answer copies words of the prompt
 }
 
-// Kinds lists the actions of the grammar: the mobile actions of docs/method.md. Their order is part of the format of
-// checkpoints: new kinds may only be appended.
+// ActionKinds lists the actions of the grammar: the mobile actions of docs/method.md. Their order is part of the checkpoint
+// format, so new kinds may only be appended.
 var ActionKinds = []ActionKind{
 	{
 		Name:      "click",
@@ -122,12 +122,12 @@ var ActionKinds = []ActionKind{
 }
 
 const (
-	kindSlots   = 32 // width of the kind head, so that kinds can be appended
-	pieceAnswer = 1  // the token that asks for the first choice; kind k is piece k+2
+	kindSlots   = 32 // width of the kind head, with room for new kinds
+	pieceAnswer = 1  // the token that requests the first choice; kind k is piece k+2
 	numPieces   = kindSlots + 2
 )
 
-// textField returns the JSON member that takes the text.
+// textField returns the JSON member that holds the text.
 func (k ActionKind) textField() string {
 	if k.Name == "open_app" {
 		return "app_name"

@@ -2,15 +2,15 @@ package tinylm
 
 import "github.com/collabui/collabui/internal/method/preference"
 
-// DPOStats are means over a batch before its step.
+// DPOStats holds means over a batch, computed before its step.
 type DPOStats struct {
 	Loss     float64
 	Margin   float64 // β·(Δ⁺ − Δ⁻)
-	Accuracy float64 // share of positive margins
+	Accuracy float64 // share of positive margins, from 0 to 1
 }
 
-// DPOStep makes a step of preference optimisation. ref[i] holds log π_ref of the two answers of batch[i]; weight[i]
-// scales its loss, 1 for a plain mean.
+// DPOStep makes a step of preference optimisation. ref[i] holds log π_ref, in nats, of the two answers of batch[i].
+// weight[i] scales its loss; with weights of 1, the loss is a plain mean.
 func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr float64, r preference.Rule) DPOStats {
 	per := make([]DPOStats, len(batch))
 	loss := t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
@@ -39,14 +39,14 @@ func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr
 	return dpoStats
 }
 
-// Sample is what GRPO knows of the only answer of an example.
+// Sample holds the data of GRPO about the only answer of an example.
 type Sample struct {
-	Old, Ref  float64 // log π before the update and log π_ref
+	Old, Ref  float64 // log π before the update and log π_ref, in nats
 	Advantage float64
-	Weight    float64 // scales the loss, 1 for a plain mean
+	Weight    float64 // scales the loss; 1 for a plain mean
 }
 
-// GRPOStep makes a step of GRPO and returns the mean loss before it.
+// GRPOStep makes a step of GRPO and returns the mean loss before the step.
 func (t *Trainer) GRPOStep(batch []Example, samples []Sample, lr float64, gradient preference.Gradient) float64 {
 	return t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
 		sample := samples[i]

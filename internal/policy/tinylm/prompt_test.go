@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// long returns a view of up to 120 elements and 12 long lines of history, and messages about it.
-func long(r *rand.Rand) (agents.View, string, []agents.Message) {
+// longView returns a view of up to 120 elements and 12 long lines of history, and messages about it.
+func longView(r *rand.Rand) (agents.View, string, []agents.Message) {
 	word := func() string { return fmt.Sprintf("w%d", r.IntN(200)) }
 	v := agents.View{Goal: "press " + word() + " and " + word()}
 	for i := range r.IntN(13) {
@@ -38,13 +38,13 @@ func long(r *rand.Rand) (agents.View, string, []agents.Message) {
 }
 
 // TestPromptsOfAgentsAreReadInFull checks that the policy reads the last message of every prompt, and can point at
-// exactly the elements that the prompt's record says were there.
+// exactly the elements that the prompt contains according to its record.
 func TestPromptsOfAgentsAreReadInFull(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	bounded := agents.Default.Bounded(tinylm.Over)
 	cut, same := 0, 0
 	for range 300 {
-		v, own, peers := long(r)
+		v, own, peers := longView(r)
 		text, left, err := bounded.Fit(v, own, peers)
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestForeignPromptsAreBounded(t *testing.T) {
 	}
 }
 
-// TestOnlyIndicesAreReadAsIndices writes the number 1 everywhere that a prompt can have it.
+// TestOnlyIndicesAreReadAsIndices writes the number 1 in every place where a prompt can contain it.
 func TestOnlyIndicesAreReadAsIndices(t *testing.T) {
 	p := tinylm.ParsePrompt(`Goal: press item 1
 History:
@@ -107,7 +107,7 @@ Left out: 1 history line, 1 element
 You said: Reason: r Action: {"action_type":"click","index":1}
 Agent 1 said, maybe wrong: Reason: r Action: {"action_type":"click","index":1}
 `)
-	words := map[int32][]uint64{} // the words of the text "1", by line
+	words := map[int32][]uint64{} // words of the text "1", by line
 	for _, x := range p.Tokens {
 		if p.Text[x.Start:x.End] == "1" {
 			words[x.LineNo] = append(words[x.LineNo], x.Word)
@@ -180,7 +180,7 @@ func TestAnElementThatAPeerNamesCanBeNamed(t *testing.T) {
 }
 
 // TestAToldElementIsSampled lets an untrained policy answer until it names the element that only a peer knows, and
-// scores that answer as it was sampled.
+// checks that the answer's score equals its log-probability when it was sampled.
 func TestAToldElementIsSampled(t *testing.T) {
 	told, _ := tinylm.Render(domain.Action{Type: domain.ActionClick}.At(9))
 	p := tinylm.ParsePrompt("Goal: g\nHistory: none\nScreen:\n1 item a\nAgent 0 said, maybe wrong: " +

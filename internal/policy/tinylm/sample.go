@@ -7,40 +7,40 @@ import (
 	"sync"
 )
 
-// Sampling asks for N answers. Temperature 0 is greedy and takes the first of equal candidates. TopP in (0,1] keeps the
-// smallest set of candidates whose probability reaches it (Holtzman et al., "The Curious Case of Neural Text
-// Degeneration", 2020).
+// Sampling specifies how N answers are sampled. Temperature 0 is greedy and takes the first of equal candidates. TopP
+// in (0,1] keeps the smallest set of candidates whose total probability reaches it (Holtzman et al., "The Curious Case
+// of Neural Text Degeneration", 2020).
 type Sampling struct {
 	N                 int
 	Temperature, TopP float64
 	Seed              uint64
 }
 
-// Output is an answer with its log-probability under the policy at temperature 1, whatever the sampling was.
+// Output is an answer with its log-probability, in nats, under the policy at temperature 1, regardless of the sampling.
 type Output struct {
 	Text    string
 	LogProb float64
 	Steps   []StepProb
 }
 
-// StepProb is a choice of the grammar and its share of the answer's log-probability.
+// StepProb is a choice of the grammar with its share of the answer's log-probability.
 type StepProb struct {
 	Text    string
 	LogProb float64
 }
 
-// Policy is a model with a prefix cache. Safe for concurrent use.
+// Policy is a model with a prefix cache. It is safe for concurrent use.
 type Policy struct {
 	Model *Model
 	mu    sync.Mutex
-	cache []*seq // newest last; entries are not changed once they are added
+	cache []*seq // newest last; entries are not changed after they have been added
 	pool  sync.Pool
 }
 
-// Counts are the tokens of a request. A token of an answer is one choice of the grammar.
+// Counts holds the numbers of tokens of a request. A token of an answer is one choice of the grammar.
 type Counts struct {
 	Prompt int
-	Cached int // tokens of the prompt that were taken from the cache
+	Cached int // tokens of the prompt that came from the cache
 	Answer int
 }
 
@@ -52,8 +52,8 @@ func NewPolicy(model *Model) *Policy {
 	return &Policy{Model: model, pool: sync.Pool{New: func() any { return new(acts) }}}
 }
 
-// lookup returns the cached sequence with the longest prefix in common with toks, and that prefix's length. With no
-// prefix in common it returns nil and 0.
+// lookup returns the cached sequence that shares the longest prefix with toks, and the length of that prefix. If no
+// sequence shares a prefix, it returns nil and 0.
 func (p *Policy) lookup(toks []Token) (*seq, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +75,7 @@ func (p *Policy) lookup(toks []Token) (*seq, int) {
 	return best, n
 }
 
-// remember adds a sequence to the cache in place of the oldest one.
+// remember adds a sequence to the cache. If the cache is full, it drops the oldest one.
 func (p *Policy) remember(s *seq) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,11 +85,11 @@ func (p *Policy) remember(s *seq) {
 	}
 }
 
-// answerTokens is the number of tokens of an answer that the model reads, at most.
+// answerTokens is the maximum number of an answer's tokens that the model reads.
 const answerTokens = 4
 
-// Sample answers a prompt. The same prompt, sampling and parameters lead to the same answers, bit for bit, whatever is
-// cached or runs concurrently.
+// Sample samples answers to a prompt. The same prompt, sampling and parameters yield the same answers, bit for bit,
+// regardless of the cache and of concurrent calls.
 func (p *Policy) Sample(pr *Prompt, sampling Sampling) ([]Output, Counts) {
 	a := p.pool.Get().(*acts)
 	defer p.pool.Put(a)
@@ -113,7 +113,7 @@ func (p *Policy) Sample(pr *Prompt, sampling Sampling) ([]Output, Counts) {
 	for i := range outs {
 		rng := rand.New(rand.NewPCG(sampling.Seed, uint64(i)+1))
 		choice := noChoice()
-		prompt.toks = prompt.toks[:len(toks)] // The answer before this one is overwritten.
+		prompt.toks = prompt.toks[:len(toks)] // overwrite the previous answer
 		for {
 			st, ok := pr.next(choice)
 			if !ok {
@@ -155,7 +155,7 @@ func (p *Prompt) stepText(st step, cand int) string {
 	return p.surface(cand, cand)
 }
 
-// draw draws a candidate by the log-probabilities of all.
+// draw draws a candidate according to the log-probabilities of all candidates, and returns its index.
 func draw(logp []float64, sampling Sampling, rng *rand.Rand) int {
 	best := 0
 	for i, v := range logp {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// speedSteps is the number of repetitions in a measurement.
+// speedSteps is the number of repetitions of a measurement.
 const speedSteps = 6
 
 // work is a fixed amount of training and sampling.
@@ -16,10 +16,10 @@ type work struct {
 	prompts []*Prompt
 	trainer *Trainer
 	tokens  int
-	flops   float64 // operations of a forward pass over batch
+	flops   float64 // number of operations of a forward pass over batch
 }
 
-// newWork returns prompts of the usual size.
+// newWork returns prompts of typical size.
 func newWork() *work {
 	w := &work{trainer: &Trainer{M: New(DefaultConfig, 1), Workers: 1}}
 	for i := range 16 {
@@ -42,8 +42,8 @@ func newWork() *work {
 	return w
 }
 
-// forwardFlops counts the operations of a pass over n tokens: two per product of matrices, and nothing else, so it
-// understates the share of the peak. Of attention it counts only what a causal mask leaves.
+// forwardFlops returns the number of operations of a pass over n tokens. It counts two per multiply-add of matrix
+// products and nothing else, so it understates the share of the peak. Of attention, it counts only the unmasked part.
 func forwardFlops(c Config, n int) float64 {
 	perToken := c.Layers * (c.Dim*3*c.Dim + c.Dim*c.Dim + 2*c.Dim*c.FF)
 
@@ -62,7 +62,7 @@ func (w *work) sample() {
 	}
 }
 
-// cpuSeconds returns the CPU time that f takes, so that other processes do not disturb the figures.
+// cpuSeconds returns the CPU time that f takes, which is independent of other processes.
 func cpuSeconds(b *testing.B, f func()) float64 {
 	b.Helper()
 	spent := func() float64 {
@@ -79,8 +79,8 @@ func cpuSeconds(b *testing.B, f func()) float64 {
 	return spent() - began
 }
 
-// BenchmarkShareOfThePeak measures training and sampling, one thread, as a share of the peak of a loop of independent
-// multiply-adds of 8 lanes. The medians of alternating runs count, because the speed of a machine drifts.
+// BenchmarkShareOfThePeak measures training and sampling on one thread, as a share of the peak of a loop of independent
+// multiply-adds of 8 lanes. It reports the medians of alternating runs, because the speed of a machine drifts.
 func BenchmarkShareOfThePeak(b *testing.B) {
 	if Kernel() == "portable" {
 		b.Skip("the portable kernel has no peak to compare with: this processor lacks AVX2 and FMA")

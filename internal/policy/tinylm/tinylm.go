@@ -1,6 +1,6 @@
-// Package tinylm is the small embedded policy: a causal decoder language model of about a quarter of a million
-// parameters, trained from scratch in Go. It reads a prompt's text and writes Reason/Action text as a large model
-// would.
+// Package tinylm implements the small embedded policy: a causal decoder language model with about a quarter of a
+// million parameters, trained from scratch in Go. It reads a prompt's text and writes Reason/Action text as a large
+// model would.
 //
 // It links no browser driver. It links no Temporal.
 package tinylm
@@ -11,12 +11,12 @@ import (
 	"math/rand/v2"
 )
 
-// Config is the shape of a model. Dim/Heads must be 16, the width of the attention kernels.
+// Config is the shape of a model. Dim/Heads must be 16, which is the width of the attention kernels.
 type Config struct {
 	Dim, Layers, Heads, FF int
 }
 
-// DefaultConfig is the shape of the embedded policy. It has 262 thousand parameters.
+// DefaultConfig is the shape of the embedded policy, which has 262 thousand parameters.
 var DefaultConfig = Config{Dim: 64, Layers: 2, Heads: 4, FF: 256}
 
 // headSize is the width of an attention head.
@@ -24,11 +24,11 @@ const headSize = 16
 
 // Relations between a query and an earlier key. The bias of a head is the sum of one entry of each table.
 const (
-	relPlaces = 5                    // self, previous, the one before, same line, elsewhere
+	relPlaces = 5                    // self, the previous token, the one before it, same line, elsewhere
 	relKinds  = 2 * int(numSections) // same word or not, by the key's section
 	relAll    = relPlaces * relKinds // combined table, built once per pass
-	numFlags  = 4                    // in goal, in history
-	normEps   = 1e-6                 // RMSNorm
+	numFlags  = 4                    // combinations of flagGoal and flagHistory
+	normEps   = 1e-6                 // ε of RMSNorm
 )
 
 // Tensor is a named parameter: a row-major part of a model's flat vector.
@@ -38,19 +38,19 @@ type Tensor struct {
 	Off        int // offset of its first element
 }
 
-// layerView are the tensors of a layer.
+// layerView holds the tensors of a layer.
 type layerView struct {
 	norm1, qkv, out, norm2, up, down, relPlace, relKind []float32
 }
 
-// view are the tensors of a model, or of its gradient, as slices of the flat vector.
+// view holds the tensors of a model or of its gradient, as slices of the flat vector.
 type view struct {
 	word1, word2, sec, line, col, flag, piece []float32
 	layers                                    []layerView
 	norm, kind, query, key                    []float32
 }
 
-// Model holds the parameters of a policy. Any number of goroutines may read it while nothing trains it.
+// Model holds the parameters of a policy. Any number of goroutines may read it while it is not being trained.
 type Model struct {
 	Cfg     Config
 	Tensors []Tensor
@@ -58,8 +58,8 @@ type Model struct {
 	v       view
 }
 
-// New returns a model with parameters drawn from seed. It panics on an impossible shape, which is a programming error:
-// shapes are constants or come from a verified checkpoint.
+// New returns a model with parameters drawn from seed. It panics if the shape is impossible, which is a programming
+// error, because shapes are constants or come from a verified checkpoint.
 func New(cfg Config, seed uint64) *Model {
 	if cfg.Dim != cfg.Heads*headSize || cfg.Dim%16 != 0 || cfg.FF%16 != 0 || cfg.Layers < 1 {
 		panic(fmt.Sprintf("tinylm: impossible shape %+v", cfg))
@@ -103,7 +103,7 @@ func (m *Model) Clone() *Model {
 	return model
 }
 
-// Finite reports whether all parameters are numbers.
+// Finite reports whether all parameters are finite numbers.
 func (m *Model) Finite() bool {
 	for _, x := range m.Flat {
 		if x != x || x > math.MaxFloat32 || x < -math.MaxFloat32 {
@@ -114,7 +114,7 @@ func (m *Model) Finite() bool {
 	return true
 }
 
-// layout returns the tensors of a shape, in the order of a checkpoint, and a flat vector with room for them.
+// layout returns the tensors of a shape, in the order of a checkpoint, and a flat vector of their size.
 func layout(cfg Config) ([]Tensor, []float32) {
 	var ts []Tensor
 	off := 0
@@ -162,7 +162,7 @@ func bind(cfg Config, ts []Tensor, flat []float32) view {
 		return flat[tensor.Off : tensor.Off+tensor.Rows*tensor.Cols : tensor.Off+tensor.Rows*tensor.Cols]
 	}
 
-	// The calls of next happen in the order in which they are written, which is the order of layout.
+	// The calls of next are executed in the order in which they are written, which is the order of layout.
 	v := view{word1: next(), word2: next(), sec: next(), line: next(), col: next(), flag: next(), piece: next()}
 	for range cfg.Layers {
 		v.layers = append(v.layers, layerView{

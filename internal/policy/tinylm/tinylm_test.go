@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/method/preference"
 )
 
-// toy makes a one-step task: press the named button, or type the named word into the named field.
-func toy(r *rand.Rand) (*Prompt, Choice) {
+// toyTask returns a one-step task: press the named button, or type the named word into the named field.
+func toyTask(r *rand.Rand) (*Prompt, Choice) {
 	word := func() string { return fmt.Sprintf("w%c%c%c", 'a'+r.IntN(26), 'a'+r.IntN(26), 'a'+r.IntN(26)) }
 	names, n := []string{}, 4+r.IntN(5)
 	for range n {
@@ -51,14 +51,14 @@ func toy(r *rand.Rand) (*Prompt, Choice) {
 func TestAnswersRoundTripThroughTheGrammar(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
-		p, c := toy(r)
+		p, c := toyTask(r)
 		got, err := p.Parse(p.Answer(c))
 		if err != nil || got != c {
 			t.Fatalf("Parse(%q) = %+v, %v, want %+v", p.Answer(c), got, err, c)
 		}
 	}
 
-	p, _ := toy(r)
+	p, _ := toyTask(r)
 	for _, bad := range []string{
 		"",
 		"Action: {",
@@ -87,7 +87,7 @@ func TestAnActionOfTheWebFamilyIsNotExpressible(t *testing.T) {
 
 func TestProbabilitiesOfAllAnswersSumToOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	p, _ := toy(r)
+	p, _ := toyTask(r)
 	m := New(DefaultConfig, 3)
 	var all []Choice
 	var walk func(c Choice)
@@ -122,7 +122,7 @@ func TestProbabilitiesOfAllAnswersSumToOne(t *testing.T) {
 }
 
 func TestGradientsAgreeWithFiniteDifferences(t *testing.T) {
-	m, batch := unlike(3)
+	m, batch := asymmetricModel(3)
 	coeff := []float64{-1, 0.7}
 	loss := func() float64 {
 		s := 0.0
@@ -139,11 +139,11 @@ func TestGradientsAgreeWithFiniteDifferences(t *testing.T) {
 	s.run(m, m.transposeWeights(nil), batch, func(int, []float64) (float64, []float64) {
 		return 0, append([]float64(nil), coeff...)
 	})
-	agrees(t, m, s.grad, loss, 0.03)
+	checkGradient(t, m, s.grad, loss, 0.03)
 }
 
-// unlike returns a model away from its symmetric start, and examples with a right and a wrong answer each.
-func unlike(examples int) (*Model, []Example) {
+// asymmetricModel returns a model away from its symmetric start, and examples with a right and a wrong answer each.
+func asymmetricModel(examples int) (*Model, []Example) {
 	r := rand.New(rand.NewPCG(9, 10))
 	m := New(DefaultConfig, 4)
 	for i := range m.Flat {
@@ -152,7 +152,7 @@ func unlike(examples int) (*Model, []Example) {
 
 	var batch []Example
 	for range examples {
-		p, c := toy(r)
+		p, c := toyTask(r)
 		c2 := c
 		at := slices.IndexFunc(p.Index, func(x Candidate) bool { return x.Pos == c.Elem })
 		c2.Elem = p.Index[(at+1)%len(p.Index)].Pos
@@ -162,8 +162,8 @@ func unlike(examples int) (*Model, []Example) {
 	return m, batch
 }
 
-// agrees compares a gradient with finite differences of a loss, up to a relative tolerance.
-func agrees(t *testing.T, m *Model, grad []float32, loss func() float64, tolerance float64) {
+// checkGradient compares a gradient with finite differences of a loss, up to a relative tolerance.
+func checkGradient(t *testing.T, m *Model, grad []float32, loss func() float64, tolerance float64) {
 	t.Helper()
 	for _, ts := range m.Tensors {
 		n := ts.Rows * ts.Cols
@@ -176,7 +176,8 @@ func agrees(t *testing.T, m *Model, grad []float32, loss func() float64, toleran
 			return cmp.Compare(math.Abs(float64(grad[b])), math.Abs(float64(grad[a])))
 		})
 
-		// The largest gradients of every tensor only: float32 differences drown the small ones.
+		// Compare only the largest gradients of every tensor, because the error of float32 differences exceeds the
+		// small ones.
 		for _, i := range idx[:min(4, n)] {
 			const eps = 2e-3
 			old := m.Flat[i]
@@ -193,9 +194,9 @@ func agrees(t *testing.T, m *Model, grad []float32, loss func() float64, toleran
 	}
 }
 
-// TestTheGradientOfAStepIsThatOfItsLoss takes a batch of several shards, whose pairs differ in weight.
+// TestTheGradientOfAStepIsThatOfItsLoss uses a batch of several shards, whose pairs differ in weight.
 func TestTheGradientOfAStepIsThatOfItsLoss(t *testing.T) {
-	m, batch := unlike(2*shardSize + 1)
+	m, batch := asymmetricModel(2*shardSize + 1)
 	ref := m.LogProbs(batch, 1)
 	weight := make([]float64, len(batch))
 	for i := range ref {
@@ -214,7 +215,7 @@ func TestTheGradientOfAStepIsThatOfItsLoss(t *testing.T) {
 	}
 
 	tr := &Trainer{M: m, Workers: 2}
-	got, n := tr.DPOStep(batch, ref, weight, 0, rule), float64(len(batch)) // at the rate 0, nothing changes
+	got, n := tr.DPOStep(batch, ref, weight, 0, rule), float64(len(batch)) // at a rate of 0, nothing changes
 	if want := sum() / n; math.Abs(got.Loss-want) > 1e-6 {
 		t.Errorf("the loss is %v, want %v", got.Loss, want)
 	}
@@ -222,7 +223,7 @@ func TestTheGradientOfAStepIsThatOfItsLoss(t *testing.T) {
 	for i := range grad {
 		grad[i] *= float32(n)
 	}
-	agrees(t, m, grad, sum, 0.1)
+	checkGradient(t, m, grad, sum, 0.1)
 }
 
 func TestSamplingIsTheSameBitsWithAndWithoutCacheAndAgreesWithScoring(t *testing.T) {
@@ -230,7 +231,7 @@ func TestSamplingIsTheSameBitsWithAndWithoutCacheAndAgreesWithScoring(t *testing
 	m := New(DefaultConfig, 5)
 	warm := NewPolicy(m)
 	for range 30 {
-		p, _ := toy(r)
+		p, _ := toyTask(r)
 		s := Sampling{N: 3, Temperature: 1.5, TopP: 0.9, Seed: r.Uint64()}
 		cold, _ := NewPolicy(m).Sample(p, s)
 		longer := ParsePrompt(p.Text + "You said: " + cold[0].Text + "\n")
@@ -262,7 +263,7 @@ func TestTrainingLearnsAndIsTheSameBitsForAnyNumberOfWorkers(t *testing.T) {
 		for i := range steps {
 			var batch []Example
 			for range 16 {
-				p, c := toy(r)
+				p, c := toyTask(r)
 				batch = append(batch, Example{p, []Choice{c}})
 			}
 			tr.SFTStep(batch, nil, 2e-3*min(1, float64(i+1)/30))
@@ -279,7 +280,7 @@ func TestTrainingLearnsAndIsTheSameBitsForAnyNumberOfWorkers(t *testing.T) {
 	r := rand.New(rand.NewPCG(77, 1))
 	pol, right := NewPolicy(m), 0
 	for range 100 {
-		p, c := toy(r)
+		p, c := toyTask(r)
 		if outs, _ := pol.Sample(p, Sampling{N: 1}); outs[0].Text == p.Answer(c) {
 			right++
 		}

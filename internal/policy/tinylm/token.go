@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Section is the part of a prompt that a token is in. The first words of a line tell it.
+// Section is the part of a prompt to which a token belongs. The first words of a line identify it.
 type Section uint8
 
-// The sections of a prompt, in their order.
+// The sections of a prompt, in order.
 const (
 	SecOther Section = iota
 	SecGoal
@@ -24,7 +24,7 @@ const (
 	numSections
 )
 
-// Line prefixes that begin a section. The prompt templates use the same words.
+// Prefixes of lines that begin a section. The prompt templates use the same words.
 const (
 	PrefixGoal    = "Goal:"
 	PrefixHistory = "History:"
@@ -34,7 +34,7 @@ const (
 	PrefixPeer    = "Agent "
 )
 
-// Sizes of the embedding tables; part of the format of checkpoints.
+// Sizes of the embedding tables, which are part of the checkpoint format.
 const (
 	hashBuckets = 1024
 	maxLines    = 32
@@ -43,8 +43,8 @@ const (
 
 // Flags of a token.
 const (
-	flagGoal    = 1 // the goal has the word, too
-	flagHistory = 2 // the history has the word, too
+	flagGoal    = 1 // the goal also contains the word
+	flagHistory = 2 // the history also contains the word
 )
 
 // Token is a unit that the model reads: a word, the end of a line, or a whole piece of an answer.
@@ -52,22 +52,22 @@ type Token struct {
 	Word       uint64 // hash of the lower-cased word; 0 for the end of a line and for pieces
 	Piece      uint8  // number of the piece from 1; 0 for words
 	Sec        Section
-	Line, Col  uint8 // within the section, clipped
+	Line, Col  uint8 // position within the section and the line, clipped
 	Flags      uint8
-	Branch     uint8 // in training: 0 for the prompt, otherwise the number of the answer from 1
-	Start, End int32 // bytes of the prompt
-	LineNo     int32 // through the whole prompt, so "same line" is exact
-	Pos        int32 // place in the reading order: all answers to a prompt begin where it ends
+	Branch     uint8 // 0 for the prompt; in training, the number from 1 of the answer
+	Start, End int32 // byte offsets in the prompt
+	LineNo     int32 // number in the whole prompt, so "same line" is exact
+	Pos        int32 // position in reading order; all answers to a prompt begin where it ends
 }
 
-// hashWord returns the FNV-1a hash of the lower-cased word. It is never 0.
+// hashWord returns the FNV-1a hash of the lower-cased word, with its lowest bit set, so it is never 0.
 func hashWord(word string) uint64 {
 	hash64 := fnv.New64a()
 	_, _ = hash64.Write([]byte(strings.ToLower(word)))
 	return hash64.Sum64() | 1
 }
 
-// buckets returns the token's rows of the two word tables. Ends of lines have row 0, which no word has.
+// buckets returns the token's rows in the two word tables. Ends of lines and pieces have row 0, which no word has.
 func (t Token) buckets() (int, int) {
 	if t.Word == 0 {
 		return 0, 0
@@ -76,11 +76,11 @@ func (t Token) buckets() (int, int) {
 	return 1 + int(t.Word>>8)%(hashBuckets-1), 1 + int(t.Word>>36)%(hashBuckets-1)
 }
 
-// Prompt is a tokenised prompt with what the grammar needs of it.
+// Prompt is a tokenised prompt together with the data that the grammar needs.
 type Prompt struct {
 	Text   string
 	Tokens []Token
-	Index  []Candidate // elements: lines of the screen by the position of their last token, then those told by peers
+	Index  []Candidate // elements on the screen, then elements that only peers named
 	words  []int       // positions of words that answers may copy
 
 	spanOnce   sync.Once
@@ -90,16 +90,16 @@ type Prompt struct {
 
 // Candidate is an element that an action may name.
 type Candidate struct {
-	Pos   int // position of its token: the end of its line, or the index in a peer's words
-	Index int // the element's index as the prompt has it
+	Pos   int // position of its token: the end of its line, or the index in a peer's message
+	Index int // the element's index in the prompt
 }
 
-// MaxTokens bounds a prompt: ParsePrompt reads no line that begins at or after this token. The agents' template leaves
-// out what Over says is too much; only foreign prompts are longer.
+// MaxTokens bounds a prompt: ParsePrompt ignores lines that begin at or after this token. The agents' template leaves
+// out parts of a prompt that Over reports as too long, so only foreign prompts are longer.
 const MaxTokens = 696
 
-// Over returns how many tokens at the end of a prompt ParsePrompt does not read. It is 0 for a prompt that is read in
-// full.
+// Over returns the number of tokens at the end of a prompt that ParsePrompt ignores. It is 0 for a prompt that is read
+// in full.
 func Over(text string) int {
 	toks := parse(text, math.MaxInt).Tokens
 	for i := MaxTokens; i < len(toks); i++ {
@@ -111,7 +111,7 @@ func Over(text string) int {
 	return 0
 }
 
-// ParsePrompt tokenises text. It never fails: all words are hashed, and text without sections is SecOther.
+// ParsePrompt tokenises a text. It never fails: all words are hashed, and text without sections is SecOther.
 func ParsePrompt(text string) *Prompt { return parse(text, MaxTokens) }
 
 // parse tokenises the lines that begin before token limit.
@@ -166,7 +166,7 @@ func parse(text string, limit int) *Prompt {
 	return prompt
 }
 
-// sectionOf returns the section that a line begins, if it begins one.
+// sectionOf returns the section that a line begins. It returns false if the line begins none.
 func sectionOf(line string) (Section, bool) {
 	switch {
 	case strings.HasPrefix(line, PrefixGoal):
@@ -186,7 +186,7 @@ func sectionOf(line string) (Section, bool) {
 	return SecOther, false
 }
 
-// addLine adds the tokens of the line text[off:end], its end included.
+// addLine adds the tokens of the line text[off:end], including its end.
 func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, lineNo int32) {
 	col := 0
 	add := func(token Token) {
@@ -234,9 +234,9 @@ func (p *Prompt) addLine(text string, off, end int, sec Section, secLine int, li
 	add(Token{Start: int32(end), End: int32(end)})
 }
 
-// nameNumbers gives the numbers of the line that begins at token first words of their own, unless they are indices of
-// elements: the number of a peer, of a step, and of what is left out. Otherwise agent 1 would share its word with
-// element 1.
+// nameNumbers gives separate words to numbers in the line that begins at token first, unless they are indices of
+// elements: the number of a peer, of a step, and of omitted parts. Otherwise, agent 1 would share its word with element
+// 1.
 func (p *Prompt) nameNumbers(first int, line string) {
 	from := first
 	to := first + 1
@@ -266,6 +266,6 @@ func wordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '$' || r == '%' || r == '+' || r == '#'
 }
 
-// joinRune reports whether a rune may be inside a word but neither begin nor end it, as in e-mail addresses, times and
-// file names.
+// joinRune reports whether a rune may occur inside a word but neither begin nor end it, as in e-mail addresses, times
+// and file names.
 func joinRune(r rune) bool { return strings.ContainsRune("_@/.:'-&", r) }

@@ -10,7 +10,7 @@ type Example struct {
 	Answers []Choice
 }
 
-// decision is a choice of an answer, made at a row of the sequence.
+// decision is one choice of an answer, which is made at a row of the sequence.
 type decision struct {
 	row    int
 	st     step
@@ -19,8 +19,8 @@ type decision struct {
 	work   headWork
 }
 
-// tokens returns the example as one sequence, with the decisions whose log-probabilities add up to those of the
-// answers.
+// tokens returns the example as one sequence, with its decisions. The log-probabilities of an answer's decisions add up
+// to the answer's log-probability.
 func (e Example) tokens() ([]Token, []decision) {
 	toks := append(make([]Token, 0, len(e.Prompt.Tokens)+8*len(e.Answers)), e.Prompt.Tokens...)
 	var ds []decision
@@ -43,12 +43,12 @@ func (e Example) tokens() ([]Token, []decision) {
 	return toks, ds
 }
 
-// Trainer computes gradients of a model and applies AdamW. It cuts a batch into shards of fixed size and adds their
-// gradients in order, so the result has the same bits for every number of workers.
+// Trainer computes gradients of a model and applies AdamW. It splits a batch into shards of fixed size and adds their
+// gradients in order, so the result has the same bits for any number of workers.
 type Trainer struct {
 	M       *Model
 	Opt     Adam
-	Workers int // goroutines; below 1 means 1
+	Workers int // number of goroutines; below 1 means 1
 
 	shards []*shard
 	wt     transposed
@@ -57,7 +57,7 @@ type Trainer struct {
 // shardSize is the number of examples per shard. It is part of the arithmetic: another size leads to other bits.
 const shardSize = 4
 
-// shard is the workspace of a part of a batch.
+// shard is the workspace for a part of a batch.
 type shard struct {
 	a    acts
 	w    gradWork
@@ -66,14 +66,15 @@ type shard struct {
 	loss float64
 	logp [][]float64
 
-	seqs []*seq    // used again from step to step
+	seqs []*seq    // reused from step to step
 	dhid []float32 // dL/d(hidden states)
 }
 
-// coefficients maps the log-probabilities of an example's answers to its loss and to dL/dlogp of every answer.
+// coefficients maps the log-probabilities of an example's answers to the example's loss and to dL/dlogp of every
+// answer.
 type coefficients func(example int, logp []float64) (loss float64, dlogp []float64)
 
-// step makes an optimiser step on a batch and returns the mean loss before it.
+// step makes an optimiser step on a batch and returns the mean loss before the step.
 func (t *Trainer) step(batch []Example, lr float64, coeff coefficients) float64 {
 	n := (len(batch) + shardSize - 1) / shardSize
 	for len(t.shards) < n {
@@ -108,7 +109,7 @@ func (t *Trainer) step(batch []Example, lr float64, coeff coefficients) float64 
 	return loss
 }
 
-// parallel calls f with 0 to n-1 on as many goroutines as there are workers.
+// parallel calls f with 0 to n−1 on as many goroutines as there are workers.
 func (t *Trainer) parallel(n int, f func(int)) {
 	var group errgroup.Group
 	group.SetLimit(max(1, t.Workers))
@@ -139,7 +140,7 @@ func (s *shard) run(model *Model, wt transposed, batch []Example, coeff coeffici
 		for k := range ds[i] {
 			x := &ds[i][k]
 			h := seqs[i].hid[x.row*d : (x.row+1)*d]
-			model.back(&x.work, s.v, h, own[x.row*d:(x.row+1)*d], own, x.st, x.pick, dl[x.answer])
+			model.headBack(&x.work, s.v, h, own[x.row*d:(x.row+1)*d], own, x.st, x.pick, dl[x.answer])
 		}
 
 		base += len(seqs[i].toks)
@@ -148,8 +149,8 @@ func (s *shard) run(model *Model, wt transposed, batch []Example, coeff coeffici
 	model.backward(&s.a, &s.w, wt, s.v, seqs, s.dhid)
 }
 
-// forward computes, for every example, the log-probabilities of its answers into s.logp. It returns the sequences and
-// the decisions of the examples.
+// forward computes the log-probabilities of every example's answers into s.logp. It returns the sequences and the
+// decisions of the examples.
 func (s *shard) forward(model *Model, batch []Example) ([]*seq, [][]decision) {
 	s.seqs = append(s.seqs, make([]*seq, max(0, len(batch)-len(s.seqs)))...)
 	seqs := s.seqs[:len(batch)]
@@ -157,7 +158,7 @@ func (s *shard) forward(model *Model, batch []Example) ([]*seq, [][]decision) {
 	ds := make([][]decision, len(batch))
 	for i, example := range batch {
 		add[i], ds[i] = example.tokens()
-		seqs[i] = model.emptied(seqs[i], len(add[i]))
+		seqs[i] = model.reuseSeq(seqs[i], len(add[i]))
 	}
 
 	model.extend(&s.a, seqs, add)
@@ -179,7 +180,7 @@ func (s *shard) forward(model *Model, batch []Example) ([]*seq, [][]decision) {
 	return seqs, ds
 }
 
-// LogProbs returns log π(answer | prompt) of every answer of every example. It reads each prompt once.
+// LogProbs returns log π(answer | prompt), in nats, of every answer of every example. It reads each prompt once.
 func (m *Model) LogProbs(batch []Example, workers int) [][]float64 {
 	out := make([][]float64, len(batch))
 	trainer := Trainer{M: m, Workers: workers}
@@ -195,8 +196,8 @@ func (m *Model) LogProbs(batch []Example, workers int) [][]float64 {
 	return out
 }
 
-// SFTStep makes a step on the loss of supervised fine-tuning, L = −mean w·log π(y|x), with y the first answer of
-// every example (docs/method.md). Nil weights are all 1. It returns L before the step.
+// SFTStep makes a step on the loss of supervised fine-tuning, L = −mean w·log π(y|x), where y is the first answer of
+// every example (docs/method.md). If weight is nil, all weights are 1. It returns L before the step.
 func (t *Trainer) SFTStep(batch []Example, weight []float64, lr float64) float64 {
 	return t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
 		w := 1.0

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// chatRequest is what the server takes of a request of the OpenAI chat API; it ignores other members.
+// chatRequest holds the members of a request of the OpenAI chat API that the server uses. It ignores other members.
 type chatRequest struct {
 	Model    string `json:"model"`
 	Messages []struct {
@@ -47,8 +47,8 @@ func (q chatRequest) check() error {
 	return nil
 }
 
-// or returns what p points to, or d if p is nil.
-func or[T any](p *T, d T) T {
+// valueOr returns the value that p points to, or d if p is nil.
+func valueOr[T any](p *T, d T) T {
 	if p == nil {
 		return d
 	}
@@ -58,10 +58,10 @@ func or[T any](p *T, d T) T {
 
 func (q chatRequest) sampling() tinylm.Sampling {
 	return tinylm.Sampling{
-		N:           or(q.N, 1),
-		Temperature: or(q.Temperature, 1),
-		TopP:        or(q.TopP, 1),
-		Seed:        uint64(or(q.Seed, 0)),
+		N:           valueOr(q.N, 1),
+		Temperature: valueOr(q.Temperature, 1),
+		TopP:        valueOr(q.TopP, 1),
+		Seed:        uint64(valueOr(q.Seed, 0)),
 	}
 }
 
@@ -89,10 +89,10 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	// The policy reads the last user message. System messages only say what its grammar fixes already.
+	// The policy reads the last user message. System messages only contain what its grammar fixes anyway.
 	prompt := tinylm.ParsePrompt(request.Messages[len(request.Messages)-1].Content)
 	outs, used := pol.Sample(prompt, request.sampling())
-	s.answered(r, start, request, used)
+	s.recordChat(r, start, request, used)
 	httpd.WriteJSON(w, http.StatusOK, request.completion(outs, used, stops))
 }
 
@@ -120,7 +120,7 @@ func stopList(value any) ([]string, error) {
 	return nil, errStop
 }
 
-// completion renders the answer of the OpenAI API.
+// completion returns the response in the form of the OpenAI API.
 func (q chatRequest) completion(outs []tinylm.Output, used tinylm.Counts, stops []string) map[string]any {
 	choices := make([]map[string]any, len(outs))
 	written := 0
@@ -153,12 +153,12 @@ func (q chatRequest) completion(outs []tinylm.Output, used tinylm.Counts, stops 
 	}
 }
 
-// cut cuts an answer by max_tokens and by stop. A token is one choice of the grammar.
+// cut cuts an answer by max_tokens and by stop. A token is one choice of the grammar. The reason is stop or length.
 func (q chatRequest) cut(output tinylm.Output, stops []string) (steps []tinylm.StepProb, text, reason string) {
 	steps = output.Steps
 	text = output.Text
 	reason = "stop"
-	if n := or(q.MaxTokens, 0); n > 0 && n < len(steps) {
+	if n := valueOr(q.MaxTokens, 0); n > 0 && n < len(steps) {
 		steps = steps[:n]
 		text = ""
 		reason = "length"

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// maxPolicies is the number of policies kept in memory. The least recently used one goes first.
+// maxPolicies is the maximum number of policies in memory. The least recently used policies are dropped first.
 const maxPolicies = 32
 
 // entry is a policy that is loaded or being loaded.
@@ -23,8 +23,8 @@ type entry struct {
 	used time.Time
 }
 
-// policy returns the policy of a name, its digest, and loads it from the store on first use. Concurrent callers wait
-// for one load.
+// policy returns the policy of a name, which is its digest, and loads it from the store on first use. Concurrent
+// callers wait for the same load.
 func (s *Server) policy(ctx context.Context, name string) (*tinylm.Policy, error) {
 	if !httpd.IsDigest(name) {
 		return nil, httpd.Refuse(http.StatusNotFound,
@@ -45,7 +45,7 @@ func (s *Server) policy(ctx context.Context, name string) (*tinylm.Policy, error
 	if e.err != nil {
 		s.mu.Lock()
 		if s.policies[name] == e {
-			delete(s.policies, name) // the next request tries again
+			delete(s.policies, name) // the next request loads it again
 		}
 		s.mu.Unlock()
 	}
@@ -55,8 +55,8 @@ func (s *Server) policy(ctx context.Context, name string) (*tinylm.Policy, error
 
 // read reads a policy from the store into its entry.
 func (s *Server) read(ctx context.Context, name string, e *entry) {
-	raw, there, err := store.MayBlob(ctx, s.bucket, name)
-	if err == nil && !there { // whoever asks tries again
+	raw, exists, err := store.MayBlob(ctx, s.bucket, name)
+	if err == nil && !exists { // clients repeat the request
 		err = httpd.Refuse(http.StatusNotFound, "the store has no policy %s", name)
 	}
 	var model *tinylm.Model
@@ -64,7 +64,7 @@ func (s *Server) read(ctx context.Context, name string, e *entry) {
 		model, err = tinylm.Decode(raw)
 	}
 
-	s.mu.Lock() // loaded reads entries that are being loaded
+	s.mu.Lock() // loaded reads entries while they are being loaded
 	defer s.mu.Unlock()
 
 	e.err = err
@@ -73,7 +73,7 @@ func (s *Server) read(ctx context.Context, name string, e *entry) {
 	}
 }
 
-// evict drops the least recently used policies but not keep. Callers hold mu.
+// evict drops the least recently used policies other than keep. Callers hold mu.
 func (s *Server) evict(keep string) {
 	for len(s.policies) > maxPolicies {
 		oldest := ""
@@ -86,8 +86,8 @@ func (s *Server) evict(keep string) {
 	}
 }
 
-// loaded returns the digests of the policies in memory, sorted.
-func (s *Server) loaded() []string {
+// loadedDigests returns the digests of the policies in memory, sorted.
+func (s *Server) loadedDigests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -102,7 +102,7 @@ func (s *Server) loaded() []string {
 	return names
 }
 
-// drop removes a policy from memory and reports whether it was there.
+// drop removes a policy from memory and reports whether it was loaded.
 func (s *Server) drop(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
 
-// score returns the log-probabilities of answers. A token is one choice of the grammar.
+// score serves the log-probabilities of answers. A token is one choice of the grammar.
 func (s *Server) score(w http.ResponseWriter, r *http.Request) {
 	scoreRequest, err := httpd.ReadScoreRequest(r.Body)
 	if err != nil {
@@ -28,12 +28,12 @@ func (s *Server) score(w http.ResponseWriter, r *http.Request) {
 	httpd.WriteScores(w, scores(pol.Model, scoreRequest.User, scoreRequest.Answers))
 }
 
-// scores returns the scores of answers to a prompt. One that the grammar cannot express has the log-probability −∞.
+// scores returns the scores of answers to a prompt. An answer that the grammar cannot express has log-probability −∞.
 func scores(model *tinylm.Model, prompt string, answers []string) []httpd.Score {
 	p := tinylm.ParsePrompt(prompt)
 	out := make([]httpd.Score, len(answers))
 	example := tinylm.Example{Prompt: p}
-	var at []int // the answer of each choice of example
+	var at []int // index of the answer of each choice in example
 	for i, a := range answers {
 		if choice, err := p.Parse(a); err == nil {
 			example.Answers = append(example.Answers, choice)

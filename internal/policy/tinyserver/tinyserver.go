@@ -1,5 +1,5 @@
-// Package tinyserver serves small policies over the OpenAI chat API and vLLM's paths for adapters. A model's name is
-// the digest of its checkpoint, which is loaded from the store on first use.
+// Package tinyserver serves small policies over the OpenAI chat API and vLLM's paths for adapters. The name of a model
+// is the digest of its checkpoint, which is loaded from the store on first use.
 package tinyserver
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// maxBody bounds a request, in bytes.
+// maxBody is the maximum size of a request in bytes.
 const maxBody = 1 << 20
 
-// Server is an http.Handler. Safe for concurrent use.
+// Server is an http.Handler. It is safe for concurrent use.
 type Server struct {
-	CallLog io.Writer     // gets a line per answered chat; nil means none
-	Keys    func() string // bearer keys, one of which clients must send; empty means none
+	CallLog io.Writer     // gets a line for every answered chat; may be nil
+	Keys    func() string // bearer keys, one of which clients must send; if nil or empty, clients need no key
 
 	bucket  store.Bucket
 	mux     *http.ServeMux
@@ -37,7 +37,7 @@ type Server struct {
 	policies map[string]*entry
 }
 
-// New returns a server of the policies of a bucket.
+// New returns a server of the policies in a bucket.
 func New(bucket store.Bucket) *Server {
 	server := &Server{bucket: bucket, mux: http.NewServeMux(), policies: map[string]*entry{}}
 	server.measure()
@@ -53,7 +53,7 @@ func New(bucket store.Bucket) *Server {
 	return server
 }
 
-// measure sets up the server's metrics.
+// measure creates the server's metrics.
 func (s *Server) measure() {
 	s.metrics = httpd.NewMetrics("collabui_policy")
 	s.busy = s.metrics.Counter("busy_seconds_total", "Time spent on answers to chats.")
@@ -82,10 +82,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// models lists the policies that are loaded.
+// models lists the loaded policies.
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	var list []map[string]any
-	for _, name := range s.loaded() {
+	for _, name := range s.loadedDigests() {
 		list = append(list, httpd.Model(name))
 	}
 
@@ -124,13 +124,13 @@ func (s *Server) unload(w http.ResponseWriter, r *http.Request) {
 	httpd.WriteRemoved(w, name)
 }
 
-// statusOf returns the status for an error of loading a policy.
+// statusOf returns the HTTP status for an error of loading a policy.
 func statusOf(err error) int {
 	var refused *httpd.Refusal
 	switch {
 	case errors.As(err, &refused):
 		return refused.Status
-	case errors.Is(err, tinylm.ErrCheckpoint): // another server may serve it
+	case errors.Is(err, tinylm.ErrCheckpoint): // another server may be able to serve it
 		return http.StatusConflict
 	}
 
@@ -142,8 +142,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, err er
 	(&httpd.Refusal{Status: status, Err: err}).WriteEngine(w)
 }
 
-// answered counts an answered chat and, if CallLog is set, logs when it came, its seed and its model.
-func (s *Server) answered(r *http.Request, start time.Time, request chatRequest, used tinylm.Counts) {
+// recordChat counts an answered chat and, if CallLog is set, logs its start time, its seed and its model.
+func (s *Server) recordChat(r *http.Request, start time.Time, request chatRequest, used tinylm.Counts) {
 	s.metrics.Count(r.URL.Path, http.StatusOK)
 	s.busy.Add(time.Since(start).Seconds())
 	s.prompt.Add(float64(used.Prompt))
@@ -156,5 +156,5 @@ func (s *Server) answered(r *http.Request, start time.Time, request chatRequest,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	_, _ = fmt.Fprintf(s.CallLog, "%d %d %s\n", start.UnixNano(), or(request.Seed, 0), request.Model)
+	_, _ = fmt.Fprintf(s.CallLog, "%d %d %s\n", start.UnixNano(), valueOr(request.Seed, 0), request.Model)
 }

@@ -236,7 +236,7 @@ func pool(t *testing.T, url string) *llm.Pool {
 	return p
 }
 
-// TestAServerWithAnotherKernelIsNotAsked asks a server whose arithmetic is not the worker's.
+// TestAServerWithAnotherKernelIsNotAsked uses a server whose arithmetic differs from the worker's.
 func TestAServerWithAnotherKernelIsNotAsked(t *testing.T) {
 	s, digest, _ := serve(t)
 	for kernel, want := range map[string]fault.Kind{tinylm.Kernel(): "", "another": fault.Transient} {

@@ -1,4 +1,4 @@
-// Package turns checks that text of a page cannot forge a turn in the chat of a language model.
+// Package turns checks that the text of a page cannot forge a turn in the chat of a language model.
 //
 // It does no I/O.
 package turns
@@ -16,22 +16,22 @@ import (
 // ErrHidden means that a server does not show its tokens.
 var ErrHidden = errors.New("the server does not show its tokens")
 
-// Tokenizer is the tokenizer of a server. Its errors wrap ErrHidden if the server has no way to ask. Calls may be
+// Tokenizer is the tokenizer of a server. Its errors wrap ErrHidden if the server offers no access to it. Calls may be
 // repeated.
 type Tokenizer interface {
-	// Prompt returns the prompt for one message of a user as the model's chat template writes it, control tokens
-	// included, up to where the answer begins.
+	// Prompt returns the prompt for one user message as the model's chat template renders it, including control tokens,
+	// up to where the answer begins.
 	Prompt(ctx context.Context, user string) (string, error)
-	// Tokens returns the ids of a text. What looks like a control token in it counts as one.
+	// Tokens returns the IDs of a text's tokens. Text that looks like a control token counts as one.
 	Tokens(ctx context.Context, text string) ([]int, error)
 }
 
-// marker is a text of a user which no chat template contains.
+// marker is a user's text that no chat template contains.
 const marker = "zebra 71"
 
-// Check returns an invalid fault if a page can end the user's turn and begin the model's: if what the chat template
-// writes there gives the same tokens once it is broken and folded as text of pages is. A server that does not show its
-// tokens passes.
+// Check returns an invalid fault if a page can end the user's turn and begin the model's. This is the case if the text
+// that the chat template writes there yields the same tokens after it has been broken and folded as text of pages is. A
+// server that does not show its tokens passes.
 func Check(ctx context.Context, tokenizer Tokenizer) error {
 	prompt, err := tokenizer.Prompt(ctx, marker)
 	if errors.Is(err, ErrHidden) {
@@ -46,7 +46,7 @@ func Check(ctx context.Context, tokenizer Tokenizer) error {
 		return nil
 	}
 	end := strings.Join(strings.Fields(prompt[at+len(marker):]), " ")
-	if end == "" { // white space ends the turn, and text of a page has no line breaks
+	if end == "" { // white space ends the turn, and text of a page contains no line breaks
 		return nil
 	}
 
@@ -66,7 +66,7 @@ func Check(ctx context.Context, tokenizer Tokenizer) error {
 	return err
 }
 
-// contains reports whether tokens contain part in one piece.
+// contains reports whether part occurs in tokens as a contiguous sequence.
 func contains(tokens, part []int) bool {
 	for i := range tokens {
 		if i+len(part) <= len(tokens) && slices.Equal(tokens[i:i+len(part)], part) {

@@ -12,9 +12,9 @@ import (
 	"github.com/collabui/collabui/internal/policy/turns"
 )
 
-// model is a tokenizer with a chat template. Control tokens are one token each, everything else is one a character.
+// model is a tokenizer with a chat template. Control tokens are one token each, and every other character is one token.
 type model struct {
-	template string // with %s for the message
+	template string // with %s in place of the message
 	control  []string
 	folds    bool // it drops blanks after < before it looks for tokens
 	err      error
