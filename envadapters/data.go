@@ -9,21 +9,21 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// pointer begins the file that stands for another one in a checkout without Git LFS.
+// pointer is the beginning of the file that replaces a data file in a checkout without Git LFS.
 var pointer = []byte("version https://git-lfs.github.com/spec/")
 
-// strays are files that a desktop puts into every folder, in lower case.
+// strays are files that desktop systems put into every folder, in lower case.
 var strays = []string{".ds_store", "thumbs.db", "desktop.ini"}
 
-// Stray reports whether a desktop left a file in a folder of data: nothing was ever recorded in it.
+// Stray reports whether the name in a data folder belongs to a file of the desktop system, which holds no data.
 func Stray(name string) bool {
 	name = filepath.Base(name)
 
 	return strings.HasPrefix(name, "._") || slices.Contains(strays, strings.ToLower(name))
 }
 
-// CheckData checks that a file with this beginning holds data. If it does not, the invalid fault names the file, what
-// it is instead, and what to do.
+// CheckData checks that a file with this beginning holds data. Otherwise it returns a fault of kind Invalid that names
+// the file, what it contains instead, and what to do.
 func CheckData(file string, begins []byte) error {
 	switch {
 	case Stray(file):
