@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// companion starts the real companion over the stubs of its upstream. faults is the path of a JSON file that makes the
+// companion starts the real companion over stubs of AndroidWorld. faults is the path of a JSON file that makes the
 // stubs misbehave.
 func companion(t *testing.T) (url, faults string) {
 	t.Helper()
@@ -72,7 +72,7 @@ var stubTasks = []entry{
 	{Name: "click-test", Group: groupMiniwob, Steps: 30, Subset: true},
 }
 
-// solve plays an episode that turns the stub's Wi-Fi off.
+// solve plays an episode that turns off the stub's Wi-Fi.
 func solve(t *testing.T, s *Suite) (envadapters.Score, error) {
 	t.Helper()
 
@@ -112,7 +112,7 @@ func solve(t *testing.T, s *Suite) (envadapters.Score, error) {
 	return sc, err
 }
 
-// TestTheRealCompanion: what the fake says about the companion holds for the companion itself.
+// TestTheRealCompanion checks that the companion behaves as its fake does.
 func TestTheRealCompanion(t *testing.T) {
 	url, faults := companion(t)
 	l := quick
