@@ -17,12 +17,13 @@ type node struct {
 	children []*node
 }
 
-// maxNodes bounds the elements of one page.
+// maxNodes is the largest number of elements of one page.
 const maxNodes = 5000
 
 var opening = regexp.MustCompile(`^<(?:([A-Za-z][A-Za-z0-9-]*)?(?:\[([A-Z]+)\])?\|| )`)
 
-// parsePage reads simplified HTML. It never fails: what is not a tag is text, and open elements end with the page.
+// parsePage reads simplified HTML. It never fails: anything that is not a tag is text, and elements still open end with
+// the page.
 func parsePage(s string) *node {
 	root := &node{}
 	stack := []*node{root}
@@ -63,7 +64,7 @@ func parsePage(s string) *node {
 	return root
 }
 
-// roles are those of tags. Other tags have the role text.
+// roles maps tags to roles. Other tags have the role text.
 var roles = map[string]string{
 	"a":        "link",
 	"button":   "button",
@@ -131,12 +132,12 @@ func (n *node) element(index int) domain.Element {
 	return e
 }
 
-// unnamed returns an element that no action can name.
+// unnamed returns an element without an ID, which no action can name.
 func unnamed(index int, role, text string) domain.Element {
 	return domain.Element{Index: index, ID: domain.NoID, Role: role, Text: text, Visible: true}
 }
 
-// said returns the text of a node without that of descendants with an ID.
+// said returns the text of a node without the text of descendants with an ID.
 func (n *node) said() string {
 	if n.text != "" {
 		return n.text
@@ -152,7 +153,7 @@ func (n *node) said() string {
 	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
 }
 
-// names reports whether the tree has a node with an ID.
+// names reports whether the tree contains a node with an ID.
 func (n *node) names() bool {
 	return n.id != "" || slices.ContainsFunc(n.children, (*node).names)
 }
