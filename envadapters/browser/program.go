@@ -10,8 +10,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// names are tried in order. Debian's programs in /usr/bin are shell wrappers that keep running next to the browser, so
-// the programs that they start come first.
+// names are tried in this order. Debian's programs in /usr/bin are shell wrappers that keep running next to the
+// browser, so the programs that they start come first.
 var names = []string{
 	"/usr/lib/chromium/chromium-headless-shell",
 	"chromium-headless-shell",
@@ -41,7 +41,7 @@ func Find() (string, error) {
 		"(Debian: apt-get install chromium-headless-shell) or set COLLABUI_CHROMIUM to its path")
 }
 
-// Version returns the name and the version that Chromium says, such as "Chromium 140.0.7339.80".
+// Version returns the name and the version that Chromium reports, such as "Chromium 140.0.7339.80".
 func Version(ctx context.Context) (string, error) {
 	path, err := Find()
 	if err != nil {
@@ -65,7 +65,7 @@ func Version(ctx context.Context) (string, error) {
 	return version.said, nil
 }
 
-// version is what a program said. It is asked once: this process goes on with the program that it began with.
+// version caches what a program reported, so that this process keeps to the version that it began with.
 var version struct {
 	mu       sync.Mutex
 	of, said string

@@ -16,8 +16,8 @@ import (
 	"github.com/collabui/collabui/test/kit/nameserver"
 )
 
-// TestListedHostsAreReachedAndNoLoopback opens pages to real sites, which are reached under their names, by HTTP and
-// WebSocket. Names that resolve to the loopback, and redirects to it, reach no port but the one that is listed.
+// TestListedHostsAreReachedAndNoLoopback opens pages of listed sites under their names, by HTTP and WebSocket. Names
+// that resolve to the loopback, and redirects to it, reach no port but the listed one.
 func TestListedHostsAreReachedAndNoLoopback(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
@@ -93,7 +93,7 @@ func TestListedHostsAreReachedAndNoLoopback(t *testing.T) {
 	all.empty(t)
 }
 
-// TestTheProxyOfPagesRefuses asks the proxy as a page would.
+// TestTheProxyOfPagesRefuses sends requests to the proxy as a page would.
 func TestTheProxyOfPagesRefuses(t *testing.T) {
 	nameserver.Start(t, map[string]string{"bound.example": "127.0.0.1", "cloud.example": "169.254.169.254"})
 	address, stop, err := serveProxy("bound.example,cloud.example,fe80::1,*.example")
