@@ -8,15 +8,15 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// telling are the attributes that say what an element is.
+// telling are the attributes that describe an element.
 var telling = []string{"aria_label", "aria-label", "title", "alt", "placeholder", "name", "value", "label", "text"}
 
-// elements describes candidates by their tags, the text of their parts of the page, and telling attributes.
+// elements describes candidates by their tags, the text of their parts of the page, and the attributes in telling.
 func (a action) elements(cs []candidate) []domain.Element {
 	texts := pageTexts(a.HTML)
 	out := make([]domain.Element, 0, len(cs))
 	for i, c := range cs {
-		// Some attributes are cut off. The text of the page says enough then.
+		// Some attributes are cut off in the data. The text of the page is then enough.
 		var attrs map[string]any
 		_ = json.Unmarshal([]byte(c.Attributes), &attrs)
 		var said []string

@@ -21,16 +21,16 @@ var folders = map[string]string{
 	"test_domain":  SplitDomain,
 }
 
-// index says where the tasks are.
+// index contains the places of the tasks.
 type index struct {
-	// splits holds the tasks of each split, sorted by ID.
+	// splits contains the tasks of each split, sorted by ID.
 	splits   map[string][]entry
 	ranks    ranking
 	problems []recorded.Problem
 	version  string
 }
 
-// entry is the place of one task.
+// entry is the place of one task in the files.
 type entry struct {
 	id, website string
 	steps       int
@@ -92,7 +92,7 @@ func (s *Suite) load() (index, error) {
 	return ix, fault.As(fault.Invalid, err)
 }
 
-// add reads a file of a split. A tenth of the training tasks goes to val.
+// add reads a file of a split. A tenth of the training tasks becomes val.
 func (ix *index) add(path, split string, skip bool) error {
 	digest, problems, err := recorded.Read(path, skip, func(raw []byte, at recorded.Where) error {
 		t, err := parseTask(raw)
@@ -116,7 +116,8 @@ func (ix *index) add(path, split string, skip bool) error {
 	return err
 }
 
-// sort orders the tasks of all splits. A task that a split has twice is an error or, with skip, the first one is kept.
+// sort orders the tasks of all splits. If a split has a task twice, it returns an error or, with skip, keeps the first
+// one.
 func (ix *index) sort(skip bool) error {
 	for _, split := range slices.Sorted(maps.Keys(ix.splits)) {
 		var once []entry
