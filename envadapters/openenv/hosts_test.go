@@ -13,7 +13,8 @@ import (
 	"github.com/collabui/collabui/test/kit/nameserver"
 )
 
-// TestServersOfASpecificationAreHostsThatThisProcessMayReach: others get no connection, and no try is repeated.
+// TestServersOfASpecificationAreHostsThatThisProcessMayReach expects no connection to other hosts, and no second
+// attempt.
 func TestServersOfASpecificationAreHostsThatThisProcessMayReach(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))

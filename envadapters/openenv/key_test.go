@@ -12,7 +12,7 @@ import (
 )
 
 func TestTheKeyIsSentToListedServersOnly(t *testing.T) {
-	t.Setenv(EnvKey, "canary\nthe-key-before") // of several, the first is sent
+	t.Setenv(EnvKey, "canary\nthe-key-before") // of several keys, the first is sent
 	t.Setenv(EnvHosts, "gpu-1.example, 10.0.0.5:8001,127.0.0.1:8000, [::1]:8000,ws://emulator:8000,ws://lab.example")
 	for address, want := range map[string]bool{
 		"ws://127.0.0.1:8000/ws":         true,
