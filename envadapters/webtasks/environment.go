@@ -20,18 +20,18 @@ type environment struct {
 	url   string
 	words string
 	page  pageState
-	said  bool // The agent declared that it reached the goal.
+	said  bool // the agent declared that it reached the goal
 
-	touched *domain.Touch // Where the action reached the screen.
+	touched *domain.Touch // where the action touched the screen
 }
 
 // pageState is the answer of kit.reset and kit.observe.
 type pageState struct {
 	Goal string `json:"goal"`
 	domain.Observation
-	Over  bool            `json:"over"`  // The page ended the episode.
-	Done  bool            `json:"done"`  // The state that the goal asks for holds.
-	Right []domain.Action `json:"right"` // The actions that help now.
+	Over  bool            `json:"over"`  // the page ended the episode
+	Done  bool            `json:"done"`  // the state is the one that the goal demands
+	Right []domain.Action `json:"right"` // the actions that help now
 }
 
 // Replayable marks the environment: everything a page shows is a function of template, split, seed and actions.
@@ -87,7 +87,7 @@ func (e *environment) eval(ctx context.Context, expr string) error {
 		return err
 	}
 
-	// A field that should have stayed empty would have to be emptied: no action does that.
+	// A field filled by mistake would have to be emptied, but no valid action does that.
 	state.Right = slices.DeleteFunc(state.Right, func(action domain.Action) bool { return action.Validate() != nil })
 	e.page = state
 
@@ -119,7 +119,7 @@ func (e *environment) Step(ctx context.Context, action domain.Action) (envadapte
 // themselves.
 func (e *environment) success() bool { return e.page.Done && (e.page.Over || e.said) }
 
-// Score grades the current state. Raw is 1 if the state that the goal asks for holds.
+// Score grades the current state. Raw is 1 if the state is the one that the goal demands.
 func (e *environment) Score(context.Context) (envadapters.Score, error) {
 	raw := 0.0
 	if e.page.Done {
@@ -129,7 +129,7 @@ func (e *environment) Score(context.Context) (envadapters.Score, error) {
 	return envadapters.Score{Success: e.success(), Raw: raw}, nil
 }
 
-// Advise returns the first of Right.
+// Advise returns the first action of Right.
 func (e *environment) Advise() (domain.Action, bool) {
 	if len(e.page.Right) == 0 {
 		return domain.Action{}, false
@@ -138,5 +138,5 @@ func (e *environment) Advise() (domain.Action, bool) {
 	return e.page.Right[0], true
 }
 
-// Right lists the actions that help in the current state. It is empty when the state cannot be repaired.
+// Right returns the actions that help in the current state. It returns nothing if the state cannot be repaired.
 func (e *environment) Right() []domain.Action { return e.page.Right }
