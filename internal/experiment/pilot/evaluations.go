@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// Kinds of evaluations. They cost differently: an agent that plays alone is asked once a step.
+// Kinds of evaluations. Their costs differ: an agent that plays alone makes one call per step.
 const (
 	alone    = "evaluation, one agent"
 	together = "evaluation, all agents"
@@ -24,14 +24,15 @@ func kindOf(evalSystem rules.EvalSystem) string {
 	return alone
 }
 
-// evaluated is what evaluations of a kind took.
+// evaluated is the cost of all evaluations of a kind.
 type evaluated struct {
 	activities      []activity
 	episodes, steps float64
 	cost            runs.Cost
 }
 
-// evaluations adds what the evaluations took, by kind. Those on other environments are as those on the run's own.
+// evaluations adds the cost of evaluations, by kind. Evaluations on other environments are assumed to cost the same as
+// on the run's own.
 func (m *measuring) evaluations(ctx context.Context) error {
 	kinds := map[string]*evaluated{alone: {}, together: {}}
 	episodes := 0.0
@@ -64,7 +65,8 @@ func (m *measuring) evaluations(ctx context.Context) error {
 	return nil
 }
 
-// evaluation adds the evaluations of a kind, of which the run has so many episodes. The pilot has others of all kinds.
+// evaluation adds the evaluations of a kind. ofRun is the number of their episodes in the run, and ofPilot the number
+// of episodes of all kinds in the pilot.
 func (m *measuring) evaluation(kind string, e evaluated, ofRun, ofPilot float64) {
 	length := cmp.Or(m.length, share(e.steps, e.episodes)) // the second if nothing was rolled out
 	work := timed(kind, e.activities, share(ofRun*length, e.steps))
@@ -75,7 +77,7 @@ func (m *measuring) evaluation(kind string, e evaluated, ofRun, ofPilot float64)
 	m.add(work)
 }
 
-// evaluations returns the episodes that a run evaluates: those of one agent, and those of all.
+// evaluations returns the numbers of episodes that a run evaluates: with one agent, and with all agents.
 func evaluations(specification spec.Spec) (one, all float64) {
 	evaluation := specification.Evaluation
 	chunks, _ := training(specification)

@@ -15,7 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 )
 
-// activity is an activity that has ended well, from when a worker took it.
+// activity is an activity that ended without an error. It begins when a worker starts it.
 type activity struct {
 	name          string
 	from, to      time.Time
@@ -42,7 +42,7 @@ func (m *measuring) histories(ctx context.Context) error {
 	return nil
 }
 
-// history reads the activities of a workflow that have ended well. A workflow that does not exist did nothing.
+// history reads the activities of a workflow that ended without an error. A workflow that does not exist has none.
 func (m *measuring) history(ctx context.Context, id string) error {
 	open := map[int64]activity{}
 	events := m.temporal.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -74,7 +74,7 @@ func (m *measuring) history(ctx context.Context, id string) error {
 	return nil
 }
 
-// read returns the first argument or the result of an activity. It is an invalid fault if a key is missing with which
+// read returns the first argument or the result of an activity. It is an invalid fault if the key is missing with which
 // it was encrypted.
 func read[T any](m *measuring, payloads *common.Payloads) (value T, err error) {
 	err = m.converter.FromPayloads(payloads, &value)
@@ -85,7 +85,7 @@ func read[T any](m *measuring, payloads *common.Payloads) (value T, err error) {
 	return value, err
 }
 
-// busy returns the hours of activities in all.
+// busy returns the sum of the activities' durations, in hours.
 func busy(all []activity) (hours float64) {
 	for _, a := range all {
 		hours += a.to.Sub(a.from).Hours()
@@ -94,7 +94,7 @@ func busy(all []activity) (hours float64) {
 	return hours
 }
 
-// timed returns work that takes the hours in which any of some activities ran.
+// timed returns work that takes the hours during which at least one of the activities ran.
 func timed(name string, all []activity, times float64) Work {
 	work := Work{Line: Line{Name: name}, Times: times}
 	all = slices.SortedFunc(slices.Values(all), func(a, b activity) int { return a.from.Compare(b.from) })

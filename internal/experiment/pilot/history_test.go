@@ -23,7 +23,7 @@ func ran(from, to int) activity {
 	return activity{from: time.Unix(3600*int64(from), 0), to: time.Unix(3600*int64(to), 0)}
 }
 
-// recorded is a Temporal with one history.
+// recorded is a Temporal client with one history.
 type recorded struct {
 	client.Client
 	client.HistoryEventIterator
@@ -83,7 +83,7 @@ func TestHistoriesAreReadAsWorkersWroteThem(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		written, here string
-		kind          fault.Kind // "": it can be read
+		kind          fault.Kind // if "", it can be read
 	}{
 		"in clear":                  {"", "", ""},
 		"in clear, before keys":     {"", keys, ""},
