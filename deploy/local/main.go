@@ -7,9 +7,8 @@
 //	collabui-local s3       --dir DIR --addr HOST:PORT --bucket NAME
 //	collabui-local redis    --addr HOST:PORT
 //
-// When a service can be used, one JSON line goes to standard output. Logs go to
-// standard error. SIGTERM and SIGINT end it, and so does EOF on standard input
-// when --parent-pipe is given.
+// When a service can be used, one JSON line goes to standard output. Logs go to standard error. SIGTERM and SIGINT end
+// it, and so does EOF on standard input when --parent-pipe is given.
 //
 // Exit codes: 0 asked to stop, 1 other failure, 2 wrong usage, 3 port not
 // usable, 4 data folder locked by another process, 5 disk or data problem.
@@ -103,7 +102,7 @@ func announce(w io.Writer, name, addr string) error {
 	return nil
 }
 
-// report writes err as one line and returns the exit code that belongs to it.
+// report writes err as one line and returns its exit code.
 func report(w io.Writer, err error) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0

@@ -65,8 +65,7 @@ func spawn(t *testing.T, args ...string) *process {
 	return p
 }
 
-// launch starts a service on a free port, unless args name one, and waits until
-// it says that it is ready.
+// launch starts a service on a free port, unless args name one, and waits until it reports that it is ready.
 func launch(t *testing.T, name string, args ...string) *process {
 	t.Helper()
 
@@ -115,7 +114,7 @@ func freeAddress(t *testing.T) string {
 	return fmt.Sprintf("%s:%d", loopback, ports[0])
 }
 
-// kill ends the process as a power switch would.
+// kill ends the process abruptly, as a power failure would.
 func (p *process) kill() {
 	_ = p.Process.Kill()
 	_ = p.Wait()

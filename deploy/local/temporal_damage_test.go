@@ -74,7 +74,7 @@ func TestADatabaseThatIsDamagedWhileItRunsEndsTheServer(t *testing.T) {
 	ended := make(chan int, 1)
 	go func() { ended <- p.exit(t) }()
 	for n := range 200 {
-		// It fails sooner or later, with whatever error.
+		// It fails sooner or later, with any error.
 		_, _ = c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 			ID: fmt.Sprint(n), TaskQueue: testQueue, WorkflowTaskTimeout: time.Second,
 		}, waits)
@@ -100,7 +100,7 @@ func TestTheFileAloneIsTheDatabaseAfterAStop(t *testing.T) {
 	}
 }
 
-// TestALargeDatabaseIsCheckedBesideTheServer, because a start must not take as long as the check.
+// TestALargeDatabaseIsCheckedBesideTheServer matters because a start must not take as long as the check.
 func TestALargeDatabaseIsCheckedBesideTheServer(t *testing.T) {
 	usual := checkedBeforeStart
 	t.Cleanup(func() { checkedBeforeStart = usual })
