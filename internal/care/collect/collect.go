@@ -1,6 +1,6 @@
 // Package collect removes from a store what nothing needs: deleted runs, blobs that nothing refers to, checkpoints of
 // training that has ended, and everything that the retention policy does not keep. It is safe beside runs, forks and
-// copies that continue, and may be cut short at any moment. It also takes back what was removed.
+// copies in progress, and may be cut short at any moment. It also restores removed objects.
 //
 // Absence in a LIST is no evidence. A removed object goes into the trash first, and is gone for good when two later
 // collections have found nothing that refers to it. Decision record 45 has the protocol and its proof.

@@ -28,7 +28,8 @@ func Delete(
 	if _, _, err := name.Deleted().Record(ctx, keeper, func() (runs.Decision, error) { return d, nil }); err != nil {
 		return err
 	}
-	// A process that came to need the run meanwhile looks for the mark after that, so one of the two sees the other.
+	// A process that begins to need the run meanwhile records its need before it looks for the mark, so one of the two
+	// notices the other.
 	if err := needed(ctx, keeper, name, running); err != nil {
 		return errors.Join(err, keeper.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
 	}
@@ -36,7 +37,7 @@ func Delete(
 	return nil
 }
 
-// needed returns an invalid fault that names what needs a run.
+// needed returns an invalid fault that states why a run is needed, or nil if it is not.
 func needed(ctx context.Context, bucket store.Bucket, name runs.Run, running func() (bool, error)) error {
 	on, err := running()
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// away is a store that its user cannot reach while it is frozen, whose server's clock is behind by some time, and that
-// does not show every object at the first read.
+// away is a store that its user cannot reach while it is frozen, whose server's clock may be behind, and that does not
+// show every object at the first read.
 type away struct {
 	*store.Memory
 	behind time.Duration
 
 	mu    sync.Mutex
-	till  chan struct{} // nil: it is not frozen
+	till  chan struct{} // nil while it is not frozen
 	stale map[string]bool
 }
 
@@ -138,8 +138,8 @@ func TestALockIsNotTakenTwiceFromAStoreThatIsLate(t *testing.T) {
 	})
 }
 
-// TestALockOfAProcessThatIsStoppedIsFree stops an owner for a while: it must neither remove anything after that, nor
-// release the lock of the next owner.
+// TestALockOfAProcessThatIsStoppedIsFree stops an owner for a while. Afterwards, the owner must neither remove anything
+// nor release the lock of the next owner.
 func TestALockOfAProcessThatIsStoppedIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &store.Memory{}
@@ -200,7 +200,7 @@ func TestAnOwnerRemovesForAMinuteAtMost(t *testing.T) {
 	})
 }
 
-// TestAWriterWaitsForACollectionThatDidNotSeeItsMark and no longer.
+// TestAWriterWaitsForACollectionThatDidNotSeeItsMark expects that the writer waits for that collection only.
 func TestAWriterWaitsForACollectionThatDidNotSeeItsMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &store.Memory{}

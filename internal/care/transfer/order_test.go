@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 
-// TestACopyThatIsCutShortHasNoCommitWithoutItsParts copies a run again that has gone on, and cuts the copy short.
+// TestACopyThatIsCutShortHasNoCommitWithoutItsParts copies a run again that has continued, and cuts the copy short.
 func TestACopyThatIsCutShortHasNoCommitWithoutItsParts(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)
@@ -51,7 +51,7 @@ func TestACopyThatIsCutShortHasNoCommitWithoutItsParts(t *testing.T) {
 	}
 }
 
-// TestACopyIsNotWholeWithHalfOfAnotherState cuts a copy short, sets the original back to its beginning, and copies it
+// TestACopyIsNotWholeWithHalfOfAnotherState cuts a copy short, resets the original to its beginning, and copies it
 // again.
 func TestACopyIsNotWholeWithHalfOfAnotherState(t *testing.T) {
 	t.Parallel()

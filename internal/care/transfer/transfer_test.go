@@ -156,8 +156,8 @@ func TestACopyNeverMixesTwoRuns(t *testing.T) {
 	}
 }
 
-// TestACopyOfAForkWritesNothingIntoAnotherRun: a fork refers to objects of the run that it was made of, whose name may
-// be another run's elsewhere.
+// TestACopyOfAForkWritesNothingIntoAnotherRun covers a fork that refers to objects of the run that it was made from,
+// whose name may belong to another run elsewhere.
 func TestACopyOfAForkWritesNothingIntoAnotherRun(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)
@@ -190,7 +190,7 @@ func TestACopyOfAForkWritesNothingIntoAnotherRun(t *testing.T) {
 		t.Errorf("the fork exists there: %v, %v; want it not to", made, err)
 	}
 
-	archive := &store.Memory{} // it has what the fork refers to, but not the original itself
+	archive := &store.Memory{} // it has the objects that the fork refers to, but not the original itself
 	if _, err := transfer.Runs(t.Context(), r.Bucket, archive, []string{"other"}, quiet); err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +199,8 @@ func TestACopyOfAForkWritesNothingIntoAnotherRun(t *testing.T) {
 	}
 }
 
-// TestABackupGoesOnWithoutARunWhoseNameIsTaken: a name that became free, and has another run now, must not end the
-// backups of all others.
+// TestABackupGoesOnWithoutARunWhoseNameIsTaken covers a name that became free and now belongs to another run, which
+// must not end the backups of all others.
 func TestABackupGoesOnWithoutARunWhoseNameIsTaken(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)
@@ -227,7 +227,7 @@ func TestABackupGoesOnWithoutARunWhoseNameIsTaken(t *testing.T) {
 	}
 }
 
-// TestACopyGoesOnWithoutWhatWasRetired removes a policy of epoch 1 as a policy of retention does.
+// TestACopyGoesOnWithoutWhatWasRetired removes a policy of epoch 1 as a retention policy does.
 func TestACopyGoesOnWithoutWhatWasRetired(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)
@@ -258,7 +258,7 @@ func TestACopyGoesOnWithoutWhatWasRetired(t *testing.T) {
 	}
 }
 
-// collected is a bucket of which gc removes an object between its listing and its reading.
+// collected is a bucket in which gc removes an object after it was listed and before it is read.
 type collected struct {
 	store.Bucket
 	key string

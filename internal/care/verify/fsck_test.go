@@ -136,8 +136,8 @@ func TestAStoreThatDoesNotAnswerIsNotAVerdictOnItsObjects(t *testing.T) {
 	}
 }
 
-// TestReferencesAreFoundAsByDecoding: looking for texts finds what decoding finds, in every object of a run, and
-// nothing in what a page says.
+// TestReferencesAreFoundAsByDecoding expects that searching for texts finds the same references as decoding, in every
+// object of a run, and none in the text of a page.
 func TestReferencesAreFoundAsByDecoding(t *testing.T) {
 	b := finished(t)
 	all, err := b.List(t.Context(), "runs/")
