@@ -10,8 +10,8 @@ import (
 	"github.com/collabui/collabui/internal/httpd"
 )
 
-// TestALinkOfTheViewerOpensTheTemporalUI, which is another service of this machine. Its other pages open nothing, and a
-// frame shows nothing.
+// TestALinkOfTheViewerOpensTheTemporalUI covers the links of the viewer, which is another service of this machine.
+// Links of other pages open nothing, and a frame shows nothing.
 func TestALinkOfTheViewerOpensTheTemporalUI(t *testing.T) {
 	viewer := httptest.NewServer(nil)
 	t.Cleanup(viewer.Close)
