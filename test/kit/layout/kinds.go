@@ -22,7 +22,7 @@ var (
 // by returns the roles that write a kind.
 func by(roles ...string) []string { return roles }
 
-// nobody is for kinds that only people write.
+// nobody is the list of roles for kinds that only people write.
 var nobody []string
 
 const run = runs.Run("a-run")

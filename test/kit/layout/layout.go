@@ -28,7 +28,7 @@ type Kind struct {
 	Keys    []string // examples
 	Writes  []string // the roles that may write them, besides People, who may do everything
 	Reads   []string // the same for reading
-	Named   string   // FOLDER.FUNCTION of those that name or write them, separated by spaces
+	Named   string   // FOLDER.FUNCTION of the functions that name or write them, separated by spaces
 }
 
 // May reports whether a role may write objects of this kind, or read them.
