@@ -6,7 +6,7 @@ func collecting(tests ...string) []string { return by("internal/care/collect", t
 // collected are the arguments for all of these tests.
 var collected = []string{"./internal/care/collect"}
 
-// collection are bugs in removing objects, in taking them back, and in copying them elsewhere.
+// collection are bugs in removing objects, in restoring them, and in copying them elsewhere.
 var collection = []Mutant{
 	{
 		Name:   "gc deletes an object instead of putting it into the trash",

@@ -31,7 +31,7 @@ type Change struct {
 }
 
 // replace puts other source in the place of an expression or of statements. If the other source is empty, the
-// statements are dropped.
+// statements are removed.
 func replace(was, now string) Change { return Change{was: was, now: now} }
 
 // never makes a condition false.
