@@ -137,7 +137,7 @@ func alone() []Kind {
 	})
 }
 
-// brings lists the effects that kinds have, at least sometimes.
+// brings lists the effects that each kind has, at least sometimes.
 var brings = map[Kind][]string{
 	TwoResults: {varied},
 	GC: {

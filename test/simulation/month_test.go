@@ -12,7 +12,7 @@ import (
 
 var month = flag.Bool("month", false, "simulate a month with pre-emptions (a minute)")
 
-// TestAMonthWithPreemptions simulates a run of a month whose workers are taken away several times a day, and whose
+// TestAMonthWithPreemptions simulates a run of a month whose workers are preempted several times a day, and whose
 // Temporal and S3 fail now and then.
 func TestAMonthWithPreemptions(t *testing.T) {
 	if !*month {

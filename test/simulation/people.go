@@ -105,7 +105,7 @@ func (w *world) giveUp() {
 // errLost means that Temporal's data were lost before it answered.
 var errLost = errors.New("simulation: Temporal did not answer")
 
-// tells gives the run a command, and waits for the answer.
+// tells sends the run a command, and waits for the answer.
 func (w *world) tells(ctx context.Context, update string, command any) (any, error) {
 	if _, _, err := w.at(ctx, "ask to "+update); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (w *world) tells(ctx context.Context, update string, command any) (any, err
 	}
 }
 
-// commands gives the run a command of a person that has no other argument.
+// commands sends the run a command that has no other argument than the person's name and reason.
 func (w *world) commands(ctx context.Context, update string) (any, error) {
 	by := who
 	if update == workflows.UpdateResume {
