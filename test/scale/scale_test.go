@@ -25,7 +25,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// size returns a number of the environment, so that a short form can be tried.
+// size returns a number from the environment, so that a short form can be tried, or usual.
 func size(name string, usual int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
@@ -34,7 +34,7 @@ func size(name string, usual int) int {
 	return usual
 }
 
-// allowed is by how much an episode of a large epoch may cost more than one of a small epoch.
+// allowed is the factor by which an episode of a large epoch may cost more than an episode of a small epoch.
 const allowed = 1.1
 
 // TestAnEpisodeCostsTheSameInALargeEpoch compares epochs of 500 and of 10,000 episodes on fresh services: wall time and
@@ -77,13 +77,13 @@ func playEpoch(t *testing.T, slots int) cost {
 	return p.play(slots, 0)
 }
 
-// play plays one epoch. The window is that of a shard, 0 that of the program.
+// play plays one epoch. window is the number of slots of a shard that are open at a time; 0 is the program's default.
 func (p *measured) play(slots, window int) cost {
 	p.t.Helper()
 	s := specification(fmt.Sprintf("scale-%d", slots), slots, 2)
 	p.record(s)
 
-	// The plan has one epoch more, so that none is the last, which would be evaluated.
+	// The plan has one more epoch, so that this one is not the last, which would be evaluated.
 	in := workflows.EpochInput{Run: s.Name, Epoch: 1, Plan: activities.Plan{
 		Environment: s.Environment, Agents: s.Agents, Epochs: 2, Slots: slots, EvalEvery: 2, FailedShare: s.FailedShare,
 		Window: window,
