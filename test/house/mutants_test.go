@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/test/mutants"
 )
 
-// TestEveryMutantCanBePlanted also checks that the tests exist that find the mutants, and that a record has when each
-// was last found. `make mutants` checks that the tests do find them.
+// TestEveryMutantCanBePlanted also checks that the tests exist that find the mutants, and that a record states when
+// each mutant was last found. `make mutants` checks that the tests do find them.
 func TestEveryMutantCanBePlanted(t *testing.T) {
 	began, names := time.Now(), map[string]bool{}
 	for _, m := range mutants.All() {
