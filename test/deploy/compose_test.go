@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// service is what the tests look at of a service of compose.yaml.
+// service is the part of a service of compose.yaml that the tests check.
 type service struct {
 	Image       string                       `yaml:"image"`
 	Command     any                          `yaml:"command"`
@@ -39,7 +39,7 @@ type service struct {
 	} `yaml:"healthcheck"`
 }
 
-// args returns the words of the command.
+// args returns the words of the service's command.
 func (s service) args() []string {
 	text, _ := s.Command.(string)
 
@@ -107,7 +107,7 @@ var settings = map[string]bool{
 	"MINIO_PROMETHEUS_AUTH_TYPE": true, "TEMPORAL_CODEC_INCLUDE_CREDENTIALS": true, "COLLABUI_S3_ACCESS_KEY": true,
 }
 
-// rootless lists what is not confined like the rest, with the reason.
+// rootless lists the services that are not confined like the others, with the reason.
 var rootless = map[string]string{
 	"volumes":  "gives volumes to their users",
 	"emulator": "its image is not read-only",
@@ -158,7 +158,7 @@ func TestServicesAreConfined(t *testing.T) {
 func TestServicesWaitForWhatTheyNeed(t *testing.T) {
 	p := compose(t)
 	for name, s := range p.Services {
-		if !s.oneShot() && len(s.Healthcheck.Test) == 0 && name != "emulator" { // its image checks
+		if !s.oneShot() && len(s.Healthcheck.Test) == 0 && name != "emulator" { // its image has a check
 			t.Errorf("%s has no health check, want one", name)
 		}
 		for on, how := range s.DependsOn {
@@ -222,7 +222,7 @@ func listens(args []string) []string {
 	return all
 }
 
-// foreignPorts are those of the programs of others.
+// foreignPorts are the ports of other programs.
 var foreignPorts = map[string][]string{
 	"temporal": {"7233", "9091"}, "s3": {"9000"}, "redis": {"6379"}, "vllm": {"8000"}, "prometheus": {"9090"},
 	"emulator": {"8000"},
