@@ -26,8 +26,8 @@ const clockStep = 20 * time.Millisecond
 // the policy server's own log of calls.
 func (m *machine) noCallTwice() { m.t.Helper(); m.noCallTwiceAfter(0) }
 
-// noCallTwiceAfter is noCallTwice after kills of the policy server, each of which may lose the log of one object's
-// calls: it answers before it writes.
+// noCallTwiceAfter is noCallTwice after kills of the policy server. Each kill may lose the log of one object's calls,
+// because the server answers before it writes.
 func (m *machine) noCallTwiceAfter(kills int) {
 	m.t.Helper()
 	asked, requests := m.asked()
@@ -69,8 +69,8 @@ func (m *machine) noCallTwiceAfter(kills int) {
 	m.t.Logf("%d recorded calls, %d made again; %d requests in all", checked, again, requests)
 }
 
-// asked reads the policy server's log: by the seed of a call the times at which it was asked, in nanoseconds, and the
-// number of requests.
+// asked reads the policy server's log: by the seed of a call, the times at which it was requested, in nanoseconds, and
+// the number of requests.
 func (m *machine) asked() (map[uint64][]int64, int) {
 	m.t.Helper()
 	f, err := os.Open(m.file("calls.log"))
@@ -117,7 +117,7 @@ func (m *machine) recordedCalls() map[string][]uint64 {
 	return out
 }
 
-// slotOf reads the slot that a step belongs to from its attempt, and the step's number from its name.
+// slotOf reads the slot of a step from its attempt, and the step's number from its name.
 func (m *machine) slotOf(step string) (domain.Slot, int) {
 	m.t.Helper()
 	var s runs.Start

@@ -45,8 +45,8 @@ func serve(t *testing.T) (*exec.Cmd, string) {
 	return cmd, said.Address
 }
 
-// TestOpenEnvAgainstOurServerInAnotherProcess: webtasks over the network keeps the contract, with expert, judge, replay
-// and screenshots; a server that dies makes the episode void.
+// TestOpenEnvAgainstOurServerInAnotherProcess expects that webtasks over the network keeps the contract, with expert,
+// judge, replay and screenshots, and that the death of a server makes the episode void.
 func TestOpenEnvAgainstOurServerInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	cmd, address := serve(t)
