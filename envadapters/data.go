@@ -24,15 +24,15 @@ func Stray(name string) bool {
 
 // CheckData checks that a file with this beginning holds data. Otherwise it returns a fault of kind Invalid that names
 // the file, what it contains instead, and what to do.
-func CheckData(file string, begins []byte) error {
+func CheckData(file string, beginning []byte) error {
 	switch {
 	case Stray(file):
 		return fault.New(fault.Invalid,
 			"%s is no data: a desktop such as macOS wrote it beside the data; remove it", file)
-	case bytes.HasPrefix(begins, pointer):
+	case bytes.HasPrefix(beginning, pointer):
 		return fault.New(fault.Invalid,
 			"%s is a pointer of Git LFS, not the data: call `git lfs pull` there", file)
-	case len(bytes.TrimSpace(begins)) == 0:
+	case len(bytes.TrimSpace(beginning)) == 0:
 		return fault.New(fault.Invalid, "%s is empty: copy or download it again", file)
 	}
 

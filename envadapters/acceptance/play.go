@@ -37,7 +37,7 @@ func (c *check) play(ctx context.Context, script []domain.Action) (played, error
 	}
 	first := script == nil
 	if first {
-		c.first(ctx, env, tr)
+		c.checkFirstScreen(ctx, env, tr)
 	}
 	can := envadapters.Can(env)
 	p.replayable = can.Replayable
@@ -107,9 +107,9 @@ func (c *check) next(expert envadapters.Expert, observation domain.Observation, 
 	return domain.Action{Type: domain.ActionClick}.At(e.Index), false
 }
 
-// first checks the first screen, disturbs the episode and resets it. The disturbance must have no effect on the new
-// episode.
-func (c *check) first(ctx context.Context, env envadapters.Environment, tr envadapters.Transition) {
+// checkFirstScreen checks the first screen, disturbs the episode and resets it. The disturbance must have no effect on
+// the new episode.
+func (c *check) checkFirstScreen(ctx context.Context, env envadapters.Environment, tr envadapters.Transition) {
 	c.r.Goal = tr.Goal
 	c.r.Elements = len(tr.Observation.Elements)
 	if tr.Goal == "" || !utf8.ValidString(tr.Goal) {
@@ -123,15 +123,15 @@ func (c *check) first(ctx context.Context, env envadapters.Environment, tr envad
 	if can.Screenshotter != nil {
 		c.screenshot(ctx, can.Screenshotter)
 	}
-	var again envadapters.Transition
+	var second envadapters.Transition
 	var err error
 	for _, wrong := range c.wrongActions() {
 		c.wrongAction(ctx, env, wrong)
-		if again, err = env.Reset(ctx, c.task); err != nil {
+		if second, err = env.Reset(ctx, c.task); err != nil {
 			break
 		}
 	}
-	if err != nil || can.Replayable && c.digest(again) != c.digest(tr) {
+	if err != nil || can.Replayable && c.digest(second) != c.digest(tr) {
 		c.bad("a reset in the middle of an episode begins another one (%v)", err)
 	}
 }
@@ -187,8 +187,8 @@ func (c *check) end(ctx context.Context, env envadapters.Environment, tr envadap
 	if err != nil {
 		return score, fmt.Errorf("score: %w", err)
 	}
-	if again, err := env.Score(ctx); err != nil || again.Success != score.Success || again.Raw != score.Raw {
-		c.bad("a second score differs: %+v, %+v, %v", score, again, err)
+	if second, err := env.Score(ctx); err != nil || second.Success != score.Success || second.Raw != score.Raw {
+		c.bad("a second score differs: %+v, %+v, %v", score, second, err)
 	}
 	if over(tr) {
 		if _, err := env.Step(ctx, noop(c.suite.Family())); err == nil {

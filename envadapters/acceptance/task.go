@@ -65,12 +65,12 @@ func (c *check) run(ctx context.Context) error {
 	}
 
 	if first.replayable {
-		again, err := c.play(ctx, first.actions)
+		second, err := c.play(ctx, first.actions)
 		if err != nil {
 			return fmt.Errorf("replay of %s: %w", task.Template, err)
 		}
 		c.r.Replay = Identical
-		if i := firstDifference(first.seen, again.seen); i >= 0 {
+		if i := firstDifference(first.seen, second.seen); i >= 0 {
 			c.r.Replay = Differs
 			c.bad("replayed, step %d shows something else", i)
 		}

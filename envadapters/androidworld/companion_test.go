@@ -153,7 +153,7 @@ func TestTheRealCompanion(t *testing.T) {
 		{"hanging call", `{"hangs": {"execute": 4}}`, openenv.CodeADB},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			before := s.pool.now()
+			before := s.pool.snapshot()
 			misbehave(t, x.faults)
 			_, err := solve(t, s)
 			if fault.KindOf(err) != fault.Void || openenv.CodeOf(err) != x.want {
@@ -162,12 +162,12 @@ func TestTheRealCompanion(t *testing.T) {
 
 			misbehave(t, `{"missing": [], "raises": {}, "hangs": {}}`)
 			solved(t)
-			after := s.pool.now()
+			after := s.pool.snapshot()
 			if got, want := after.Voids[x.want], before.Voids[x.want]+1; got != want {
 				t.Errorf("%d void episodes with %s, want %d: %s", got, x.want, want, after)
 			}
 		})
 	}
 
-	t.Log(s.pool.now())
+	t.Log(s.pool.snapshot())
 }

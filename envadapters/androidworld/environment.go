@@ -104,7 +104,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 		return none, fault.New(fault.Invalid, "%w: AndroidWorld has no task %q in split %q",
 			envadapters.ErrTask, task.Template, task.Split)
 	}
-	if p.bars(task.Template) {
+	if p.isBarred(task.Template) {
 		return none, fault.New(fault.Invalid, "%w: %s could not be set up on several emulators and is in quarantine",
 			envadapters.ErrTask, task.Template)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/collabui/collabui/envadapters/openenv"
 )
 
-// silent is the code of void episodes whose companion did not answer.
-const silent openenv.Code = "SILENT"
+// codeSilent is the code of void episodes whose companion did not answer.
+const codeSilent openenv.Code = "SILENT"
 
 // Figures describe a pool: counts since it was opened, and the present states of its slots.
 type Figures struct {
@@ -30,8 +30,8 @@ type Figures struct {
 	Why         []string             `json:"why,omitempty"` // why slots are out of service
 }
 
-// now returns the present figures.
-func (p *pool) now() Figures {
+// snapshot returns the present figures.
+func (p *pool) snapshot() Figures {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 

@@ -149,7 +149,7 @@ func (p *pool) restart(s *slot, r restart) {
 	n := s.restarts
 	s.restarts++
 	s.episodes = 0
-	s.lost = 0
+	s.lostTrees = 0
 	p.figures.Restarts++
 	if r.recycle {
 		p.figures.Recycled++

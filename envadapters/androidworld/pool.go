@@ -28,7 +28,7 @@ type limits struct {
 	voidRow     int           // consecutive losses of the accessibility tree before a restart
 }
 
-var usual = limits{
+var usualLimits = limits{
 	call:        2 * time.Minute,
 	poll:        2 * time.Second,
 	backoff:     10 * time.Second,
@@ -56,14 +56,14 @@ const (
 
 // slot is one emulator with its companion.
 type slot struct {
-	url      string // the address of its sessions
-	base     string // the base of its HTTP addresses
-	state    state
-	episodes int    // episodes since the last restart
-	lost     int    // accessibility trees lost in a row
-	restarts int    // consecutive restarts without a successful probe
-	why      string // why the slot is out of service
-	refused  error  // why this process does not connect to it
+	url       string // the address of its sessions
+	base      string // the base of its HTTP addresses
+	state     state
+	episodes  int    // episodes since the last restart
+	lostTrees int    // accessibility trees lost in a row
+	restarts  int    // consecutive restarts without a successful probe
+	why       string // why the slot is out of service
+	refused   error  // why this process does not connect to it
 }
 
 // pool leases healthy emulators. It waits while the companion of a slot is busy. It restarts a slot that hangs, breaks
@@ -153,7 +153,7 @@ func (p *pool) take(ctx context.Context) (*slot, error) {
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return nil, fault.New(fault.Transient, "no emulator is free: %s: %w", p.now(), context.Cause(ctx))
+			return nil, fault.New(fault.Transient, "no emulator is free: %s: %w", p.snapshot(), context.Cause(ctx))
 		case <-p.ctx.Done():
 			return nil, fault.New(fault.Fatal, "the pool is closed")
 		}
@@ -234,7 +234,7 @@ func (p *pool) judge(s *slot, err error) (r restart) {
 
 	s.episodes++
 	if err == nil {
-		s.lost = 0
+		s.lostTrees = 0
 		if s.episodes >= p.limits.recycle {
 			r = restart{why: "age", recycle: true}
 		}
@@ -244,13 +244,13 @@ func (p *pool) judge(s *slot, err error) (r restart) {
 
 	switch code {
 	case openenv.CodeA11y:
-		if s.lost++; s.lost >= p.limits.voidRow {
+		if s.lostTrees++; s.lostTrees >= p.limits.voidRow {
 			r.why = "the accessibility tree was lost twice in a row"
 		}
 	case openenv.CodeADB, openenv.CodeDirty:
 		r.why = err.Error()
 	case "":
-		code = silent
+		code = codeSilent
 	}
 	p.figures.Voids[code]++
 

@@ -89,7 +89,7 @@ func TestAThousandEpisodesWithFaultsOfEveryKind(t *testing.T) {
 		}
 	}
 
-	fig := s.pool.now()
+	fig := s.pool.snapshot()
 	if foreign > 0 {
 		t.Errorf("%d actions of other leases reached a phone, want none", foreign)
 	}
@@ -222,7 +222,7 @@ func TestARestartEndsACallThatHangsForTooLong(t *testing.T) {
 	if _, err := env.Reset(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
-	if f := s.pool.now(); f.Restarts != 1 {
+	if f := s.pool.snapshot(); f.Restarts != 1 {
 		t.Errorf("%d restarts, want 1: %s", f.Restarts, f)
 	}
 }
@@ -242,7 +242,7 @@ func TestATemplateThatFailsEverywhereIsQuarantinedAndASlotIsNot(t *testing.T) {
 		}
 	}
 
-	f := s.pool.now()
+	f := s.pool.snapshot()
 	if !errors.Is(err, envadapters.ErrTask) || tries < 4 {
 		t.Errorf("after %d tries: %v, want %v after at least 4", tries, err, envadapters.ErrTask)
 	}
@@ -277,12 +277,12 @@ func TestASlotThatNoRestartMendsIsQuarantinedAndTheOthersGoOn(t *testing.T) {
 	}
 
 	for range 200 {
-		if s.pool.now().Quarantined == 1 {
+		if s.pool.snapshot().Quarantined == 1 {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	f := s.pool.now()
+	f := s.pool.snapshot()
 	if n := bad.Counts().Restarts; f.Quarantined != 1 || n != 2 {
 		t.Errorf("%s after %d restarts, want one slot in quarantine after 2", f, n)
 	}

@@ -28,7 +28,7 @@ type Suite struct {
 // New returns a suite. It reads three options: servers contains the companions' ws:// addresses; spare is how many of
 // them are kept in reserve (default 0); without lists tasks to leave out, such as tasks that cannot be set up on these
 // emulators.
-func New(options envadapters.Options) (*Suite, error) { return open(options, usual, registry()) }
+func New(options envadapters.Options) (*Suite, error) { return open(options, usualLimits, registry()) }
 
 func open(options envadapters.Options, l limits, tasks []entry) (*Suite, error) {
 	if len(options.Servers) == 0 {
@@ -91,7 +91,7 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 }
 
 // Figures returns the figures of the pool.
-func (s *Suite) Figures() any { return s.pool.now() }
+func (s *Suite) Figures() any { return s.pool.snapshot() }
 
 // Version returns the version of android_world that the first companion to answer reports.
 func (s *Suite) Version(ctx context.Context) (string, error) {
@@ -125,7 +125,7 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 		time.Sleep(checkPause)
 	}
 
-	figures := s.pool.now()
+	figures := s.pool.snapshot()
 	health := envadapters.Health{
 		State:  envadapters.Ready,
 		Detail: fmt.Sprintf("android_world %s; %s", description.Version, figures),

@@ -33,8 +33,8 @@ func (p *pool) praise(template string) {
 	delete(p.blamed, template)
 }
 
-// bars reports whether a template is in quarantine.
-func (p *pool) bars(template string) bool {
+// isBarred reports whether a template is in quarantine.
+func (p *pool) isBarred(template string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 

@@ -37,7 +37,7 @@ func (s *Suite) load() (index, error) {
 	from := map[string]string{}
 	for _, file := range files {
 		name := splitName(filepath.Dir(file))
-		if first, twice := from[name]; twice {
+		if first, duplicate := from[name]; duplicate {
 			err := fault.New(fault.Invalid, "%s: split %s is also in %s", file, name, first)
 			if !s.skip {
 				return ix, err

@@ -114,19 +114,19 @@ func (n *node) elements(out []domain.Element) []domain.Element {
 // element returns the element of a node with an ID. A field whose text is true or false is a checkbox.
 func (n *node) element(index int) domain.Element {
 	e := domain.Element{Index: index, ID: n.id, Role: n.role(), Visible: true}
-	said := n.said()
+	text := n.ownText()
 	switch {
 	case e.Role != "field":
-		e.Text = said
-	case said == "true":
+		e.Text = text
+	case text == "true":
 		e.Role = "checkbox"
 		e.State = []string{"checked"}
-	case said == "false":
+	case text == "false":
 		e.Role = "checkbox"
 		e.State = []string{"unchecked"}
 	default:
 		e.Editable = true
-		e.Value = said
+		e.Value = text
 	}
 
 	return e
@@ -137,8 +137,8 @@ func unnamed(index int, role, text string) domain.Element {
 	return domain.Element{Index: index, ID: domain.NoID, Role: role, Text: text, Visible: true}
 }
 
-// said returns the text of a node without the text of descendants with an ID.
-func (n *node) said() string {
+// ownText returns the text of a node without the text of descendants with an ID.
+func (n *node) ownText() string {
 	if n.text != "" {
 		return n.text
 	}
@@ -146,7 +146,7 @@ func (n *node) said() string {
 	var parts []string
 	for _, c := range n.children {
 		if c.id == "" {
-			parts = append(parts, c.said())
+			parts = append(parts, c.ownText())
 		}
 	}
 

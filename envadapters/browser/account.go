@@ -69,12 +69,12 @@ func accountFor(path string) (account, error) {
 	if err != nil {
 		return refused(err)
 	}
-	whole, err := exec.LookPath(path)
+	absolute, err := exec.LookPath(path)
 	if err != nil {
 		return refused(err)
 	}
 	a := account{credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-	if !a.can("test", "-x", whole) {
+	if !a.can("test", "-x", absolute) {
 		return refused(fs.ErrPermission)
 	}
 	a.sandbox = a.can("unshare", "--user", "true")

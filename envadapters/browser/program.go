@@ -49,8 +49,8 @@ func Version(ctx context.Context) (string, error) {
 	}
 	version.mu.Lock()
 	defer version.mu.Unlock()
-	if version.of == path {
-		return version.said, nil
+	if version.path == path {
+		return version.text, nil
 	}
 
 	command := exec.CommandContext(ctx, path, "--version")
@@ -59,14 +59,14 @@ func Version(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fault.New(fault.Transient, "%s --version: %w", path, err)
 	}
-	version.of = path
-	version.said = strings.TrimSpace(string(out))
+	version.path = path
+	version.text = strings.TrimSpace(string(out))
 
-	return version.said, nil
+	return version.text, nil
 }
 
 // version caches what a program reported, so that this process keeps to the version that it began with.
 var version struct {
-	mu       sync.Mutex
-	of, said string
+	mu         sync.Mutex
+	path, text string
 }

@@ -87,7 +87,7 @@ func (t *Tab) drawing(ctx context.Context) (done func(), err error) {
 	case t.draws <- struct{}{}:
 		return func() {
 			go func() {
-				t.asked.Wait()
+				t.pending.Wait()
 				<-t.draws
 			}()
 		}, nil
@@ -126,7 +126,7 @@ func (t *Tab) frame(ctx context.Context) <-chan shot {
 		}
 		// Chromium 156 does not always answer when it has to show such a frame.
 		_, err := chromedp.Call(c, headlessexperimental.BeginFrame,
-			headlessexperimental.BeginFrameParams{NoDisplayUpdates: yes()})
+			headlessexperimental.BeginFrameParams{NoDisplayUpdates: newTrue()})
 
 		return nil, err
 	})
@@ -136,7 +136,7 @@ func (t *Tab) frame(ctx context.Context) <-chan shot {
 func (t *Tab) ask(ctx context.Context, f func(context.Context) ([]byte, error)) <-chan shot {
 	got := make(chan shot, 1)
 
-	t.asked.Go(func() {
+	t.pending.Go(func() {
 		var s shot
 		s.err = t.do(ctx, "draw", func(c context.Context) (err error) {
 			s.png, err = f(c)

@@ -42,7 +42,7 @@ type Tab struct {
 	expired chan struct{}  // holds one entry when a time budget is used up
 	shell   bool           // the browser draws on request
 	draws   chan struct{}  // holds one entry while a page of the browser draws
-	asked   sync.WaitGroup // counts the frames that were requested and not answered yet
+	pending sync.WaitGroup // counts the frames that were requested and not answered yet
 }
 
 // unused turns off what chromedp turns on and no suite needs: descriptions of every request and of every element that a
@@ -104,7 +104,7 @@ func (t *Tab) open(ctx context.Context, url, ready string) error {
 			return err
 		}
 
-		evaluateParams := runtime.EvaluateParams{Expression: ready, AwaitPromise: yes()}
+		evaluateParams := runtime.EvaluateParams{Expression: ready, AwaitPromise: newTrue()}
 		evaluateResult, err := chromedp.Call(c, runtime.Evaluate, evaluateParams)
 		if err != nil {
 			return err
@@ -216,13 +216,13 @@ func (t *Tab) do(ctx context.Context, what string, f func(context.Context) error
 	return err
 }
 
-func yes() *bool { b := true; return &b }
+func newTrue() *bool { b := true; return &b }
 
 // Eval evaluates an expression and, if out is not nil, decodes its JSON value into it. It waits for a promise, which
 // must not need a timer.
 func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
 	return t.do(ctx, "evaluate", func(c context.Context) error {
-		evaluateParams := runtime.EvaluateParams{Expression: expr, ReturnByValue: yes(), AwaitPromise: yes()}
+		evaluateParams := runtime.EvaluateParams{Expression: expr, ReturnByValue: newTrue(), AwaitPromise: newTrue()}
 		evaluateResult, err := chromedp.Call(c, runtime.Evaluate, evaluateParams)
 		if err != nil {
 			return err

@@ -36,8 +36,8 @@ type episode struct {
 	seed     uint64
 
 	step int
-	// begun is false until the fields below belong to the step.
-	begun      bool
+	// prepared is false until the fields below belong to the step.
+	prepared   bool
 	candidates []candidate
 	right      []string
 	// pool contains the candidates of the official protocol that are still to be presented, or were chosen.
@@ -50,11 +50,11 @@ func (e *episode) Goal() string { return e.task.Goal }
 
 // begin prepares the current step.
 func (e *episode) begin() {
-	if e.begun {
+	if e.prepared {
 		return
 	}
 
-	e.begun = true
+	e.prepared = true
 	a := e.task.Actions[e.step]
 	e.candidates, e.right = e.ranks.top(e.task, a)
 	e.last = none
@@ -64,8 +64,8 @@ func (e *episode) begin() {
 	}
 }
 
-// asked returns the candidates of the current question.
-func (e *episode) asked() []candidate {
+// group returns the candidates of the current question.
+func (e *episode) group() []candidate {
 	if e.official {
 		return e.pool[:min(groupSize, len(e.pool))]
 	}
@@ -80,11 +80,11 @@ func (e *episode) Pose() (recorded.Pose, bool) {
 
 	e.begin()
 	a := e.task.Actions[e.step]
-	asked := e.asked()
+	group := e.group()
 	pose := recorded.Pose{History: e.history()}
-	pose.Observation.Elements = a.elements(asked)
+	pose.Observation.Elements = a.elements(group)
 	for _, id := range e.right {
-		if slices.ContainsFunc(asked, func(c candidate) bool { return c.Node == id }) {
+		if slices.ContainsFunc(group, func(c candidate) bool { return c.Node == id }) {
 			pose.Right = append(pose.Right, a.do(id))
 		}
 	}
@@ -116,14 +116,14 @@ func (e *episode) Do(a domain.Action) map[string]domain.Metric {
 
 	m := score(e.last, e.right, e.task.Actions[e.step].op())
 	e.step++
-	e.begun = false
+	e.prepared = false
 
 	return m
 }
 
 // choose applies an answer of the official protocol and reports whether the step is over.
 func (e *episode) choose(a domain.Action) (over bool) {
-	group := e.asked()
+	group := e.group()
 	e.pool = e.pool[len(group):]
 	if i := slices.IndexFunc(group, func(c candidate) bool { return c.Node == a.Element }); i >= 0 {
 		e.pool = append(e.pool, group[i])

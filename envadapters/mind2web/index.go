@@ -120,21 +120,21 @@ func (ix *index) add(path, split string, skip bool) error {
 // one.
 func (ix *index) sort(skip bool) error {
 	for _, split := range slices.Sorted(maps.Keys(ix.splits)) {
-		var once []entry
+		var unique []entry
 		entries := ix.splits[split]
 		slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.id, b.id) })
 		for _, e := range entries {
-			if n := len(once); n == 0 || once[n-1].id != e.id {
-				once = append(once, e)
+			if n := len(unique); n == 0 || unique[n-1].id != e.id {
+				unique = append(unique, e)
 				continue
 			}
-			twice := fmt.Errorf("task %s is also at %v", e.id, once[len(once)-1].at)
+			duplicate := fmt.Errorf("task %s is also at %v", e.id, unique[len(unique)-1].at)
 			if !skip {
-				return fmt.Errorf("%v: %w", e.at, twice)
+				return fmt.Errorf("%v: %w", e.at, duplicate)
 			}
-			ix.problems = append(ix.problems, recorded.Problem{Where: e.at, Err: twice})
+			ix.problems = append(ix.problems, recorded.Problem{Where: e.at, Err: duplicate})
 		}
-		ix.splits[split] = once
+		ix.splits[split] = unique
 	}
 
 	return nil

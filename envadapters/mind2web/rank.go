@@ -88,20 +88,20 @@ var weightedRoles = []string{"field", domain.RoleSelect, "button", "link", "chec
 // lexical ranks candidates by the words that they share with the task; lower is better. A shared word counts more the
 // fewer candidates contain it, an element that takes input counts more, and a long text counts less.
 func lexical(t task, a action, all []candidate) map[string]float64 {
-	wanted := map[string]bool{}
+	goalWords := map[string]bool{}
 	for _, word := range tokens(t.Goal) {
-		wanted[word] = true
+		goalWords[word] = true
 	}
 
 	elements := a.elements(all)
 	words := make([][]string, len(elements))
-	often := map[string]int{}
+	frequency := map[string]int{}
 	for i, element := range elements {
 		words[i] = tokens(element.Text + " " + element.Desc)
 		slices.Sort(words[i])
 		words[i] = slices.Compact(words[i])
 		for _, w := range words[i] {
-			often[w]++
+			frequency[w]++
 		}
 	}
 
@@ -109,8 +109,8 @@ func lexical(t task, a action, all []candidate) map[string]float64 {
 	for i, e := range elements {
 		sum := 0.0
 		for _, w := range words[i] {
-			if wanted[w] {
-				sum += math.Log(1 + float64(len(elements))/float64(often[w]))
+			if goalWords[w] {
+				sum += math.Log(1 + float64(len(elements))/float64(frequency[w]))
 			}
 		}
 		if slices.Contains(weightedRoles, e.Role) {

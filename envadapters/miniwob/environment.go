@@ -94,12 +94,12 @@ func (e *environment) load(ctx context.Context) error {
 	}
 
 	page := e.suite.url + "/miniwob/" + e.Task.Template + ".html"
-	var lost string
+	var missing string
 	err := e.Tab().Running(ctx, func() error {
-		return e.Tab().Eval(ctx, "collabui.open("+browser.Quote(page)+")", &lost)
+		return e.Tab().Eval(ctx, "collabui.open("+browser.Quote(page)+")", &missing)
 	})
-	if err == nil && lost != "" {
-		err = fault.New(fault.Void, "the browser could not fetch %s", lost)
+	if err == nil && missing != "" {
+		err = fault.New(fault.Void, "the browser could not fetch %s", missing)
 	}
 	if err != nil {
 		return err

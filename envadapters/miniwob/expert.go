@@ -118,8 +118,8 @@ func (p play) named(text string) (domain.Element, bool) {
 // did reports whether an action was done. what is its type and the element's name.
 func (p play) did(what string) bool { return slices.Contains(p.memo.done, what) }
 
-// last returns the previous action, or "" before the first one.
-func (p play) last() string {
+// lastAction returns the previous action, or "" before the first one.
+func (p play) lastAction() string {
 	if len(p.memo.done) == 0 {
 		return ""
 	}

@@ -128,7 +128,7 @@ func search(p play) (domain.Action, bool) {
 		return click(p.named("Search"))
 	}
 
-	if page != "1" && p.last() != "click "+page {
+	if page != "1" && p.lastAction() != "click "+page {
 		return click(p.first(func(e domain.Element) bool { return e.Text == page }))
 	}
 
@@ -185,7 +185,7 @@ func socialMedia(p play) (domain.Action, bool) {
 		return click(e, true)
 	}
 
-	if strings.HasPrefix(p.last(), "click more") {
+	if strings.HasPrefix(p.lastAction(), "click more") {
 		return scroll("down")
 	}
 

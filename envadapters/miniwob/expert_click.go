@@ -132,9 +132,9 @@ func uncover(p play) (domain.Action, bool) {
 		return none, false
 	}
 
-	wanted := func(e domain.Element) bool { return e.Text == p.quoted[0] && !isTab(e) }
-	active := func(e domain.Element) bool { return wanted(e) && e.Role != "text" }
-	for _, f := range []func(domain.Element) bool{active, wanted} {
+	isNamed := func(e domain.Element) bool { return e.Text == p.quoted[0] && !isTab(e) }
+	isActive := func(e domain.Element) bool { return isNamed(e) && e.Role != "text" }
+	for _, f := range []func(domain.Element) bool{isActive, isNamed} {
 		if e, ok := p.first(f); ok {
 			return click(e, true)
 		}
@@ -167,8 +167,8 @@ func openPie(p play) (domain.Action, bool) {
 var colours = strings.Fields("red green blue cyan magenta yellow black white grey gray pink orange purple violet " +
 	"brown aqua olive lime teal navy maroon")
 
-// wanted returns the colour that the goal names, or "".
-func (p play) wanted() string {
+// goalColour returns the colour that the goal names, or "".
+func (p play) goalColour() string {
 	for _, word := range strings.FieldsFunc(p.goal, func(r rune) bool { return strings.ContainsRune(" .,", r) }) {
 		if word == "gray" {
 			return "grey"
@@ -186,7 +186,7 @@ func (p play) wanted() string {
 
 // clickColour clicks the box of the colour that the goal names.
 func clickColour(p play) (domain.Action, bool) {
-	c := p.wanted()
+	c := p.goalColour()
 	return click(p.first(func(e domain.Element) bool {
 		return c != "" && e.Role == "item" && slices.Contains(strings.Fields(e.Desc), c)
 	}))
@@ -194,7 +194,7 @@ func clickColour(p play) (domain.Action, bool) {
 
 // clickShades marks every box in a shade of the goal's colour and submits.
 func clickShades(p play) (domain.Action, bool) {
-	c := p.wanted()
+	c := p.goalColour()
 	if e, ok := p.first(func(e domain.Element) bool {
 		return e.Role == "item" && slices.Contains(strings.Fields(e.Desc), c) && !has(e, "selected")
 	}); ok {
@@ -206,7 +206,7 @@ func clickShades(p play) (domain.Action, bool) {
 
 // clickShape clicks an item of a size, a colour and a kind, as far as the goal names them.
 func clickShape(p play) (domain.Action, bool) {
-	c := p.wanted()
+	c := p.goalColour()
 	return click(p.first(func(e domain.Element) bool {
 		if e.Role != "item" || strings.HasPrefix(e.Desc, "area") {
 			return false

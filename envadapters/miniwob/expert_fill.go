@@ -242,8 +242,8 @@ func guessNumber(p play) (domain.Action, bool) {
 		return none, false
 	}
 
-	said, _ := p.first(func(e domain.Element) bool { return strings.Contains(e.Text, "number is") })
-	parts := regexp.MustCompile(`number is (higher|lower) than (-?\d+)`).FindStringSubmatch(said.Text)
+	hint, _ := p.first(func(e domain.Element) bool { return strings.Contains(e.Text, "number is") })
+	parts := regexp.MustCompile(`number is (higher|lower) than (-?\d+)`).FindStringSubmatch(hint.Text)
 	guess := 4
 	if parts != nil {
 		n, _ := strconv.Atoi(parts[2])
@@ -269,8 +269,8 @@ func autocomplete(p play) (domain.Action, bool) {
 		end = p.quoted[1]
 	}
 
-	whole := strings.HasPrefix(field.Value, p.quoted[0]) && strings.HasSuffix(field.Value, end)
-	if whole && (end == "" || len(field.Value) > len(p.quoted[0])) {
+	filled := strings.HasPrefix(field.Value, p.quoted[0]) && strings.HasSuffix(field.Value, end)
+	if filled && (end == "" || len(field.Value) > len(p.quoted[0])) {
 		return p.submit()
 	}
 

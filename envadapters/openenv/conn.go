@@ -200,7 +200,7 @@ func (c *Conn) exchange(ctx context.Context, kind FrameType, data any) (frame, e
 	default:
 	}
 	if err := c.ws.Write(ctx, websocket.MessageText, raw); err != nil {
-		return c.last(err)
+		return c.lastFrame(err)
 	}
 
 	select {
@@ -209,13 +209,13 @@ func (c *Conn) exchange(ctx context.Context, kind FrameType, data any) (frame, e
 	case <-ctx.Done():
 		return frame{}, context.Cause(ctx)
 	case <-c.done:
-		return c.last(fmt.Errorf("the session ended: %w", c.gone))
+		return c.lastFrame(fmt.Errorf("the session ended: %w", c.gone))
 	}
 }
 
-// last returns the frame that the server sent before it ended the session, such as CAPACITY_REACHED, or err if it sent
-// none. Servers of openenv-core send that one unrequested, as soon as the session is open.
-func (c *Conn) last(err error) (frame, error) {
+// lastFrame returns the frame that the server sent before it ended the session, such as CAPACITY_REACHED, or err if it
+// sent none. Servers of openenv-core send that one unrequested, as soon as the session is open.
+func (c *Conn) lastFrame(err error) (frame, error) {
 	select {
 	case f := <-c.frames:
 		return f, nil

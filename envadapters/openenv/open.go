@@ -63,7 +63,7 @@ func (s *Suite) session(ctx context.Context, p *place, description Description) 
 	if err == nil && !reflect.DeepEqual(now, description) {
 		s.mu.Lock()
 		s.desc = nil
-		s.asked = time.Time{}
+		s.failedAt = time.Time{}
 		s.mu.Unlock()
 		err = fault.New(fault.Transient, "%s offers version %q now, and other tasks or abilities than before, or than "+
 			"another server of the environment (version %q)", p.url, now.Version, description.Version)

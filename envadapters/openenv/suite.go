@@ -23,10 +23,10 @@ type Suite struct {
 	mapping mapping
 	free    chan *place
 
-	mu     sync.Mutex
-	desc   *Description // the answer of the first server that answered
-	failed error        // why no server has answered
-	asked  time.Time    // the time of that failure
+	mu       sync.Mutex
+	desc     *Description // the answer of the first server that answered
+	failed   error        // why no server has answered
+	failedAt time.Time    // the time of that failure
 }
 
 // place is room for one session at a server.
@@ -156,7 +156,7 @@ func (s *Suite) described() (Description, error) {
 	if s.desc != nil {
 		return *s.desc, nil
 	}
-	if time.Since(s.asked) < time.Second {
+	if time.Since(s.failedAt) < time.Second {
 		return Description{}, s.failed
 	}
 
@@ -168,7 +168,7 @@ func (s *Suite) described() (Description, error) {
 		s.desc = &description
 	}
 	s.failed = err
-	s.asked = time.Now()
+	s.failedAt = time.Now()
 
 	return description, err
 }

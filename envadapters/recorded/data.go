@@ -25,12 +25,12 @@ func checkFile(file string) error {
 		return fault.New(fault.Invalid, "open recorded tasks: %w", err)
 	}
 	defer func() { _ = in.Close() }()
-	begins, err := io.ReadAll(io.LimitReader(in, 4096))
+	beginning, err := io.ReadAll(io.LimitReader(in, 4096))
 	if err != nil {
 		return fault.New(fault.Invalid, "read recorded tasks: %w", err)
 	}
 
-	return envadapters.CheckData(file, begins)
+	return envadapters.CheckData(file, beginning)
 }
 
 // Instead describes the contents of a folder without data: what was skipped, or what desktop systems left there. It

@@ -25,7 +25,7 @@ type environment struct {
 	steps       int
 	ended       bool
 	// a text appended to the screen after Diverge
-	odd    string
+	suffix string
 	closed bool
 }
 
@@ -43,7 +43,7 @@ func (e *environment) misbehave(ctx context.Context, step int) error {
 	case Invalid:
 		return fault.New(fault.Invalid, "%w: scripted", envadapters.ErrTask)
 	case Diverge:
-		e.odd = fmt.Sprintf("odd %d", e.suite.Episodes)
+		e.suffix = fmt.Sprintf("odd %d", e.suite.Episodes)
 	}
 
 	return nil
@@ -65,7 +65,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 	e.at = 0
 	e.steps = 0
 	e.ended = false
-	e.odd = ""
+	e.suffix = ""
 	if err := e.misbehave(ctx, 0); err != nil {
 		return envadapters.Transition{}, err
 	}
@@ -106,7 +106,7 @@ func (e *environment) observe() domain.Observation {
 	for _, name := range e.names {
 		add("button", name)
 	}
-	add("text", fmt.Sprintf("count %d%s", e.at, e.odd))
+	add("text", fmt.Sprintf("count %d%s", e.at, e.suffix))
 
 	return observation
 }

@@ -17,10 +17,10 @@ const fontsReady = `document.fonts.load("15px webtasks").then(f => { if (!f.leng
 // environment plays episodes in one tab, which it keeps between episodes.
 type environment struct {
 	*browser.Episode
-	url   string
-	words string
-	page  pageState
-	said  bool // the agent declared that it reached the goal
+	url      string
+	words    string
+	page     pageState
+	declared bool // the agent declared that it reached the goal
 
 	touched *domain.Touch // where the action touched the screen
 }
@@ -45,7 +45,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 		return none, err
 	}
 
-	if err := known(task); err != nil {
+	if err := checkTask(task); err != nil {
 		return none, err
 	}
 
@@ -54,7 +54,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 		return none, err
 	}
 
-	e.said = false
+	e.declared = false
 	reset := fmt.Sprintf("kit.reset(%s, %s, '%d', %s)",
 		browser.Quote(task.Template), browser.Quote(task.Split), task.Seed, browser.Quote(e.words))
 	if err := e.eval(ctx, reset); err != nil {
@@ -64,7 +64,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 	return envadapters.Transition{Goal: e.page.Goal, Observation: e.page.Observation}, nil
 }
 
-func known(task domain.Task) error {
+func checkTask(task domain.Task) error {
 	all, err := templates()
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (e *environment) Step(ctx context.Context, action domain.Action) (envadapte
 
 // success reports whether the goal is reached. Apps need the right state and the agent's declaration; widgets end by
 // themselves.
-func (e *environment) success() bool { return e.page.Done && (e.page.Over || e.said) }
+func (e *environment) success() bool { return e.page.Done && (e.page.Over || e.declared) }
 
 // Score grades the current state. Raw is 1 if the state is the one that the goal demands.
 func (e *environment) Score(context.Context) (envadapters.Score, error) {
