@@ -56,8 +56,8 @@ func accountFor(path string) (account, error) {
 	}
 	refused := func(err error) (account, error) {
 		return account{}, fault.New(fault.Invalid, "Chromium does not run as root, because pages would have root's "+
-			"rights, and nobody cannot run %s (%w): install it in a folder that everybody may enter, or run the "+
-			"worker as another account", path, err)
+			"rights, and the user nobody cannot run %s (%w): install it in a folder that every account may enter, "+
+			"or run the worker as another account", path, err)
 	}
 	nobody, err := user.Lookup("nobody")
 	if err != nil {

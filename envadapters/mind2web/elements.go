@@ -9,7 +9,9 @@ import (
 )
 
 // descriptiveAttributes are the attributes that describe an element.
-var descriptiveAttributes = []string{"aria_label", "aria-label", "title", "alt", "placeholder", "name", "value", "label", "text"}
+var descriptiveAttributes = []string{
+	"aria_label", "aria-label", "title", "alt", "placeholder", "name", "value", "label", "text",
+}
 
 // elements describes candidates by their tags, the text of their parts of the page, and their descriptive attributes.
 func (a action) elements(cs []candidate) []domain.Element {
