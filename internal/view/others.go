@@ -41,11 +41,11 @@ func (l *Library) experiment(ctx context.Context, name string) (experimentPage, 
 	for _, arm := range newest.Arms {
 		for seed := 1; seed <= newest.Seeds; seed++ {
 			run := runs.Run(newest.Run(arm.Name, seed))
-			there, err := run.Spec().Exists(ctx, l.Bucket)
+			exists, err := run.Spec().Exists(ctx, l.Bucket)
 			if err != nil {
 				return page, err
 			}
-			if there {
+			if exists {
 				page.Runs = append(page.Runs, string(run))
 			}
 		}

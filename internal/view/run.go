@@ -184,8 +184,8 @@ func (l *Library) update(ctx context.Context, u runs.Update) (epochUpdate, error
 	if u.Dataset.Key == "" {
 		return out, nil
 	}
-	set, there, err := store.May[runs.Dataset](ctx, l.Bucket, u.Dataset.Key)
-	if there {
+	set, exists, err := store.May[runs.Dataset](ctx, l.Bucket, u.Dataset.Key)
+	if exists {
 		out.Card = &set.Card
 		out.Rows = set.Count
 	}

@@ -24,8 +24,9 @@ var records = []Mutant{
 		Find: by("workflows", "TestAnEpochThatLosesOnValIsRolledBack"),
 	},
 	{
-		Name: "values count that come too late", Symbol: "internal/records/runs.Run.late", Change: begin(`return nil`),
-		Find: by("cmd/collabui", "TestAChangeThatComesTooLateIsRefused"),
+		Name: "values count that come too late", Symbol: "internal/records/runs.Run.tooLate",
+		Change: begin(`return nil`),
+		Find:   by("cmd/collabui", "TestAChangeThatComesTooLateIsRefused"),
 	},
 	{
 		Name: "a fork exists before it is whole", Symbol: "internal/care/fork.Fork.Make",

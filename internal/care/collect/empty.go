@@ -20,8 +20,8 @@ func (c *collector) empty(ctx context.Context) error {
 	var gone []store.Aged
 	for _, key := range sorted(c.trashed) {
 		copies := c.trashed[key]
-		_, there := c.objects[key]
-		if c.kept[key] && !there {
+		_, exists := c.objects[key]
+		if c.kept[key] && !exists {
 			newest := copies[len(copies)-1]
 			c.report.Restored.add(newest.Size)
 			if c.lock == nil {

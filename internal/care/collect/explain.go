@@ -19,7 +19,7 @@ const (
 // explain returns an error if much more would be removed than deleted runs, ended training and retention explain.
 func (c *collector) explain(ctx context.Context) error {
 	c.why = map[string]bool{}
-	if err := c.walk(ctx, c.goes, func() {}, func(_, ref string) bool {
+	if err := c.walk(ctx, c.isRemoved, func() {}, func(_, ref string) bool {
 		c.why[ref] = true
 
 		return !c.kept[ref]

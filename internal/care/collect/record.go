@@ -61,8 +61,8 @@ func (c *collector) compare(ctx context.Context) error {
 			return
 		}
 		group.Go(func() error {
-			there, err := c.leftOut(gctx, key)
-			if err == nil && !there {
+			exists, err := c.leftOut(gctx, key)
+			if err == nil && !exists {
 				mu.Lock()
 				absent()
 				mu.Unlock()
@@ -109,7 +109,7 @@ func (c *collector) record(ctx context.Context) error {
 	}
 	var manifests []string
 	for _, key := range c.order {
-		if !store.IsBlob(key) && !own(key) && !c.goes(key) {
+		if !store.IsBlob(key) && !own(key) && !c.isRemoved(key) {
 			manifests = append(manifests, key)
 		}
 	}

@@ -50,12 +50,12 @@ func (c *collector) keepShared() {
 		if r.dead || r.shared == nil {
 			continue
 		}
-		needs := r.keep
+		needed := r.keep
 		if !r.ended {
 			last := r.shared.Last()
-			needs = map[int]bool{last: true, last - 1: true}
+			needed = map[int]bool{last: true, last - 1: true}
 		}
-		for epoch := range needs {
+		for epoch := range needed {
 			name, shared := r.shared.Owner(epoch)
 			if owner := c.runs[string(name)]; shared && owner != nil && owner.keep != nil {
 				owner.keep[epoch] = true

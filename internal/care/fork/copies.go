@@ -48,8 +48,8 @@ func (f *Fork) take(keys ...string) {
 
 // takeIf adds an object if it exists.
 func takeIf[T any](ctx context.Context, bucket store.Bucket, fork *Fork, o runs.Object[T]) error {
-	_, there, err := o.Sure(ctx, bucket)
-	if there {
+	_, exists, err := o.Sure(ctx, bucket)
+	if exists {
 		fork.take(o.Key)
 	}
 

@@ -119,11 +119,11 @@ func inherited(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int
 		return specification, err
 	}
 	for _, o := range []runs.Object[runs.Made]{run.Made(epoch + 1), run.Final()} {
-		made, begun, err := o.Sure(ctx, bucket)
+		made, exists, err := o.Sure(ctx, bucket)
 		if err != nil {
 			return specification, err
 		}
-		if begun {
+		if exists {
 			all, err := run.Changes(ctx, bucket, 0, made.Changes)
 			if err != nil {
 				return specification, err
@@ -142,26 +142,26 @@ func inherited(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int
 
 // free returns an error if another run has the name. A fork that was begun with the same request continues.
 func (f *Fork) free(ctx context.Context, bucket store.Bucket) error {
-	begun, there, err := f.name.Origin().Sure(ctx, bucket)
+	origin, exists, err := f.name.Origin().Sure(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	if there {
-		if begun.Run == f.Origin.Run && begun.Epoch == f.Origin.Epoch &&
-			runs.Digest(begun.Values) == runs.Digest(f.Origin.Values) &&
-			runs.Digest(begun.Cells) == runs.Digest(f.Origin.Cells) {
-			f.Origin = begun
+	if exists {
+		if origin.Run == f.Origin.Run && origin.Epoch == f.Origin.Epoch &&
+			runs.Digest(origin.Values) == runs.Digest(f.Origin.Values) &&
+			runs.Digest(origin.Cells) == runs.Digest(f.Origin.Cells) {
+			f.Origin = origin
 			for i := range f.changes {
-				f.changes[i].Who = begun.Who
-				f.changes[i].Why = begun.Why
-				f.changes[i].At = begun.At
+				f.changes[i].Who = origin.Who
+				f.changes[i].Why = origin.Why
+				f.changes[i].At = origin.At
 			}
 
 			return nil
 		}
 
 		return fault.New(fault.Invalid, "%s is another fork, of %s after epoch %d: choose another name with --name",
-			f.name, begun.Run, begun.Epoch)
+			f.name, origin.Run, origin.Epoch)
 	}
 	if err := f.name.Alive(ctx, bucket); err != nil {
 		return err
@@ -182,7 +182,7 @@ const parallel = 16
 // if the original has continued since. It may take longer than the grace period of collections: see hold.Write.
 // progress is called with the number of copied objects.
 func (f *Fork) Make(ctx context.Context, bucket store.Bucket, progress func(n int)) error {
-	if _, there, err := f.name.Spec().Sure(ctx, bucket); err != nil || there {
+	if _, exists, err := f.name.Spec().Sure(ctx, bucket); err != nil || exists {
 		return err
 	}
 	own := []string{string(f.name)}
@@ -266,9 +266,9 @@ func commitOf(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int)
 // copy copies objects of the original.
 func (f *Fork) copy(ctx context.Context, bucket store.Bucket, progress func(n int)) error {
 	from := runs.Run(f.Origin.Run)
-	for begun := 0; begun < len(f.keys); begun += parallel {
+	for start := 0; start < len(f.keys); start += parallel {
 		group, gctx := errgroup.WithContext(ctx)
-		for _, key := range f.keys[begun:min(begun+parallel, len(f.keys))] {
+		for _, key := range f.keys[start:min(start+parallel, len(f.keys))] {
 			group.Go(func() error {
 				raw, err := runs.Raw(gctx, bucket, from.Prefix()+key)
 				if err == nil {
@@ -281,7 +281,7 @@ func (f *Fork) copy(ctx context.Context, bucket store.Bucket, progress func(n in
 		if err := group.Wait(); err != nil {
 			return err
 		}
-		progress(min(begun+parallel, len(f.keys)))
+		progress(min(start+parallel, len(f.keys)))
 	}
 
 	return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// again lists the runs once more, and copies what was not listed before: a list may not have shown everything.
-func (t *transfer) again(ctx context.Context) error {
+// relist lists the runs once more, and copies what was not listed before: a list may not have shown everything.
+func (t *transfer) relist(ctx context.Context) error {
 	for _, name := range t.report.Runs {
 		run := runs.Run(name)
 		keys, err := store.Keys(ctx, t.from, run.Prefix())
@@ -93,23 +93,23 @@ func (t *transfer) lacks(ctx context.Context) (lacks []string, err error) {
 		names[runs.NameOf(key)] = true
 	}
 	delete(names, "")
-	there := map[string]bool{}
+	listed := map[string]bool{}
 	for name := range names {
 		keys, err := store.Keys(ctx, t.to, runs.Run(name).Prefix())
 		if err != nil {
 			return nil, err
 		}
 		for _, key := range keys {
-			there[key] = true
+			listed[key] = true
 		}
 	}
 	for key := range t.had {
-		if names[runs.NameOf(key)] && !there[key] {
+		if names[runs.NameOf(key)] && !listed[key] {
 			lacks = append(lacks, key)
 		}
 	}
 	slices.Sort(lacks)
-	t.there = there
+	t.present = listed
 
 	return lacks, nil
 }
@@ -118,7 +118,7 @@ func (t *transfer) lacks(ctx context.Context) (lacks []string, err error) {
 // name: a copy that was cut short left them before this side was reset to an earlier state. Recorded calls name
 // nothing.
 func (t *transfer) leftovers(ctx context.Context) error {
-	for _, key := range slices.Sorted(maps.Keys(t.there)) {
+	for _, key := range slices.Sorted(maps.Keys(t.present)) {
 		if t.known[key] || runs.IsLocal(key) || runs.IsSpec(key) ||
 			strings.HasPrefix(key, runs.Run(runs.NameOf(key)).CallsPrefix()) {
 			continue
@@ -154,8 +154,8 @@ func (t *transfer) leftover(ctx context.Context, key string) (lacks string, err 
 		switch sum, blob := strings.CutPrefix(ref, store.BlobPrefix); {
 		case blob && t.retired[sum]:
 		case blob: // a checkpoint may have gigabytes: read only if a list does not show it
-			var there []string
-			if there, err = store.Keys(ctx, t.to, ref); err == nil && len(there) == 0 {
+			var listed []string
+			if listed, err = store.Keys(ctx, t.to, ref); err == nil && len(listed) == 0 {
 				err = t.follow(ctx, t.to, ref)
 			}
 		default:

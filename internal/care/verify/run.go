@@ -24,11 +24,11 @@ func Run(ctx context.Context, bucket store.Bucket, run string) ([]Problem, error
 	if err != nil {
 		return nil, err
 	}
-	base, ended, err := r.Base().Sure(ctx, bucket)
+	base, exists, err := r.Base().Sure(ctx, bucket)
 	if err != nil {
 		return nil, err
 	}
-	if !ended {
+	if !exists {
 		return withoutBase(ctx, bucket, r)
 	}
 
@@ -51,7 +51,7 @@ func Run(ctx context.Context, bucket store.Bucket, run string) ([]Problem, error
 
 // withoutBase checks, for a run without a base policy, that nothing needs one.
 func withoutBase(ctx context.Context, bucket store.Bucket, run runs.Run) ([]Problem, error) {
-	needs := func(what string) []Problem {
+	problem := func(what string) []Problem {
 		return []Problem{{Key: run.Base().Key, Detail: "it is missing, but " + what}}
 	}
 	own, err := store.Keys(ctx, bucket, run.Prefix())
@@ -59,8 +59,8 @@ func withoutBase(ctx context.Context, bucket store.Bucket, run runs.Run) ([]Prob
 		return nil, err
 	}
 	for _, key := range own {
-		if begun, ok := strings.CutPrefix(key, run.Prefix()+"epochs/"); ok && !strings.HasPrefix(begun, "0000/") {
-			return needs("there is " + key), nil
+		if below, ok := strings.CutPrefix(key, run.Prefix()+"epochs/"); ok && !strings.HasPrefix(below, "0000/") {
+			return problem("there is " + key), nil
 		}
 	}
 	names, err := lines.Names(ctx, bucket)
@@ -74,7 +74,7 @@ func withoutBase(ctx context.Context, bucket store.Bucket, run runs.Run) ([]Prob
 		}
 		for _, entry := range entries {
 			if entry.System.Run == string(run) {
-				return needs(fmt.Sprintf("entry %d of line %s names %s", entry.Number, name, entry.System)), nil
+				return problem(fmt.Sprintf("entry %d of line %s names %s", entry.Number, name, entry.System)), nil
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func withoutBase(ctx context.Context, bucket store.Bucket, run runs.Run) ([]Prob
 			return nil, err
 		}
 		if origin.Run == string(run) {
-			return needs(fmt.Sprintf("run %s is a fork of it", fork)), nil
+			return problem(fmt.Sprintf("run %s is a fork of it", fork)), nil
 		}
 	}
 

@@ -142,7 +142,7 @@ func (r Run) Set(
 	if c.Values, err = specification.Change(typed, src, catalog); err != nil {
 		return c, 0, err
 	}
-	if err := r.late(ctx, bucket, specification, c.Values); err != nil {
+	if err := r.tooLate(ctx, bucket, specification, c.Values); err != nil {
 		return c, 0, err
 	}
 	c.Verb = VerbSet
@@ -151,8 +151,8 @@ func (r Run) Set(
 	return c, n, err
 }
 
-// late returns an error for values on which nothing would depend any more.
-func (r Run) late(ctx context.Context, bucket store.Bucket, specification spec.Spec, values spec.Values) error {
+// tooLate returns an error for values on which nothing would depend any more.
+func (r Run) tooLate(ctx context.Context, bucket store.Bucket, specification spec.Spec, values spec.Values) error {
 	_, ended, err := r.End().Sure(ctx, bucket)
 	if err != nil {
 		return err
@@ -239,12 +239,12 @@ func (r Run) at(ctx context.Context, bucket store.Bucket, epoch int) (spec.Spec,
 	counts := 0
 	begun := true
 	if epoch > 0 {
-		made, there, err := r.Made(epoch).Sure(ctx, bucket)
+		made, exists, err := r.Made(epoch).Sure(ctx, bucket)
 		if err != nil {
 			return specification, err
 		}
 		counts = made.Changes
-		begun = there
+		begun = exists
 	}
 	all, err := r.Changes(ctx, bucket, 0, counts)
 	if err != nil {

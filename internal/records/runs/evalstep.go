@@ -84,14 +84,14 @@ func (s EvalStep) Reading() Reading {
 		if !ok || evalCell.Round != cell.Round+1 {
 			continue
 		}
-		was := slices.Contains(s.Right, cell.Canonical)
-		is := slices.Contains(s.Right, evalCell.Canonical)
+		wasRight := slices.Contains(s.Right, cell.Canonical)
+		isRight := slices.Contains(s.Right, evalCell.Canonical)
 		switch {
-		case was && is:
+		case wasRight && isRight:
 			out.RightRight++
-		case was:
+		case wasRight:
 			out.RightWrong++
-		case is:
+		case isRight:
 			out.WrongRight++
 		default:
 			out.WrongWrong++

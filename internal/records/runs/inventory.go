@@ -64,14 +64,14 @@ func ReadInventory(ctx context.Context, bucket store.Bucket, ref store.Ref) (Inv
 }
 
 // Same returns the names of a split that both inventories have, and the names that only the newer one has.
-func (i Inventory) Same(newer Inventory, split string) (both, added []string) {
+func (i Inventory) Same(newer Inventory, split string) (common, added []string) {
 	for _, name := range newer.Templates[split] {
 		if slices.Contains(i.Templates[split], name) {
-			both = append(both, name)
+			common = append(common, name)
 		} else {
 			added = append(added, name)
 		}
 	}
 
-	return both, added
+	return common, added
 }

@@ -23,7 +23,7 @@ type Object[T any] struct{ Key string }
 // object that a fork shares is read in the run that has it, and the reference names that place.
 func (o Object[T]) Must(ctx context.Context, bucket store.Bucket) (v T, ref store.Ref, err error) {
 	var read error
-	there, err := find(ctx, bucket, o.Key, func(key string) (bool, error) {
+	exists, err := find(ctx, bucket, o.Key, func(key string) (bool, error) {
 		v, ref, read = store.Must[T](ctx, bucket, key)
 		if errors.Is(read, store.ErrAbsent) {
 			return false, nil
@@ -31,7 +31,7 @@ func (o Object[T]) Must(ctx context.Context, bucket store.Bucket) (v T, ref stor
 
 		return true, read
 	})
-	if err == nil && !there {
+	if err == nil && !exists {
 		err = read
 	}
 
@@ -40,26 +40,26 @@ func (o Object[T]) Must(ctx context.Context, bucket store.Bucket) (v T, ref stor
 
 // May returns what the object holds, and whether the store shows it. It is for callers that reach the same outcome if
 // the store is late: see store.May.
-func (o Object[T]) May(ctx context.Context, bucket store.Bucket) (v T, there bool, err error) {
-	there, err = find(ctx, bucket, o.Key, func(key string) (there bool, err error) {
-		v, there, err = store.May[T](ctx, bucket, key)
+func (o Object[T]) May(ctx context.Context, bucket store.Bucket) (v T, exists bool, err error) {
+	exists, err = find(ctx, bucket, o.Key, func(key string) (exists bool, err error) {
+		v, exists, err = store.May[T](ctx, bucket, key)
 
-		return there, err
+		return exists, err
 	})
 
-	return v, there, err
+	return v, exists, err
 }
 
 // Sure returns what the object holds, and whether it exists. It is for callers that base a decision on absence: see
 // store.Sure.
-func (o Object[T]) Sure(ctx context.Context, bucket store.Bucket) (v T, there bool, err error) {
-	there, err = find(ctx, bucket, o.Key, func(key string) (there bool, err error) {
-		v, there, err = store.Sure[T](ctx, bucket, key)
+func (o Object[T]) Sure(ctx context.Context, bucket store.Bucket) (v T, exists bool, err error) {
+	exists, err = find(ctx, bucket, o.Key, func(key string) (exists bool, err error) {
+		v, exists, err = store.Sure[T](ctx, bucket, key)
 
-		return there, err
+		return exists, err
 	})
 
-	return v, there, err
+	return v, exists, err
 }
 
 // Record writes what make returns unless the object exists, and returns what it holds. It may run twice, concurrently

@@ -30,8 +30,8 @@ func (l Log[T]) After(ctx context.Context, bucket store.Bucket, n, known int) ([
 
 			continue
 		}
-		v, there, err := l(n).Sure(ctx, bucket)
-		if err != nil || !there {
+		v, exists, err := l(n).Sure(ctx, bucket)
+		if err != nil || !exists {
 			return out, err
 		}
 		out = append(out, v)

@@ -72,8 +72,8 @@ func (r Run) Forked() Object[Forked] { return Object[Forked]{r.Spec().Key} }
 // Shared returns what the run shares with others, or nil if the run is not a fork. The error wraps store.ErrNotFound if
 // there is no such run.
 func (r Run) Shared(ctx context.Context, bucket store.Bucket) (*Shared, error) {
-	f, there, err := store.Sure[sharing](ctx, bucket, r.Forked().Key)
-	if err == nil && !there {
+	f, exists, err := store.Sure[sharing](ctx, bucket, r.Forked().Key)
+	if err == nil && !exists {
 		err = fmt.Errorf("run %q: %w", string(r), store.ErrNotFound)
 	}
 
@@ -196,20 +196,20 @@ var shareable = []string{"epochs/", "evals/", "finetune/"}
 // find calls read with the key of an object, and reports whether the object exists. If it does not, and the key belongs
 // to a fork, find calls read with the object's keys in the runs with which the fork shares it, until one has it.
 func find(ctx context.Context, bucket store.Bucket, key string, read func(key string) (bool, error)) (bool, error) {
-	there, err := read(key)
+	exists, err := read(key)
 	run := Run(NameOf(key))
 	below := strings.TrimPrefix(key, run.Prefix())
-	ours := func(beginning string) bool { return strings.HasPrefix(below, beginning) }
-	if err != nil || there || run == "" || !slices.ContainsFunc(shareable, ours) {
-		return there, err
+	hasPrefix := func(beginning string) bool { return strings.HasPrefix(below, beginning) }
+	if err != nil || exists || run == "" || !slices.ContainsFunc(shareable, hasPrefix) {
+		return exists, err
 	}
 	shared, err := run.Shared(ctx, bucket)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return false, err
 	}
 	for _, holder := range shared.holders(below) {
-		if there, err = read(holder.Prefix() + below); err != nil || there {
-			return there, err
+		if exists, err = read(holder.Prefix() + below); err != nil || exists {
+			return exists, err
 		}
 	}
 
@@ -220,7 +220,7 @@ func find(ctx context.Context, bucket store.Bucket, key string, read func(key st
 // neither.
 func Raw(ctx context.Context, bucket store.Bucket, key string) (raw []byte, err error) {
 	var read error
-	there, err := find(ctx, bucket, key, func(key string) (bool, error) {
+	exists, err := find(ctx, bucket, key, func(key string) (bool, error) {
 		raw, read = bucket.Get(ctx, key)
 		if errors.Is(read, store.ErrNotFound) {
 			return false, nil
@@ -228,7 +228,7 @@ func Raw(ctx context.Context, bucket store.Bucket, key string) (raw []byte, err 
 
 		return true, read
 	})
-	if err == nil && !there {
+	if err == nil && !exists {
 		err = read
 	}
 
@@ -259,11 +259,11 @@ func (r Run) Keys(ctx context.Context, bucket store.Bucket, folder string) ([]st
 		if slices.Contains(from[:i], run) {
 			continue
 		}
-		theirs, err := store.Keys(ctx, bucket, run.Prefix()+folder)
+		shownKeys, err := store.Keys(ctx, bucket, run.Prefix()+folder)
 		if err != nil {
 			return nil, err
 		}
-		for _, key := range theirs {
+		for _, key := range shownKeys {
 			below := strings.TrimPrefix(key, run.Prefix())
 			if slices.Contains(shared.holders(below), run) {
 				keys = append(keys, r.Prefix()+below)
