@@ -10,7 +10,7 @@ import (
 )
 
 // errAsked is the reason for an ordinary end.
-var errAsked = errors.New("asked to stop")
+var errAsked = errors.New("stopped on request")
 
 // lifetime returns the context of the whole process. It ends at the first
 // SIGTERM or SIGINT (the second one kills), with parentPipe also at EOF on

@@ -11,7 +11,7 @@ import (
 // not contain value, so that value has another origin, the secret remains value. While the file cannot be read, such as
 // in the middle of its replacement, the secret keeps its previous value. The function is safe for concurrent use.
 func Live(name, value string) func() string {
-	if said, err := Secret(name); os.Getenv(name+file) == "" || err != nil || said != value {
+	if content, err := Secret(name); os.Getenv(name+file) == "" || err != nil || content != value {
 		return func() string { return value }
 	}
 	var mu sync.Mutex

@@ -165,11 +165,11 @@ func CheckRedis(ctx context.Context, client redis.UniversalClient) error {
 	if !single {
 		return nil
 	}
-	said, err := one.Info(ctx, "server").Result()
+	info, err := one.Info(ctx, "server").Result()
 	if err != nil {
 		return nil // the command may be forbidden, or unknown to the server
 	}
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(info) {
 		name, mode, _ := strings.Cut(strings.TrimSpace(line), ":")
 		if name != "redis_mode" && name != "server_mode" { // Valkey 9 uses the second name
 			continue

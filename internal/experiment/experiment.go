@@ -142,13 +142,13 @@ func (x Experiment) Run(arm string, seed int) string {
 
 // Of returns the specification of the run of an arm and a seed. The run plays no tests, because the experiment does.
 func (x Experiment) Of(arm string, seed int, catalog spec.Catalog) (spec.Spec, error) {
-	given := x.Spec
-	given.Name = x.Run(arm, seed)
-	given.Seed = uint64(seed)
-	given.Evaluation = given.Evaluation.WithoutTests()
-	given.Evaluation.OutOfDistribution = nil
+	specification := x.Spec
+	specification.Name = x.Run(arm, seed)
+	specification.Seed = uint64(seed)
+	specification.Evaluation = specification.Evaluation.WithoutTests()
+	specification.Evaluation.OutOfDistribution = nil
 
-	return given.Set(x.Arm(arm).Set, spec.Source{}, catalog)
+	return specification.Set(x.Arm(arm).Set, spec.Source{}, catalog)
 }
 
 // Shares is the part of the first arm's run that the run of another arm takes over.

@@ -77,37 +77,37 @@ func (f file) inherit() {
 // Validate returns an invalid fault if an arm is not a possible specification, or cannot have a system that a contrast
 // names.
 func (x Experiment) Validate(catalog spec.Catalog) error {
-	var wrong []string
+	var problems []string
 	for _, arm := range x.Arms {
-		given, err := x.Of(arm.Name, 1, catalog)
+		specification, err := x.Of(arm.Name, 1, catalog)
 		if err != nil {
-			wrong = append(wrong, "arm "+arm.Name+": "+err.Error())
+			problems = append(problems, "arm "+arm.Name+": "+err.Error())
 			continue
 		}
 		if x.Imitates(arm.Name) {
-			if err := given.CheckImitation(catalog); err != nil {
-				wrong = append(wrong, "arm "+arm.Name+": "+err.Error())
+			if err := specification.CheckImitation(catalog); err != nil {
+				problems = append(problems, "arm "+arm.Name+": "+err.Error())
 			}
 		}
 		first, second := x.Plays(arm.Name)
 		for _, p := range append(first, second...) {
 			if environment, _ := Elsewhere(p.Split); environment != "" {
-				given.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: environment, Split: p.Split}}
-				if err := given.Validate(catalog); err != nil {
-					wrong = append(wrong, "arm "+arm.Name+": "+p.Split+": "+err.Error())
+				specification.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: environment, Split: p.Split}}
+				if err := specification.Validate(catalog); err != nil {
+					problems = append(problems, "arm "+arm.Name+": "+p.Split+": "+err.Error())
 				}
 			}
-			_, err := p.Kind.System(given, make([]string, given.Agents))
-			if err == nil && p.Kind.Learnt() && given.Epochs == 0 {
+			_, err := p.Kind.System(specification, make([]string, specification.Agents))
+			if err == nil && p.Kind.Learnt() && specification.Epochs == 0 {
 				err = fault.New(fault.Invalid, "%s: the arm trains no epochs", p.Kind)
 			}
 			if err != nil {
-				wrong = append(wrong, "arm "+arm.Name+": "+err.Error())
+				problems = append(problems, "arm "+arm.Name+": "+err.Error())
 			}
 		}
 	}
-	if len(wrong) > 0 {
-		return fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
+	if len(problems) > 0 {
+		return fault.New(fault.Invalid, "%s", strings.Join(problems, "\n"))
 	}
 
 	return nil

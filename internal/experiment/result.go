@@ -22,8 +22,8 @@ const (
 
 // claim is the definition of a claim.
 type claim struct {
-	needs string // the condition in words, with the margin
-	holds func(r Row, margin float64) bool
+	condition string // the condition in words, with the margin
+	holds     func(r Row, margin float64) bool
 }
 
 var claims = map[Claim]claim{
@@ -175,7 +175,7 @@ func test(contrast Contrast, episodes Episodes) Row {
 		row.High = row.WideHigh
 	}
 	if form, ok := claims[contrast.Claim]; ok {
-		row.Needs = fmt.Sprintf(form.needs, contrast.Margin)
+		row.Needs = fmt.Sprintf(form.condition, contrast.Margin)
 		row.Holds = form.holds(row.atWorst(), contrast.Margin)
 	}
 

@@ -170,15 +170,15 @@ func (e Episode) inspectMessages() []object {
 				"role": "user", "source": "input", "content": e.Record.Goal + "\n\n" + screen(step.Observation),
 			})
 		}
-		said := object{"role": "assistant", "source": "generate", "content": verdict(step)}
+		message := object{"role": "assistant", "source": "generate", "content": verdict(step)}
 		after := e.after(i)
 		if vote(step).Canonical == "" {
-			out = append(out, said, object{"role": "user", "content": after})
+			out = append(out, message, object{"role": "user", "content": after})
 			continue
 		}
 		id := fmt.Sprintf("step-%d", step.Number)
-		said["tool_calls"] = []object{inspectCall(id, step.Decision.Executed)}
-		out = append(out, said, object{
+		message["tool_calls"] = []object{inspectCall(id, step.Decision.Executed)}
+		out = append(out, message, object{
 			"role": "tool", "tool_call_id": id, "function": step.Decision.Executed.Type, "content": after,
 		})
 	}

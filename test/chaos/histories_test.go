@@ -270,7 +270,7 @@ func (r *recorder) outage() {
 }
 
 func (r *recorder) start(s spec.Spec) {
-	if _, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, given(s)); err != nil {
+	if _, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, constant(s)); err != nil {
 		r.t.Fatal(err)
 	}
 	r.env = nil
@@ -320,7 +320,7 @@ func (r *recorder) send(name, update string, command any) {
 func (r *recorder) end(name string) {
 	r.t.Helper()
 	for range 10 * 60 {
-		if r.ended(r.t.Context(), name) != "" {
+		if r.finalDigest(r.t.Context(), name) != "" {
 			return
 		}
 		time.Sleep(500 * time.Millisecond)

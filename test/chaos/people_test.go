@@ -25,7 +25,7 @@ func TestPeopleComeFirst(t *testing.T) {
 	s := fakepolicy.Specification("people")
 	s.Slots = 100
 	s.Decoding.Temperatures = []float64{0.5}
-	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), c.bucket, given(s)); err != nil {
+	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), c.bucket, constant(s)); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.supervise(); err != nil {

@@ -130,8 +130,8 @@ func drawn(kind Kind) bool {
 	return *only == "" || slices.Contains(strings.Split(*only, ","), string(kind))
 }
 
-// alone returns the kinds that are drawn and need no actor.
-func alone() []Kind {
+// kindsWithoutActor returns the kinds that are drawn and need no actor.
+func kindsWithoutActor() []Kind {
 	return slices.DeleteFunc(slices.Clone(Kinds), func(kind Kind) bool {
 		return !drawn(kind) || kind == Freeze || slices.Contains(actors, kind)
 	})
@@ -182,7 +182,7 @@ const (
 // all kinds of actors take turns.
 func Draw(seed uint64, points int) []Fault {
 	r := rand.New(rand.NewPCG(seed, 1))
-	faults := alone()
+	faults := kindsWithoutActor()
 	if seed%variedEvery != 0 {
 		faults = slices.DeleteFunc(faults, func(kind Kind) bool { return kind == TwoResults && *only == "" })
 	}

@@ -31,7 +31,7 @@ func TestAMonthWithPreemptions(t *testing.T) {
 	for range 5 * days {
 		faults = append(faults, Fault{At: 1 + random.IntN(want.Points), Kind: []Kind{Kill, KillAfter}[random.IntN(2)]})
 	}
-	kinds := alone()
+	kinds := kindsWithoutActor()
 	for range 2 * days {
 		faults = append(faults, Fault{At: 1 + random.IntN(want.Points), Kind: kinds[random.IntN(len(kinds))]})
 	}

@@ -69,7 +69,7 @@ func (w *world) look(ctx context.Context) string {
 		w.violated("the reason %q says nothing to a person", st.Reason)
 	}
 	for _, key := range advised(st.Reason) {
-		if !w.whole(key) {
+		if !w.isReadable(key) {
 			w.s3.disk.put(key, nil)
 		}
 	}
@@ -149,7 +149,7 @@ func (w *world) reported(err error) error {
 		return err
 	}
 	for _, key := range advised(failed.Message()) {
-		if w.whole(key) {
+		if w.isReadable(key) {
 			w.violated("the advice to delete %s, which is whole: %s", key, failed.Message())
 		}
 	}
@@ -168,8 +168,8 @@ func advised(reason string) []string {
 	return keys.FindAllString(reason, -1)
 }
 
-// whole reports whether an object and all that it refers to can be read.
-func (w *world) whole(key string) bool {
+// isReadable reports whether an object and all that it refers to can be read.
+func (w *world) isReadable(key string) bool {
 	raw := w.s3.disk.get(key, 0).body
 	if raw == nil || store.IsBlob(key) && store.Sum(raw) != strings.TrimPrefix(key, store.BlobPrefix) {
 		return false
@@ -179,7 +179,7 @@ func (w *world) whole(key string) bool {
 		return false
 	}
 	for _, ref := range refs {
-		if !w.whole(ref) {
+		if !w.isReadable(ref) {
 			return false
 		}
 	}

@@ -28,8 +28,8 @@ var year = flag.Int("nights", 0, "simulate so many nights of a schedule that tra
 // store is lost and restored from its copy.
 const upgradeEvery, copyEvery, lostAt = 30, 7, 200
 
-// night is the cost of a night. lists, gets and puts count the requests of its firing, the others the requests of gc and
-// of copies.
+// night is the cost of a night. lists, gets and puts count the requests of its firing, the others the requests of gc
+// and of copies.
 type night struct {
 	objects, bytes     int // in the store after it
 	activities         int
@@ -100,14 +100,14 @@ func (w *world) night(t *testing.T, n int) (out night) {
 	if n%upgradeEvery == 0 {
 		w.build++
 	}
-	w.s3.asked = map[string]int{}
+	w.s3.requests = map[string]int{}
 	if o, err := w.fire(t); err != nil || o.Verb != string(lines.Promote) {
 		t.Errorf("night %d: got %+v, %v; want a promotion", n, o, err)
 	}
 	out.activities = len(w.present.results)
-	out.lists, out.gets, out.puts = w.s3.asked["LIST"], w.s3.asked[http.MethodGet], w.s3.asked[http.MethodPut]
+	out.lists, out.gets, out.puts = w.s3.requests["LIST"], w.s3.requests[http.MethodGet], w.s3.requests[http.MethodPut]
 
-	w.s3.asked = map[string]int{}
+	w.s3.requests = map[string]int{}
 	p := collect.Policy{Grace: grace, Who: who}
 	if _, err := collect.Collect(t.Context(), w.bucket, p, false, quiet); err != nil {
 		t.Errorf("gc of night %d: got %v, want no error", n, err)
@@ -115,8 +115,8 @@ func (w *world) night(t *testing.T, n int) (out night) {
 	if n%copyEvery == 0 || n == lostAt {
 		w.copyAll(t, n == lostAt)
 	}
-	out.careLists = w.s3.asked["LIST"]
-	for _, requests := range w.s3.asked {
+	out.careLists = w.s3.requests["LIST"]
+	for _, requests := range w.s3.requests {
 		out.careAll += requests
 	}
 	for _, o := range w.s3.disk.list("", 0) {

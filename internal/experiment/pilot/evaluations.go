@@ -11,17 +11,17 @@ import (
 
 // Kinds of evaluations. Their costs differ: an agent that plays alone makes one call per step.
 const (
-	alone    = "evaluation, one agent"
-	together = "evaluation, all agents"
+	oneAgent  = "evaluation, one agent"
+	allAgents = "evaluation, all agents"
 )
 
 // kindOf returns the kind of an evaluation by the system that plays.
 func kindOf(evalSystem rules.EvalSystem) string {
 	if len(evalSystem.Policies) > 1 && !evalSystem.OneOf {
-		return together
+		return allAgents
 	}
 
-	return alone
+	return oneAgent
 }
 
 // evaluated is the cost of all evaluations of a kind.
@@ -34,22 +34,22 @@ type evaluated struct {
 // evaluations adds the cost of evaluations, by kind. Evaluations on other environments are assumed to cost the same as
 // on the run's own.
 func (m *measuring) evaluations(ctx context.Context) error {
-	kinds := map[string]*evaluated{alone: {}, together: {}}
+	kinds := map[string]*evaluated{oneAgent: {}, allAgents: {}}
 	episodes := 0.0
-	for _, a := range m.did["Evaluate"] {
-		asked, err := read[struct {
+	for _, a := range m.activities["Evaluate"] {
+		input, err := read[struct {
 			Item     rules.EvalItem
 			From, To int
 		}](m, a.input)
 		if err != nil {
 			return err
 		}
-		kind := kinds[kindOf(asked.Item.System)]
+		kind := kinds[kindOf(input.Item.System)]
 		kind.activities = append(kind.activities, a)
-		kind.episodes += float64(asked.To - asked.From)
-		episodes += float64(asked.To - asked.From)
-		for n := asked.From + 1; n <= asked.To; n++ {
-			evalEpisode, _, err := m.run.EvalEpisode(asked.Item.ID(), n).Must(ctx, m.bucket)
+		kind.episodes += float64(input.To - input.From)
+		episodes += float64(input.To - input.From)
+		for n := input.From + 1; n <= input.To; n++ {
+			evalEpisode, _, err := m.run.EvalEpisode(input.Item.ID(), n).Must(ctx, m.bucket)
 			if err != nil {
 				return err
 			}
@@ -59,8 +59,8 @@ func (m *measuring) evaluations(ctx context.Context) error {
 	}
 
 	one, all := evaluations(m.spec)
-	m.evaluation(alone, *kinds[alone], one, episodes)
-	m.evaluation(together, *kinds[together], all, episodes)
+	m.evaluation(oneAgent, *kinds[oneAgent], one, episodes)
+	m.evaluation(allAgents, *kinds[allAgents], all, episodes)
 
 	return nil
 }

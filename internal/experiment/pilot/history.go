@@ -67,7 +67,7 @@ func (m *measuring) history(ctx context.Context, id string) error {
 			a := open[x.ScheduledEventId]
 			a.to = historyEvent.EventTime.AsTime()
 			a.result = x.Result
-			m.did[a.name] = append(m.did[a.name], a)
+			m.activities[a.name] = append(m.activities[a.name], a)
 		}
 	}
 

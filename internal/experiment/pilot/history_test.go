@@ -98,12 +98,12 @@ func TestHistoriesAreReadAsWorkersWroteThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := &measuring{
-				temporal: evaluation(t, c.written), converter: codec.Converter(), did: map[string][]activity{},
+				temporal: evaluation(t, c.written), converter: codec.Converter(), activities: map[string][]activity{},
 			}
-			if err := m.history(t.Context(), "x/finetune"); err != nil || len(m.did["Evaluate"]) != 1 {
-				t.Fatalf("history = %v, and was read as %v, want the evaluation", err, m.did)
+			if err := m.history(t.Context(), "x/finetune"); err != nil || len(m.activities["Evaluate"]) != 1 {
+				t.Fatalf("history = %v, and was read as %v, want the evaluation", err, m.activities)
 			}
-			did := m.did["Evaluate"][0]
+			did := m.activities["Evaluate"][0]
 			asked, err := read[struct{ From, To int }](m, did.input)
 			if c.kind != "" {
 				if err == nil || fault.KindOf(err) != c.kind {
@@ -164,7 +164,7 @@ func TestEvaluationsAreThoseOfOneAgentAndOfAll(t *testing.T) {
 func TestOneAgentIsPlannedAtThePaceOfOne(t *testing.T) {
 	s := spec.Default()
 	m := &measuring{spec: s, length: 5}
-	for kind, hours := range map[string]int{alone: 1, together: 4} {
+	for kind, hours := range map[string]int{oneAgent: 1, allAgents: 4} {
 		m.evaluation(kind, evaluated{activities: []activity{ran(0, hours)}, episodes: 10, steps: 100}, 40, 20)
 	}
 	want := map[string]float64{ // 5 of 100 steps, 40 times

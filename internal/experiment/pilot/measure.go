@@ -20,11 +20,11 @@ import (
 
 // Assumptions about the run.
 const (
-	// successes is the share of episodes that succeed.
-	successes = 0.6
-	// agreeing is the share of critic and adversary calls that remain: trained agents agree, and equal answers need
-	// only one call.
-	agreeing = 0.7
+	// successShare is the share of episodes that succeed.
+	successShare = 0.6
+	// remainingCalls is the share of critic and adversary calls that remain: trained agents agree, and equal answers
+	// need only one call.
+	remainingCalls = 0.7
 	// optimiserStates is the size of the checkpoints on the way to a policy, in sizes of the policy: the parameters and
 	// AdamW's two moments.
 	optimiserStates = 3
@@ -39,14 +39,14 @@ type measuring struct {
 	spec, pilot spec.Spec
 	works       Works
 
-	did   map[string][]activity // by name
-	bytes map[runs.Kind]float64
+	activities map[string][]activity // by name
+	bytes      map[runs.Kind]float64
 
-	expert float64                  // steps of an expert's episode
-	asking [runs.Levels + 1]float64 // by level, the screens that the run writes about per screen of the pilot
+	expert  float64                  // steps of an expert's episode
+	screens [runs.Levels + 1]float64 // by level, the screens that the run writes about per screen of the pilot
 
-	length float64 // steps of an episode of the run
-	more   float64 // steps of the run's rollouts per step of the pilot's
+	length       float64 // steps of an episode of the run
+	rolloutRatio float64 // steps of the run's rollouts per step of the pilot's
 }
 
 // Measure reads the cost of the finished pilot p of given from the store and from the histories of its workflows.
@@ -57,7 +57,7 @@ func Measure(ctx context.Context, bucket store.Bucket, temporal client.Client, g
 	}
 	m := &measuring{
 		bucket: bucket, temporal: temporal, converter: codec.Converter(), run: runs.Run(p.Name), spec: given, pilot: p,
-		did: map[string][]activity{}, bytes: map[runs.Kind]float64{},
+		activities: map[string][]activity{}, bytes: map[runs.Kind]float64{},
 	}
 	for _, read := range []func(context.Context) error{
 		m.histories, m.disk, m.stage1, m.rollouts, m.evaluations, m.calls,
@@ -157,8 +157,8 @@ func (m *measuring) stage1(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked := 0.0
-	toAsk := 0.0
+	pilotScreens := 0.0
+	runScreens := 0.0
 	for _, set := range levels {
 		level := set.Card.Level
 		counts := set.Card.Counts
@@ -167,25 +167,25 @@ func (m *measuring) stage1(ctx context.Context) error {
 			limit = m.spec.Synthesis.Pairs
 		}
 		own := min(float64(counts.Screens)*m.demonstrations(), float64(limit))
-		m.asking[level] = share(own, float64(counts.Asked))
-		asked += float64(counts.Asked)
-		toAsk += own
+		m.screens[level] = share(own, float64(counts.Asked))
+		pilotScreens += float64(counts.Asked)
+		runScreens += own
 		if m.spec.Synthesis.Agent == spec.RoleExpert {
 			m.expert = share(float64(counts.Screens), float64(tasks))
 		}
 	}
 
-	played := slices.Concat(m.did["Demonstrate"], m.did["Explore"])
+	played := slices.Concat(m.activities["Demonstrate"], m.activities["Explore"])
 	work := timed("stage 1, demonstrations", played, m.demonstrations())
 	work.Places = busy(played)
 	work.Bytes = m.bytes[runs.KindStage1]
 	m.add(work)
-	m.add(timed("stage 1, data", m.did["Synthesize"], share(toAsk, asked)))
+	m.add(timed("stage 1, data", m.activities["Synthesize"], share(runScreens, pilotScreens)))
 
-	_, made := training(m.pilot)
+	_, pilotSteps := training(m.pilot)
 	jobs, steps := training(m.spec)
 
-	return m.training("stage 1, training", m.did["TrainChunk"], share(steps, made), jobs)
+	return m.training("stage 1, training", m.activities["TrainChunk"], share(steps, pilotSteps), jobs)
 }
 
 // rollouts reads the pilot's episodes, and adds rollouts, credit and pairing, and the updates. Updates grow with the
@@ -193,8 +193,8 @@ func (m *measuring) stage1(ctx context.Context) error {
 // failed episodes as long as the pilot's failed ones, but not shorter than an expert's, because the pilot's policy is
 // barely trained.
 func (m *measuring) rollouts(ctx context.Context) error {
-	work := timed("rollouts, credit, pairing", slices.Concat(m.did["Rollout"], m.did["CreditAndPairing"]), 0)
-	work.Places = busy(m.did["Rollout"])
+	work := timed("rollouts, credit, pairing", slices.Concat(m.activities["Rollout"], m.activities["CreditAndPairing"]), 0)
+	work.Places = busy(m.activities["Rollout"])
 	work.Bytes = m.bytes[runs.KindEpisode]
 	var lengths, failed []float64
 	all := 0.0
@@ -227,13 +227,13 @@ func (m *measuring) rollouts(ctx context.Context) error {
 
 	m.length = stats.Mean(lengths)
 	if m.length > 0 && m.expert > 0 {
-		m.length = successes*m.expert + (1-successes)*max(stats.Mean(failed), m.expert)
+		m.length = successShare*m.expert + (1-successShare)*max(stats.Mean(failed), m.expert)
 	}
-	m.more = share(float64(m.spec.Epochs*m.spec.Slots)*m.length, all)
-	work.Times = m.more
+	m.rolloutRatio = share(float64(m.spec.Epochs*m.spec.Slots)*m.length, all)
+	work.Times = m.rolloutRatio
 	m.add(work)
 
-	return m.training("updates", m.did["Update"], m.more, float64(m.spec.Agents*m.spec.Epochs))
+	return m.training("updates", m.activities["Update"], m.rolloutRatio, float64(m.spec.Agents*m.spec.Epochs))
 }
 
 // training adds training jobs with optimiser steps. Their hours grow by the factor times, except the hours before the
@@ -243,17 +243,17 @@ func (m *measuring) training(name string, jobs []activity, times, jobsOfRun floa
 	all := 0
 	before := 0
 	for _, a := range jobs {
-		did, err := read[struct {
+		job, err := read[struct {
 			Number, Steps int // of a chunk of stage 1; its steps are those of all chunks so far
 			StepSeconds   float64
 		}](m, a.result)
 		if err != nil {
 			return err
 		}
-		hours += did.StepSeconds / 3600 * float64(did.Steps-before)
-		all += did.Steps
-		if did.Number > 0 {
-			before = did.Steps
+		hours += job.StepSeconds / 3600 * float64(job.Steps-before)
+		all += job.Steps
+		if job.Number > 0 {
+			before = job.Steps
 		}
 	}
 	if all == 0 {
@@ -293,16 +293,16 @@ func (m *measuring) calls(ctx context.Context) error {
 		work := Work{Line: Line{
 			Name: s.Role, Calls: float64(s.Calls), Tokens: float64(s.Tokens), Money: s.Money,
 			Bytes: m.bytes[runs.KindCall] * share(float64(s.Calls), float64(all.Calls)),
-		}, Times: m.more}
+		}, Times: m.rolloutRatio}
 		if s.Epoch == 0 {
 			work.Name = "stage 1, " + s.Role
 			work.Times = m.demonstrations()
 			if level := levels[s.Role]; level > 0 {
-				work.Times = m.asking[level]
+				work.Times = m.screens[level]
 			}
 		}
 		if s.Role == prompts.Critic || s.Role == prompts.Adversary {
-			work.Times *= agreeing
+			work.Times *= remainingCalls
 		}
 		m.add(work)
 	}

@@ -154,8 +154,8 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 	pause := firstPause
 	for {
 		began := time.Now()
-		silent := s.watch(ctx, u, r)
-		if silent != nil {
+		unhealthy := s.watch(ctx, u, r)
+		if unhealthy != nil {
 			r.kill() // a process that hangs would not notice a request to stop
 		}
 		r.stop()
@@ -165,7 +165,7 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 		if time.Since(began) > steady {
 			pause = firstPause
 		}
-		why := s.why(u, r, silent)
+		why := s.why(u, r, unhealthy)
 		s.problem(u.name, why)
 		log.Warn("service ended; restarting it", "why", why, "pause", pause)
 
@@ -189,11 +189,11 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 	}
 }
 
-// why returns the reason why a process was stopped or ended. silent is the error of its last health check, if it was
+// why returns the reason why a process was stopped or ended. unhealthy is the error of its last health check, if it was
 // stopped because of that.
-func (s *Supervisor) why(u unit, r *running, silent error) string {
-	if silent != nil {
-		return "it did not answer: " + silent.Error()
+func (s *Supervisor) why(u unit, r *running, unhealthy error) string {
+	if unhealthy != nil {
+		return "it did not answer: " + unhealthy.Error()
 	}
 	if state := r.cmd.ProcessState; state != nil && !state.Success() {
 		return state.String() + lastLine(LogPath(s.o.Data, u.name))
@@ -211,7 +211,9 @@ const (
 // watch returns nil when the process ended or ctx is done, and the last error after maxFailed failed health checks in a
 // row.
 func (s *Supervisor) watch(ctx context.Context, u unit, r *running) error {
-	for failed, told := 0, true; ; { // what was told of the process before it may still stand
+	failed := 0
+	reported := true // a problem of the previous process may still be recorded
+	for {
 		select {
 		case <-r.ended:
 			return nil
@@ -227,12 +229,12 @@ func (s *Supervisor) watch(ctx context.Context, u unit, r *running) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err == nil && told:
+		case err == nil && reported:
 			failed = 0
-			told = false
+			reported = false
 			s.problem(u.name, "")
 		case err != nil:
-			told = true
+			reported = true
 			s.problem(u.name, "it does not answer: "+err.Error())
 			if failed++; failed == maxFailed {
 				return err

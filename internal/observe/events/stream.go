@@ -69,12 +69,12 @@ func (s *Stream) Check(ctx context.Context) error {
 	if s == nil || s.client == nil {
 		return nil
 	}
-	tried := key("/" + rand.Text())
+	stream := key("/" + rand.Text())
 	_, err := s.client.Pipelined(ctx, func(pipeliner redis.Pipeliner) error {
-		pipeliner.XAdd(ctx, &redis.XAddArgs{Stream: tried, Values: map[string]any{"event": "check"}})
-		pipeliner.XRange(ctx, tried, "-", "+")
+		pipeliner.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: map[string]any{"event": "check"}})
+		pipeliner.XRange(ctx, stream, "-", "+")
 
-		return pipeliner.Del(ctx, tried).Err()
+		return pipeliner.Del(ctx, stream).Err()
 	})
 
 	return err

@@ -55,7 +55,7 @@ func Of(key string) (all []Kind) {
 // Matches reports whether a pattern of a policy matches a text, by the rules of S3.
 func Matches(pattern, text string) bool {
 	before, after, star := strings.Cut(pattern, "*")
-	if !alike(before, text[:min(len(before), len(text))]) {
+	if !matchesPlain(before, text[:min(len(before), len(text))]) {
 		return false
 	}
 	text = text[len(before):]
@@ -71,8 +71,8 @@ func Matches(pattern, text string) bool {
 	return false
 }
 
-// alike reports whether a text matches a pattern in which ? is any character.
-func alike(pattern, text string) bool {
+// matchesPlain reports whether a text matches a pattern in which ? is any character.
+func matchesPlain(pattern, text string) bool {
 	if len(pattern) != len(text) {
 		return false
 	}
