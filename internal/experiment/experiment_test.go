@@ -147,14 +147,14 @@ func TestSplitsOfOtherEnvironments(t *testing.T) {
 }
 
 func TestTheExamplesArePossibleExperiments(t *testing.T) {
-	files, _ := filepath.Glob("../../../examples/experiments/*.yaml")
-	large, _ := filepath.Glob("../../../examples/experiments/7b/*.yaml")
+	files, _ := filepath.Glob("../../examples/experiments/*.yaml")
+	large, _ := filepath.Glob("../../examples/experiments/7b/*.yaml")
 	if len(files) == 0 || len(large) == 0 {
 		t.Errorf("got the examples %v and %v, want some of both", files, large)
 	}
-	files = append(append(files, large...), "../../../examples/experiments/elsewhere/extension.yaml",
-		"../../../examples/experiments/agents/agents.yaml",
-		"../../../examples/experiments/small/production-small.yaml")
+	files = append(append(files, large...), "../../examples/experiments/elsewhere/extension.yaml",
+		"../../examples/experiments/agents/agents.yaml",
+		"../../examples/experiments/small/production-small.yaml")
 	for _, f := range files {
 		raw, err := os.ReadFile(f)
 		if err == nil {
