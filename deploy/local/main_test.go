@@ -219,9 +219,9 @@ func TestRefusesWithOneLineAndItsExitCode(t *testing.T) {
 			t.Parallel()
 
 			p := spawn(t, c.args...)
-			code, said := p.exit(t), p.stderr.String()
-			if code != c.code || strings.Count(said, "\n") != 1 || !strings.Contains(said, c.says) {
-				t.Fatalf("exit code %d, want %d; said %q, want %q in one line", code, c.code, said, c.says)
+			code, output := p.exit(t), p.stderr.String()
+			if code != c.code || strings.Count(output, "\n") != 1 || !strings.Contains(output, c.says) {
+				t.Fatalf("exit code %d, want %d; said %q, want %q in one line", code, c.code, output, c.says)
 			}
 		})
 	}

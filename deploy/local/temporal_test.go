@@ -145,9 +145,9 @@ func TestTemporalRefusesAnotherSchema(t *testing.T) {
 			}
 			change(t, file, statement)
 			p := spawn(t, serviceArgs(t, "temporal", []string{"--dir", dir})...)
-			code, said := p.exit(t), p.stderr.String()
-			if code != exitData || !strings.Contains(said, "this server needs") || strings.Count(said, "\n") != 1 {
-				t.Fatalf("exit code %d, want %d; said %q, want the needed schema in one line", code, exitData, said)
+			code, output := p.exit(t), p.stderr.String()
+			if code != exitData || !strings.Contains(output, "this server needs") || strings.Count(output, "\n") != 1 {
+				t.Fatalf("exit code %d, want %d; said %q, want the needed schema in one line", code, exitData, output)
 			}
 		})
 	}

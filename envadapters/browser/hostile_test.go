@@ -25,8 +25,8 @@ func TestAPageReachesItsOwnServerAlone(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
 	}
-	var asked sync.Map // the ways in which the page requested its own server
-	base := serveHostile(t, func(r *http.Request) { asked.Store(strings.Trim(r.URL.Path, "/"), true) })
+	var requested sync.Map // the ways in which the page requested its own server
+	base := serveHostile(t, func(r *http.Request) { requested.Store(strings.Trim(r.URL.Path, "/"), true) })
 	page := strings.TrimPrefix(base, "http://")
 	ip, _, _ := net.SplitHostPort(page)
 
@@ -66,7 +66,7 @@ func TestAPageReachesItsOwnServerAlone(t *testing.T) {
 		"fetch", "xhr", "beacon", "image", "script", "frame", "form-post", "open", "prefetch", "websocket",
 		"eventsource", "service-worker", "redirect-fetch", "refresh-frame", "location-frame",
 	} {
-		if _, ok := asked.Load(way); !ok {
+		if _, ok := requested.Load(way); !ok {
 			t.Errorf("the page's own server got no request by %s, want one: this test shows nothing about it", way)
 		}
 	}

@@ -22,9 +22,9 @@ func TestListedHostsAreReachedAndNoLoopback(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
 	}
-	var asked sync.Map
+	var requested sync.Map
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Store(r.Host+r.URL.Path, true)
+		requested.Store(r.Host+r.URL.Path, true)
 		switch {
 		case r.FormValue("to") != "":
 			http.Redirect(w, r, r.FormValue("to"), http.StatusFound)
@@ -87,7 +87,7 @@ func TestListedHostsAreReachedAndNoLoopback(t *testing.T) {
 		addresses = append(addresses, direct, redirect)
 	}
 	attack(t, pool, base, addresses...)
-	if _, ok := asked.Load("site.example:" + port + "/redirect"); !ok {
+	if _, ok := requested.Load("site.example:" + port + "/redirect"); !ok {
 		t.Error("the site got no request for a redirect, want one: this test shows nothing about it")
 	}
 	all.empty(t)

@@ -113,8 +113,8 @@ func TestHostsThatAreNotListedAreRefused(t *testing.T) {
 // TestAProxyIsNoWayAround covers a proxy that resolves names itself, so that only their spelling can be checked. The
 // proxy is a host, too.
 func TestAProxyIsNoWayAround(t *testing.T) {
-	var asked atomic.Int32
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	var requests atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	t.Cleanup(proxy.Close)
 	at, err := url.Parse(proxy.URL)
 	if err != nil {
@@ -136,8 +136,8 @@ func TestAProxyIsNoWayAround(t *testing.T) {
 	}
 
 	allowed := "*," + at.Host
-	if err := get(allowed, "http://api.example/"); err != nil || asked.Load() != 1 {
-		t.Errorf("through a listed proxy: %v after %d requests, want an answer", err, asked.Load())
+	if err := get(allowed, "http://api.example/"); err != nil || requests.Load() != 1 {
+		t.Errorf("through a listed proxy: %v after %d requests, want an answer", err, requests.Load())
 	}
 	for _, address := range []string{
 		"http://169.254.169.254/", "http://metadata.google.internal/", "http://2852039166/", "https://[fe80::1]/",
@@ -150,7 +150,7 @@ func TestAProxyIsNoWayAround(t *testing.T) {
 	if err := get("*", "http://api.example/"); Refused(err) == nil {
 		t.Errorf("through a proxy of the loopback that is not listed: %v, want a refusal", err)
 	}
-	if n := asked.Load(); n != 1 {
+	if n := requests.Load(); n != 1 {
 		t.Errorf("the proxy got %d requests, want 1", n)
 	}
 }

@@ -53,7 +53,7 @@ func reviewed(t *testing.T, b store.Bucket) runs.Run {
 		audit.Grades = append(audit.Grades,
 			credit.Score{Given: true, Value: 0.1, Reason: "it goes nowhere" + hostile[1]})
 	}
-	made := domain.Pair{
+	pair := domain.Pair{
 		Agent: 0, Step: 1, Chosen: step.Decision.Cells[0].Text, ChosenCanonical: step.Decision.Cells[0].Canonical,
 		Rejected: say(back), RejectedCanonical: back.Canonical(step.Observation), Source: domain.SourceAdversary,
 		Weight: 1,
@@ -63,7 +63,7 @@ func reviewed(t *testing.T, b store.Bucket) runs.Run {
 		Texts: []string{"", say(*step.Decision.Cells[0].Action), say(wait), say(back)},
 	}
 	record(t, b, run.Pairs(1, 5), runs.Pairs{
-		Calls: []runs.Call{call}, Pairs: []domain.Pair{made}, Audit: []credit.Audit{audit},
+		Calls: []runs.Call{call}, Pairs: []domain.Pair{pair}, Audit: []credit.Audit{audit},
 		Counts: credit.PairCounts{Positive: 3, Negative: 1, Unparsed: 1, NoPair: 2,
 			Pairs: map[domain.Source]int{domain.SourceAdversary: 1}},
 	})

@@ -89,9 +89,9 @@ func TestTheExampleDocumentsEveryVariable(t *testing.T) {
 	for _, m := range composefile.Variable.FindAllStringSubmatch(text(t, "compose/compose.yaml"), -1) {
 		name, kind, value := m[1], m[2], m[3]
 		seen[name] = true
-		given, there := vars[name]
+		given, exists := vars[name]
 		optional := name == "GPU_ARGS" || name == "VLLM_ARGS" // without .env nothing shares a GPU
-		if !there || kind == "-" && value != given && !optional {
+		if !exists || kind == "-" && value != given && !optional {
 			t.Errorf(".env.example has %s=%q, want the default of compose.yaml: %q", name, given, value)
 		}
 	}
@@ -162,12 +162,12 @@ func TestServicesWaitForWhatTheyNeed(t *testing.T) {
 			t.Errorf("%s has no health check, want one", name)
 		}
 		for on, how := range s.DependsOn {
-			other, there := p.Services[on]
+			other, exists := p.Services[on]
 			condition := "service_healthy"
 			if other.oneShot() {
 				condition = "service_completed_successfully"
 			}
-			if !there || how["condition"] != condition {
+			if !exists || how["condition"] != condition {
 				t.Errorf("%s depends on %s with %s, want a service with %s", name, on, how["condition"], condition)
 			}
 			for _, profile := range other.Profiles {
@@ -261,17 +261,17 @@ func TestPortsBelongToServices(t *testing.T) {
 			} `yaml:"dns_sd_configs"`
 		} `yaml:"scrape_configs"`
 	}
-	asked := map[string]bool{}
+	requested := map[string]bool{}
 	for _, s := range decoded[target](t, "prometheus.yml", text(t, "compose/prometheus.yml")).Scrapes {
 		for _, d := range s.SD {
 			for _, host := range d.Names {
 				check("prometheus.yml", host, d.Port)
-				asked[host] = true
+				requested[host] = true
 			}
 		}
 	}
 	for name, s := range p.Services {
-		if s.ours() && !s.Healthcheck.Disable && name != "viewer" && name != "codec" && !asked[name] {
+		if s.ours() && !s.Healthcheck.Disable && name != "viewer" && name != "codec" && !requested[name] {
 			t.Errorf("prometheus.yml does not ask %s, want its metrics", name)
 		}
 	}

@@ -138,7 +138,7 @@ func flagsOf(t *testing.T, command string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, asked := helps[command]; !asked {
+	if _, cached := helps[command]; !cached {
 		out, err := exec.Command(name, command, "--help").CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "collabui "+command) {
 			out = nil

@@ -242,8 +242,8 @@ func checkDefinitions(t *testing.T, objects []object) {
 
 	for _, o := range objects {
 		group, version, _ := strings.Cut(fmt.Sprint(o["apiVersion"]), "/")
-		d, there := definitions[group]
-		if !there || os.Getenv(d.variable) == "" {
+		d, exists := definitions[group]
+		if !exists || os.Getenv(d.variable) == "" {
 			continue
 		}
 		kind := strings.ToLower(fmt.Sprint(o["kind"]))

@@ -88,9 +88,9 @@ func checkInstalls(files, locks []source) (problems []problem) {
 
 // installs returns what is wrong with the installations in a line.
 func installs(f source, line string) (wrong []string) {
-	line = message.ReplaceAllStringFunc(line, func(said string) string {
-		if strings.Contains(said, "  /") { // sums for sha256sum
-			return said
+	line = message.ReplaceAllStringFunc(line, func(text string) string {
+		if strings.Contains(text, "  /") { // sums for sha256sum
+			return text
 		}
 
 		return "echo"

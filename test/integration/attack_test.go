@@ -63,12 +63,12 @@ func TestAttack(t *testing.T) {
 		{"account of the machine", accountAttacks},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			did := x.play(m, targets)
-			t.Logf("%-24s tried %4d, got %d", x.name, did.tried, len(did.got))
-			for _, got := range did.got {
+			result := x.play(m, targets)
+			t.Logf("%-24s tried %4d, got %d", x.name, result.tried, len(result.got))
+			for _, got := range result.got {
 				t.Errorf("the %s got %s, want nothing", x.name, got)
 			}
-			if did.tried == 0 {
+			if result.tried == 0 {
 				t.Skip("not possible here")
 			}
 		})
@@ -149,7 +149,7 @@ const reach = `(async () => {
 })(); 0`
 
 // pageAttacks opens a hostile page as environments open theirs.
-func pageAttacks(m *machine, targets []string) (did attack) {
+func pageAttacks(m *machine, targets []string) (result attack) {
 	ctx := m.t.Context()
 	server, base, err := browser.Serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -178,8 +178,8 @@ func pageAttacks(m *machine, targets []string) (did attack) {
 		return len(reached(m, tab, base, own)) > 0 // a loaded machine takes longer than a try waits
 	})
 	for _, at := range targets {
-		did.tried += 4 // in addition to the one that try counts
-		did.try(strings.Join(reached(m, tab, base, at), ", "))
+		result.tried += 4 // in addition to the one that try counts
+		result.try(strings.Join(reached(m, tab, base, at), ", "))
 
 		var shown string
 		_ = tab.Navigate(ctx, "http://"+at+"/") // for a page that cannot be shown, the browser shows its own
@@ -187,10 +187,10 @@ func pageAttacks(m *machine, targets []string) (did attack) {
 		if err != nil || strings.HasPrefix(shown, "chrome-error:") || !strings.Contains(shown, at) {
 			shown = ""
 		}
-		did.try(shown)
+		result.try(shown)
 	}
 
-	return did
+	return result
 }
 
 // reached opens the page and returns the ways in which it gets an answer from an address.
@@ -220,7 +220,7 @@ func reached(m *machine, tab *browser.Tab, base, address string) (got []string) 
 
 // environmentAttacks checks environments on a server that redirects, floods, and writes to the terminal. The key of
 // environments is not meant for this server.
-func environmentAttacks(m *machine, targets []string) (did attack) {
+func environmentAttacks(m *machine, targets []string) (result attack) {
 	var mu sync.Mutex
 	var to string
 	keys := 0
@@ -247,13 +247,13 @@ func environmentAttacks(m *machine, targets []string) (did attack) {
 		mu.Lock()
 		to = how
 		mu.Unlock()
-		did.try(m.harmless(time.Minute, "", "envs", "check", address))
+		result.try(m.harmless(time.Minute, "", "envs", "check", address))
 	}
-	if did.tried++; keys > 0 {
-		did.got = append(did.got, "the key of environments")
+	if result.tried++; keys > 0 {
+		result.got = append(result.got, "the key of environments")
 	}
 
-	return did
+	return result
 }
 
 // redirects returns the addresses to which a server may redirect a client.
@@ -304,7 +304,7 @@ func (m *machine) harmless(limit time.Duration, want string, args ...string) str
 
 // modelAttacks starts runs whose critic is a server that redirects, floods, writes to the terminal and reveals the key
 // that it received.
-func modelAttacks(m *machine, targets []string) (did attack) {
+func modelAttacks(m *machine, targets []string) (result attack) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get("Authorization")
 		switch how := strings.Split(r.URL.Path, "/")[1]; how {
@@ -332,17 +332,17 @@ func modelAttacks(m *machine, targets []string) (did attack) {
 		how = append(how, strings.Repeat("r", i))
 	}
 	for _, h := range how {
-		did.try(m.harmless(2*time.Minute, "models.judge", "train", m.write("model.yaml", fmt.Sprintf(`name: model
+		result.try(m.harmless(2*time.Minute, "models.judge", "train", m.write("model.yaml", fmt.Sprintf(`name: model
 critic: {model: judge}
 models: {judge: {base_url: %q, model: m, key: ATTACK_API_KEY, timeout: 20}}
 `, srv.URL+"/"+h+"/v1")), "--detach"))
 	}
 
-	return did
+	return result
 }
 
 // specificationAttacks starts runs that demand more than they may have.
-func specificationAttacks(m *machine, _ []string) (did attack) {
+func specificationAttacks(m *machine, _ []string) (result attack) {
 	judge := func(keys string) string {
 		return "critic: {model: judge}\nmodels: {judge: {model: m, " + keys + "}}"
 	}
@@ -372,16 +372,16 @@ func specificationAttacks(m *machine, _ []string) (did attack) {
 		if !strings.HasPrefix(text, "name:") {
 			text = "name: hostile\n" + text
 		}
-		did.try(m.harmless(2*time.Minute, want, "train", m.write("hostile.yaml", text+"\n"), "--detach"))
+		result.try(m.harmless(2*time.Minute, want, "train", m.write("hostile.yaml", text+"\n"), "--detach"))
 	}
 
-	return did
+	return result
 }
 
 // accountAttacks tries to read and write the files of commands and services as another account of the machine.
-func accountAttacks(m *machine, _ []string) (did attack) {
+func accountAttacks(m *machine, _ []string) (result attack) {
 	if os.Getuid() != 0 {
-		return did // only root can become another account
+		return result // only root can become another account
 	}
 	report := m.file("report")
 	m.must("report", "kill", "--out", report)
@@ -391,14 +391,14 @@ func accountAttacks(m *machine, _ []string) (did attack) {
 			find := exec.CommandContext(m.t.Context(), "find", folder, "-xdev", "-type", "f", can, "-newer", m.spec)
 			find.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 			out, _ := find.Output() // it fails where it has no access
-			did.tried++
+			result.tried++
 			for _, file := range strings.Fields(string(out)) {
 				if strings.HasPrefix(file, m.data) || strings.HasPrefix(file, report) {
-					did.got = append(did.got, can+" "+file)
+					result.got = append(result.got, can+" "+file)
 				}
 			}
 		}
 	}
 
-	return did
+	return result
 }

@@ -30,7 +30,7 @@ func (m *machine) noCallTwice() { m.t.Helper(); m.noCallTwiceAfter(0) }
 // because the server answers before it writes.
 func (m *machine) noCallTwiceAfter(kills int) {
 	m.t.Helper()
-	asked, requests := m.asked()
+	times, requests := m.calls()
 	checked, again := 0, 0
 	unlogged := map[string]bool{}
 	for path, calls := range m.recordedCalls() {
@@ -40,7 +40,7 @@ func (m *machine) noCallTwiceAfter(kills int) {
 		}
 		for _, seed := range calls {
 			checked++
-			at := asked[seed&(1<<53-1)]
+			at := times[seed&(1<<53-1)]
 			if len(at) == 0 {
 				unlogged[path] = true
 				continue
@@ -69,9 +69,9 @@ func (m *machine) noCallTwiceAfter(kills int) {
 	m.t.Logf("%d recorded calls, %d made again; %d requests in all", checked, again, requests)
 }
 
-// asked reads the policy server's log: by the seed of a call, the times at which it was requested, in nanoseconds, and
+// calls reads the policy server's log: by the seed of a call, the times at which it was requested, in nanoseconds, and
 // the number of requests.
-func (m *machine) asked() (map[uint64][]int64, int) {
+func (m *machine) calls() (map[uint64][]int64, int) {
 	m.t.Helper()
 	f, err := os.Open(m.file("calls.log"))
 	if err != nil {
@@ -79,16 +79,16 @@ func (m *machine) asked() (map[uint64][]int64, int) {
 	}
 	defer f.Close()
 
-	asked, lines := map[uint64][]int64{}, 0
+	calls, lines := map[uint64][]int64{}, 0
 	for sc := bufio.NewScanner(f); sc.Scan(); lines++ {
 		var at int64
 		var seed uint64
 		if _, err := fmt.Sscan(sc.Text(), &at, &seed); err == nil {
-			asked[seed] = append(asked[seed], at)
+			calls[seed] = append(calls[seed], at)
 		}
 	}
 
-	return asked, lines
+	return calls, lines
 }
 
 // recordedCalls returns the seeds of the calls that each object of an episode records.

@@ -214,11 +214,11 @@ func (h *polyglot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 
-	said := h.answer(q.Messages[0].Content, q.Messages[1].Content)
-	text, _ := json.Marshal(said)
-	thought, _ := json.Marshal("<think>\nHm.\n</think>\n\n" + said)
+	content := h.answer(q.Messages[0].Content, q.Messages[1].Content)
+	text, _ := json.Marshal(content)
+	thought, _ := json.Marshal("<think>\nHm.\n</think>\n\n" + content)
 	usage := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":null,`+
-		`"completion_tokens_details":{"reasoning_tokens":0}}`, len(raw)/4, len(said)/4, (len(raw)+len(said))/4)
+		`"completion_tokens_details":{"reasoning_tokens":0}}`, len(raw)/4, len(content)/4, (len(raw)+len(content))/4)
 	_, _ = strings.NewReplacer("TEXT", string(text), "THOUGHT", string(thought), "USAGE", usage).
 		WriteString(w, d.answer)
 }

@@ -148,11 +148,11 @@ func (c *cluster) practise() {
 				c.t.Fatal(err)
 			}
 			p := tinylm.ParsePrompt(text)
-			said, err := tinylm.Render(action)
+			rendered, err := tinylm.Render(action)
 			if err != nil {
 				c.t.Fatal(err)
 			}
-			choice, err := p.Parse(said)
+			choice, err := p.Parse(rendered)
 			if err != nil {
 				c.t.Fatal(err)
 			}

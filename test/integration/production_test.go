@@ -164,11 +164,11 @@ func (p *production) python(in string, args ...string) string {
 	p.t.Helper()
 	cmd := exec.Command(filepath.Join(filepath.Dir(p.program), "python"), args...)
 	cmd.Env, cmd.Stdin = append(os.Environ(), "CUDA_VISIBLE_DEVICES="), strings.NewReader(in)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var output bytes.Buffer
+	cmd.Stderr = &output
 	out, err := cmd.Output()
 	if err != nil {
-		p.t.Fatalf("%v: %v, want success\n%s", args, err, said.String())
+		p.t.Fatalf("%v: %v, want success\n%s", args, err, output.String())
 	}
 
 	return strings.TrimSpace(string(out))
@@ -322,9 +322,9 @@ func (p *production) verify(model string) {
 // writes.
 func (p *production) sameTokens(model string, rows []row) {
 	p.t.Helper()
-	said := p.python(p.lines(rows), adapters, "tokens", model)
+	output := p.python(p.lines(rows), adapters, "tokens", model)
 	longest := 0
-	for i, line := range strings.Split(said, "\n") {
+	for i, line := range strings.Split(output, "\n") {
 		var trained struct{ Prompt, Answer []int }
 		if err := json.Unmarshal([]byte(line), &trained); err != nil {
 			p.t.Fatalf("%v in %q, want tokens", err, line)
@@ -434,8 +434,8 @@ type scored struct {
 func (p *production) scores(model string, rows []row) []scored {
 	p.t.Helper()
 	out := make([]scored, len(rows))
-	said := p.python(p.lines(rows), adapters, "score", model)
-	for i, line := range strings.Split(said, "\n") {
+	output := p.python(p.lines(rows), adapters, "score", model)
+	for i, line := range strings.Split(output, "\n") {
 		if err := json.Unmarshal([]byte(line), &out[i]); err != nil {
 			p.t.Fatal(err)
 		}

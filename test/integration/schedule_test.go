@@ -109,11 +109,11 @@ func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 	pages := httptest.NewServer(server)
 	t.Cleanup(pages.Close)
 	hook := &inbox{refuses: 3}
-	told := httptest.NewServer(hook)
-	t.Cleanup(told.Close)
+	webhook := httptest.NewServer(hook)
+	t.Cleanup(webhook.Close)
 	addr := strings.TrimPrefix(pages.URL, "http://")
 	m := newMachine(t, fmt.Sprintf(heldRun, addr, demonstrated))
-	m.env = append(m.env, "COLLABUI_WEBHOOK="+told.URL,
+	m.env = append(m.env, "COLLABUI_WEBHOOK="+webhook.URL,
 		`COLLABUI_WEBHOOK_TEMPLATE={{if eq .Kind "ended" "rejected" "promoted"}}`+
 			`{"id": {{json .ID}}, "kind": {{json .Kind}}}{{end}}`)
 

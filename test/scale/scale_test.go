@@ -41,7 +41,7 @@ const allowed = 1.1
 // processor time per episode, and the memory of every process.
 func TestAnEpisodeCostsTheSameInALargeEpoch(t *testing.T) {
 	small, large := size("SCALE_SMALL", 500), size("SCALE_LARGE", 10000)
-	few := playEpoch(t, small)
+	smallCost := playEpoch(t, small)
 	many := playEpoch(t, large)
 
 	fmt.Printf("\n| per episode | %d episodes | %d episodes | ratio |\n|---|---|---|---|\n", small, large)
@@ -52,15 +52,15 @@ func TestAnEpisodeCostsTheSameInALargeEpoch(t *testing.T) {
 			t.Errorf("%s per episode: got %.1f %s, want at most %.1f times %.1f", what, b, unit, allowed, a)
 		}
 	}
-	row("wall time", few.wall*1000, many.wall*1000, "ms")
+	row("wall time", smallCost.wall*1000, many.wall*1000, "ms")
 	for _, name := range processes {
-		row("CPU of "+name, few.cpu[name]*1000, many.cpu[name]*1000, "ms")
+		row("CPU of "+name, smallCost.cpu[name]*1000, many.cpu[name]*1000, "ms")
 	}
 	for _, name := range processes {
 		fmt.Printf("| memory of %s at 25, 50, 75, 100 %% | %s | %s | |\n",
-			name, few.quarters(name), many.quarters(name))
+			name, smallCost.quarters(name), many.quarters(name))
 	}
-	fmt.Printf("| longest history | %d | %d | |\n", few.events, many.events)
+	fmt.Printf("| longest history | %d | %d | |\n", smallCost.events, many.events)
 	if many.events >= maxEvents {
 		t.Errorf("the longest history has %d events, want below %d", many.events, maxEvents)
 	}
@@ -206,11 +206,11 @@ func (p *measured) train(s spec.Spec) {
 // reach waits until a run has committed an epoch.
 func (p *measured) reach(run string, epoch int) {
 	for {
-		there, err := runs.Run(run).Epoch(epoch).Exists(p.t.Context(), p.bucket)
+		exists, err := runs.Run(run).Epoch(epoch).Exists(p.t.Context(), p.bucket)
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		if there {
+		if exists {
 			return
 		}
 		p.sample()

@@ -51,8 +51,8 @@ func TestWhatSomethingNeedsIsNotDeleted(t *testing.T) {
 		}
 	}
 
-	b, asked := fresh(), 0
-	running := func() (bool, error) { asked++; return asked > 1, nil } // it begins after the first look
+	b, checks := fresh(), 0
+	running := func() (bool, error) { checks++; return checks > 1, nil } // it begins after the first look
 	err := collect.Delete(t.Context(), b, "small", runs.Decision{}, running)
 	if _, found := runs.Run("small").Find(t.Context(), b); fault.KindOf(err) != fault.Invalid || found != nil {
 		t.Errorf("Delete of a run that has just begun = %v, and Find = %v; want it refused", err, found)

@@ -79,12 +79,12 @@ func TestACopyThatStandsStillForLongerThanTheGraceLosesNothing(t *testing.T) {
 		t.Run(key, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				from, to := fresh(), &store.Memory{}
-				still := &stopped{Memory: to, key: key, frozen: true, one: make(chan struct{}, 1), do: func() {
+				paused := &stopped{Memory: to, key: key, frozen: true, one: make(chan struct{}, 1), do: func() {
 					for range 3 {
 						gc(t, to, collect.Policy{})
 					}
 				}}
-				if _, err := transfer.Runs(t.Context(), from, still, []string{"small"}, func(int, int) {}); err != nil {
+				if _, err := transfer.Runs(t.Context(), from, paused, []string{"small"}, func(int, int) {}); err != nil {
 					t.Fatal(err)
 				}
 				gc(t, to, collect.Policy{})

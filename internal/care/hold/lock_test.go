@@ -180,13 +180,13 @@ func TestAnOwnerRemovesForAMinuteAtMost(t *testing.T) {
 		err := hold.Do(t.Context(), &store.Memory{}, "ann", func(ctx context.Context, l *hold.Lock) error {
 			for _, later := range []time.Duration{0, 20 * time.Second, time.Hour} {
 				time.Sleep(later)
-				begun := time.Now()
+				began := time.Now()
 				err := l.Turn(ctx, func(ctx context.Context) error {
 					<-ctx.Done()
 
 					return context.Cause(ctx)
 				})
-				if took := time.Since(begun); fault.KindOf(err) != fault.Transient || took > hold.Window {
+				if took := time.Since(began); fault.KindOf(err) != fault.Transient || took > hold.Window {
 					t.Errorf("a turn %v later ends after %v with %v, want %v at most and a transient fault",
 						later, took, err, hold.Window)
 				}
@@ -213,9 +213,9 @@ func TestAWriterWaitsForACollectionThatDidNotSeeItsMark(t *testing.T) {
 						t.Errorf("the run has %v, %v; want a mark", marks, err)
 					}
 					time.Sleep(time.Hour)
-					begun := time.Now()
+					began := time.Now()
 					err = settle(ctx)
-					waited = time.Since(begun)
+					waited = time.Since(began)
 
 					return err
 				})

@@ -23,16 +23,16 @@ func TestACopyThatIsCutShortHasNoCommitWithoutItsParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := testrun.New(t, r.Spec).Bucket // has the specification
+	target := testrun.New(t, r.Spec).Bucket // has the specification
 	for writes, cut := 1, true; cut; writes += 60 {
-		_, err := transfer.Runs(t.Context(), r.Bucket, &testrun.Brittle{Bucket: there, Left: writes}, []string{"small"},
+		_, err := transfer.Runs(t.Context(), r.Bucket, &testrun.Brittle{Bucket: target, Left: writes}, []string{"small"},
 			quiet)
 		cut = err != nil
-		has, err := store.Keys(t.Context(), there, run.Prefix())
+		has, err := store.Keys(t.Context(), target, run.Prefix())
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := verify.FsckRun(t.Context(), there, "small")
+		report, err := verify.FsckRun(t.Context(), target, "small")
 		for _, p := range report.Problems {
 			if !store.IsBlob(p.Key) {
 				t.Fatalf("fsck of half a copy: %s, %v; want every manifest that is named", p, err)

@@ -173,11 +173,11 @@ func TestReferencesAreFoundAsByDecoding(t *testing.T) {
 		t.Errorf("got %d references in %d objects, want at least 100", found, len(all))
 	}
 
-	said, err := json.Marshal(`{"key":"runs/x","sha256":"` + strings.Repeat("a", 64) + `"}`)
+	quoted, err := json.Marshal(`{"key":"runs/x","sha256":"` + strings.Repeat("a", 64) + `"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := verify.References(said); len(got) > 0 {
+	if got := verify.References(quoted); len(got) > 0 {
 		t.Errorf("got the references %v in what a page says, want none", got)
 	}
 }

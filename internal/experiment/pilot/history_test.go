@@ -103,21 +103,21 @@ func TestHistoriesAreReadAsWorkersWroteThem(t *testing.T) {
 			if err := m.history(t.Context(), "x/finetune"); err != nil || len(m.activities["Evaluate"]) != 1 {
 				t.Fatalf("history = %v, and was read as %v, want the evaluation", err, m.activities)
 			}
-			did := m.activities["Evaluate"][0]
-			asked, err := read[struct{ From, To int }](m, did.input)
+			evaluate := m.activities["Evaluate"][0]
+			input, err := read[struct{ From, To int }](m, evaluate.input)
 			if c.kind != "" {
 				if err == nil || fault.KindOf(err) != c.kind {
-					t.Errorf("read = %v, %v, want a fault of kind %s", asked, err, c.kind)
+					t.Errorf("read = %v, %v, want a fault of kind %s", input, err, c.kind)
 				}
 
 				return
 			}
-			if err != nil || asked.To-asked.From != 7 {
-				t.Errorf("it was asked for %+v, %v, want 7 episodes", asked, err)
+			if err != nil || input.To-input.From != 7 {
+				t.Errorf("it was asked for %+v, %v, want 7 episodes", input, err)
 			}
-			gave, err := read[struct{ Cost runs.Cost }](m, did.result)
-			if err != nil || gave.Cost.Calls != 21 {
-				t.Errorf("it gave %+v, %v, want 21 calls", gave, err)
+			output, err := read[struct{ Cost runs.Cost }](m, evaluate.result)
+			if err != nil || output.Cost.Calls != 21 {
+				t.Errorf("it gave %+v, %v, want 21 calls", output, err)
 			}
 		})
 	}
