@@ -14,7 +14,7 @@ func notCopied(key string) error {
 	return fault.New(fault.Transient, "%s is there, but cannot be copied into the trash: begin again", key)
 }
 
-// empty restores what is in the trash although something refers to it. It removes for good the copies that were old at
+// empty restores objects in the trash that something still refers to. It removes for good the copies that were old at
 // the previous collection and that neither collection found referenced.
 func (c *collector) empty(ctx context.Context) error {
 	var gone []store.Aged

@@ -102,7 +102,7 @@ func (c *collector) spare(ctx context.Context) error {
 	return nil
 }
 
-// Patterns of keys, which show what an object belongs to.
+// Patterns of keys, which show to which part of a run an object belongs.
 var (
 	epochOf    = regexp.MustCompile(`^runs/[^/]+/epochs/(\d+)/`)
 	policies   = regexp.MustCompile(`/(agents/\d+/(update|imitation)|epoch|slots)\.json$`)

@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// record is what a collection leaves for the next one before it removes anything.
+// record is the information that a collection leaves for the next one before it removes anything.
 type record struct {
 	At        time.Time `json:"at"`        // time of the server when the collection began
 	Manifests []byte    `json:"manifests"` // keys of the manifests that it kept, one per line, compressed

@@ -86,7 +86,7 @@ func (r *rescue) take(ctx context.Context, key string, from source) error {
 	return nil
 }
 
-// follow restores what objects refer to, directly or not.
+// follow restores the objects that objects refer to, directly or not.
 func (r *rescue) follow(ctx context.Context, keys []string) error {
 	retired, err := runs.Retired(ctx, r.b)
 	if err != nil {
@@ -116,7 +116,7 @@ func (r *rescue) follow(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// find restores an object unless it is in its place, and returns what it refers to.
+// find restores an object unless it is in its place, and returns its references.
 func (r *rescue) find(ctx context.Context, key string, retired map[string]bool) ([]string, error) {
 	exists, size, err := r.stat(ctx, key)
 	if err != nil {

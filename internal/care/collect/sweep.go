@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// sweep removes what was not marked. Blobs are removed before the manifests that explain their removal.
+// sweep removes the objects that were not marked. Blobs are removed before the manifests that explain their removal.
 func (c *collector) sweep(ctx context.Context) error {
 	if err := c.summarise(ctx); err != nil {
 		return err

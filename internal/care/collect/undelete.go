@@ -14,15 +14,15 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Recovery lists what was taken back.
+// Recovery lists the restored objects.
 type Recovery struct {
 	Trash    Tally    `json:"from_trash"`
 	Versions Tally    `json:"from_versions"` // from versions of the bucket
 	Missing  []string `json:"missing"`       // objects of which no copy or version is left
 }
 
-// Undelete takes back a deleted run and what it refers to, from the trash and, if the bucket keeps versions, from
-// these. It returns an invalid fault if a run of the name exists or if a collection is at work. The error wraps
+// Undelete restores a deleted run and the objects that it refers to, from the trash and, if the bucket keeps versions,
+// from these. It returns an invalid fault if a run of the name exists or if a collection is at work. The error wraps
 // store.ErrNotFound if nothing is left of a deleted run. It may be repeated, and continues where it was cut short.
 func Undelete(ctx context.Context, b store.Keeper, name runs.Run, d runs.Decision) (Recovery, error) {
 	r := newRescue(b)
@@ -167,7 +167,7 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 	return out, nil
 }
 
-// trashed returns what the trash has of a run, from two LISTs: an object that one leaves out would be missing.
+// trashed returns a run's objects in the trash, from two LISTs, because an object that one leaves out would be missing.
 func (r *rescue) trashed(ctx context.Context, name runs.Run) ([]store.Ref, error) {
 	var copies []store.Ref
 	for range 2 {

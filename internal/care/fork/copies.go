@@ -66,7 +66,7 @@ func (f *Fork) takeOf(epoch int, keys ...string) {
 	}
 }
 
-// listEpoch adds what stays valid of a committed epoch.
+// listEpoch adds the objects of a committed epoch that stay valid.
 func (f *Fork) listEpoch(ctx context.Context, bucket store.Bucket, epoch int) error {
 	from := runs.Run(f.Origin.Run)
 	e, _, err := from.Epoch(epoch).Must(ctx, bucket)

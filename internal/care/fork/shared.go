@@ -15,8 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// compare determines how far the original's epochs stay valid: what depends on a changed key, and all after it, does
-// not.
+// compare determines how far the original's epochs stay valid: up to the first step that depends on a changed key.
 func (f *Fork) compare(ctx context.Context, bucket store.Bucket, committed int) error {
 	forkSpec, err := runs.After(f.spec, f.changes, len(f.changes))
 	if err != nil {
@@ -136,7 +135,7 @@ func diff(path string, left, right json.RawMessage, out *[]string) {
 	}
 }
 
-// list finds what the fork shares, and the objects of the original that are copied.
+// list determines the shared parts of the fork, and the objects of the original that are copied.
 func (f *Fork) list(ctx context.Context, bucket store.Bucket) error {
 	from := runs.Run(f.Origin.Run)
 	shared, err := from.Shared(ctx, bucket)
@@ -164,7 +163,7 @@ func (f *Fork) list(ctx context.Context, bucket store.Bucket) error {
 	return f.listCopies(ctx, bucket)
 }
 
-// remember collects what the shared epochs reached on val. For epochs that the original shares, it has a record.
+// remember collects the results of the shared epochs on val. For epochs that the original shares, it has a record.
 func (f *Fork) remember(ctx context.Context, bucket store.Bucket, shared *runs.Shared) error {
 	from := runs.Run(f.Origin.Run)
 	if shared != nil {

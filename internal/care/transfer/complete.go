@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// relist lists the runs once more, and copies what was not listed before: a list may not have shown everything.
+// relist lists the runs once more, and copies objects that were not listed before, because a list may be incomplete.
 func (t *transfer) relist(ctx context.Context) error {
 	for _, name := range t.report.Runs {
 		run := runs.Run(name)
@@ -33,8 +33,8 @@ func (t *transfer) relist(ctx context.Context) error {
 }
 
 // ends copies the objects that end stages, one after the other, in the order in which runs write them. A copy that is
-// cut short therefore has no commit without what the commit stands for, even if the other side had half a copy of
-// another state of the run.
+// cut short therefore never has a commit without the objects that the commit names, even if the other side had half a
+// copy of another state of the run.
 func (t *transfer) ends(ctx context.Context) error {
 	t.mu.Lock()
 	keys := t.last
@@ -114,9 +114,9 @@ func (t *transfer) lacks(ctx context.Context) (lacks []string, err error) {
 	return lacks, nil
 }
 
-// leftovers returns an error for a run of which the other side has manifests that this side lacks, without what they
-// name: a copy that was cut short left them before this side was reset to an earlier state. Recorded calls name
-// nothing.
+// leftovers returns an error for a run if the other side has manifests that this side lacks, without the objects that
+// they name: an interrupted copy left them before this side was reset to an earlier state. Recorded calls name no
+// objects.
 func (t *transfer) leftovers(ctx context.Context) error {
 	for _, key := range slices.Sorted(maps.Keys(t.present)) {
 		if t.known[key] || runs.IsLocal(key) || runs.IsSpec(key) ||

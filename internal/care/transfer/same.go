@@ -55,7 +55,7 @@ func errAnother(key string) error {
 	return fault.New(fault.Invalid, "the other store has another %s: it has another run of that name", key)
 }
 
-// alive returns an error for a run that was deleted on the other side: a collection would remove what is copied.
+// alive returns an error for a run that was deleted on the other side, because a collection would remove the copy.
 func (t *transfer) alive(ctx context.Context, run runs.Run) error {
 	_, gone, err := run.Deleted().Sure(ctx, t.to)
 	if err == nil && gone {

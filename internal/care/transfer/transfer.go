@@ -19,7 +19,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Report counts what a transfer did.
+// Report counts the objects of a transfer.
 type Report struct {
 	Runs    []string `json:"runs"`
 	Objects int      `json:"objects"` // that the other side has now
@@ -37,7 +37,7 @@ func Runs(ctx context.Context, from, to store.Bucket, names []string, progress f
 	return newTransfer(from, to, progress).runs(ctx, names)
 }
 
-// runs copies runs and what is queued.
+// runs copies runs and the queued objects.
 func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 	if err := t.retirements(ctx); err != nil {
 		return t.report, err
@@ -115,7 +115,7 @@ func (t *transfer) plan(ctx context.Context, run runs.Run) (bool, error) {
 	return true, nil
 }
 
-// retirements copies the records of what retention policies removed, because fsck needs them.
+// retirements copies the records of blobs that retention policies removed, because fsck needs them.
 func (t *transfer) retirements(ctx context.Context) (err error) {
 	if t.retired, err = runs.Retired(ctx, t.from); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (t *transfer) count(written bool, size int64) {
 	t.progress(t.report.Objects, len(t.known))
 }
 
-// one copies one object, and queues what it refers to.
+// one copies one object, and queues its references.
 func (t *transfer) one(ctx context.Context, key string) (written bool, size int64, err error) {
 	if store.IsBlob(key) {
 		return t.blob(ctx, key)

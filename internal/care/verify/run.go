@@ -17,7 +17,7 @@ import (
 
 // Run checks every committed epoch of a run: that each slot is committed once or recorded as failed, that no update is
 // applied twice, that every pair follows from labelled cells, a topology and a system version, and that the digests
-// follow from what is stored.
+// follow from the stored objects.
 func Run(ctx context.Context, bucket store.Bucket, run string) ([]Problem, error) {
 	r := runs.Run(run)
 	specification, _, err := r.Spec().Must(ctx, bucket)
@@ -41,7 +41,7 @@ func Run(ctx context.Context, bucket store.Bucket, run string) ([]Problem, error
 		digest: base.Policy.Tensor,
 	}
 	err = v.all()
-	if errors.Is(err, store.ErrAbsent) { // what depends on it cannot be checked
+	if errors.Is(err, store.ErrAbsent) { // objects that depend on it cannot be checked
 		v.say(r.Prefix(), "%v", err)
 		err = nil
 	}
