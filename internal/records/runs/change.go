@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Change is what a person did to a run. Changes are numbered from 1. Every epoch begins with a certain number of them,
+// Change is a person's change to a run. Changes are numbered from 1. Every epoch begins with a certain number of them,
 // which is recorded, and later changes do not affect it.
 type Change struct {
 	Who  string    `json:"who"`
@@ -175,7 +175,7 @@ func (r Run) tooLate(ctx context.Context, bucket store.Bucket, specification spe
 	return nil
 }
 
-// After returns a specification after the first n changes. Of later changes, it includes what takes effect immediately.
+// After returns a specification after the first n changes. It includes later changes that take effect immediately.
 func After(specification spec.Spec, changes []Change, n int) (spec.Spec, error) {
 	for i, change := range changes {
 		values := change.Values

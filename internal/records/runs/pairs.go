@@ -24,7 +24,7 @@ func (r Run) PairsOf(ctx context.Context, bucket store.Bucket, epoch, slot int) 
 	return pairs.Pairs, err
 }
 
-// PairsIfAny returns what was recorded with the pairs of a slot that has ended, unless the slot failed.
+// PairsIfAny returns the record of the pairs of a slot that has ended, unless the slot failed.
 func (r Run) PairsIfAny(ctx context.Context, bucket store.Bucket, epoch, slot int) (Pairs, bool, error) {
 	pairs, exists, err := r.Pairs(epoch, slot).May(ctx, bucket)
 	if err != nil || exists {

@@ -102,7 +102,7 @@ func (r Run) ends(ctx context.Context, bucket store.Bucket, epoch, slot int, epi
 	return !retried, err
 }
 
-// IsAccepted reports whether a person lets an epoch continue without what failed; 0 is the time before the first.
+// IsAccepted reports whether a person lets an epoch continue without its failed parts; 0 is the time before the first.
 func (r Run) IsAccepted(ctx context.Context, bucket store.Bucket, epoch int) (bool, error) {
 	_, accepted, err := r.Accepted(epoch).Sure(ctx, bucket)
 

@@ -24,19 +24,19 @@ type Shared struct {
 	Copied []string `json:"copied,omitempty"`
 }
 
-// Part is what a fork shares with one run: the epochs after the previous part's last one, up to Last. The first part
-// also shares stage 1.
+// Part names the objects that a fork shares with one run: the epochs after the previous part's last one, up to Last.
+// The first part also shares stage 1.
 type Part struct {
 	Run   Run  `json:"run"`
 	Last  int  `json:"last"`
 	Tests bool `json:"tests,omitempty"` // the evaluations at the end of the run are shared, too
 }
 
-// Past is what the shared epochs of a fork reached on val, so that the fork need not read them to choose its best one.
-// Epochs that were not evaluated are left out.
+// Past contains the results of a fork's shared epochs on val, so that the fork need not read them to choose its best
+// one. Epochs that were not evaluated are left out.
 type Past []PastEpoch
 
-// PastEpoch is what an epoch reached on val.
+// PastEpoch is the result of an epoch on val.
 type PastEpoch struct {
 	Epoch int     `json:"epoch"`
 	Rate  float64 `json:"rate"`
@@ -44,13 +44,13 @@ type PastEpoch struct {
 	Val   string  `json:"val"`            // identifies the episodes: see rules.ValOf
 }
 
-// Forked is a specification in its stored form: a fork's also contains what the fork shares.
+// Forked is a specification in its stored form. For a fork, it also contains the shared objects.
 type Forked struct {
 	spec.Spec
 	Shared *Shared `json:"shared,omitempty"`
 }
 
-// sharing is the part of a specification that contains what a fork shares.
+// sharing is the part of a stored specification that names the shared objects.
 type sharing struct {
 	Shared *Shared `json:"shared"`
 }
@@ -66,11 +66,11 @@ func (f *Forked) UnmarshalJSON(raw []byte) error {
 	return f.Spec.UnmarshalJSON(raw)
 }
 
-// Forked returns the specification with what a fork shares.
+// Forked returns the specification in its stored form.
 func (r Run) Forked() Object[Forked] { return Object[Forked]{r.Spec().Key} }
 
-// Shared returns what the run shares with others, or nil if the run is not a fork. The error wraps store.ErrNotFound if
-// there is no such run.
+// Shared returns the objects that the run shares with others, or nil if the run is not a fork. The error wraps
+// store.ErrNotFound if there is no such run.
 func (r Run) Shared(ctx context.Context, bucket store.Bucket) (*Shared, error) {
 	f, exists, err := store.Sure[sharing](ctx, bucket, r.Forked().Key)
 	if err == nil && !exists {
@@ -115,7 +115,7 @@ func (s *Shared) Owner(epoch int) (Run, bool) {
 	return s.Parts[i].Run, true
 }
 
-// Of returns the parts, up to an epoch, of a fork of a run; s is what that run itself shares.
+// Of returns the parts, up to an epoch, of a fork of a run; s contains the objects that the run itself shares.
 func (s *Shared) Of(run Run, epoch int, tests bool) (parts []Part) {
 	if s != nil {
 		parts = slices.Clone(s.Parts)
