@@ -56,13 +56,13 @@ func Unseal(key string, raw []byte) (json.RawMessage, error) {
 	return nil, whyNot(key, raw)
 }
 
-// sealed is what precedes the hash in what Seal writes, and sealedBody what stands between hash and body.
+// sealed is the text before the hash in the output of Seal, and sealedBody the text between the hash and the body.
 var (
 	sealed     = fmt.Appendf(nil, `{"format":%d,"sha256":"`, FormatVersion)
 	sealedBody = []byte(`","body":`)
 )
 
-// whyNot describes what is wrong with the bytes of a manifest.
+// whyNot describes the damage to the bytes of a manifest.
 func whyNot(key string, raw []byte) error {
 	var e envelope
 	if err := json.Unmarshal(raw, &e); err != nil {

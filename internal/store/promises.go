@@ -100,7 +100,7 @@ func (t *trial) clean(ctx context.Context) (err error) {
 	return err
 }
 
-// refused returns a sentence about what the store refuses, if an error means that it always will.
+// refused returns a sentence about the refusal of the store, if an error means that the store will always refuse.
 func refused(what string, err error) (string, error) {
 	r := response(err)
 	switch r.StatusCode {
