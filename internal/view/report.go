@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// Contents lists what a report covers.
+// Contents lists the subjects of a report.
 type Contents struct {
 	Runs        []string
 	Experiments []string // with the pages of their runs, and lines about their episodes

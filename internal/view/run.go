@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// runPage holds what the pages of a run show.
+// runPage is the content of the pages of a run.
 type runPage struct {
 	Name        string       `json:"name"`
 	Status      any          `json:"status"` // the answer of `show --json`
