@@ -151,7 +151,7 @@ func mayAll(folder, role string, write bool) bool {
 	})
 }
 
-// Rules are what a policy allows.
+// Rules are the permissions of a policy.
 type Rules struct{ statements []statement }
 
 // Parse reads a policy.

@@ -238,7 +238,7 @@ func (r *Run) suites() *activities.Suites {
 	})
 }
 
-// headers collects what a propagator writes.
+// headers collects the fields that a propagator writes.
 type headers map[string]*commonpb.Payload
 
 func (h headers) Set(key string, value *commonpb.Payload) { h[key] = value }
