@@ -57,7 +57,7 @@ func (w *world) arrange(kind Kind) bool {
 }
 
 // tries is how often an actor tries again when it fails or its process dies: long enough for a store that is away or
-// full to recover. cleanings is the largest number of collections that remove what is left of a deleted run.
+// full to recover. cleanings is the largest number of collections that it takes to remove the rest of a deleted run.
 const (
 	tries     = 1000
 	cleanings = 20

@@ -53,7 +53,7 @@ func (w *world) watch(ctx context.Context) {
 	}
 }
 
-// look looks at the run. If a fault holds it, and not a person, look does what the reason requires, resumes the run,
+// look inspects the run. If a fault holds it, and not a person, look follows the advice in the reason, resumes the run,
 // and returns the reason.
 func (w *world) look(ctx context.Context) string {
 	if _, _, err := w.at(ctx, "look"); err != nil || w.isLost() || w.env.IsWorkflowCompleted() {
@@ -142,7 +142,7 @@ func (w *world) commands(ctx context.Context, update string) (any, error) {
 	return w.tells(ctx, update, workflows.Command{Who: by, Why: "a simulation"})
 }
 
-// reported examines the error of an activity. If it holds the run, it must not advise to delete what is whole.
+// reported examines the error of an activity. If it holds the run, it must not advise deleting an intact object.
 func (w *world) reported(err error) error {
 	var failed *temporal.ApplicationError
 	if err == nil || !errors.As(err, &failed) || !failed.NonRetryable() {
