@@ -25,7 +25,7 @@ type Experiment struct {
 	Seeds    int            `json:"seeds"`    // the seeds are 1 to Seeds
 	Episodes map[string]int `json:"episodes"` // by split, how many every system plays per seed
 
-	Arms      []Arm      `json:"arms"` // the others share with the first one what is equal
+	Arms      []Arm      `json:"arms"` // all share the equal parts of the first one's run
 	Contrasts []Contrast `json:"contrasts"`
 }
 
@@ -95,8 +95,8 @@ func play(text, split string) Play {
 	return Play{Arm: arm, Kind: kind, Split: split}
 }
 
-// Plays returns what an arm plays for all contrasts, without duplicates, in two stages: systems that read the messages
-// of others play after those others.
+// Plays returns the systems that an arm plays for all contrasts, without duplicates, in two stages: systems that read
+// the messages of others play after those others.
 func (x Experiment) Plays(arm string) (first, second []Play) {
 	add := func(to *[]Play, p Play) {
 		if !slices.Contains(*to, p) {
@@ -161,9 +161,9 @@ const (
 	SharesRun            // everything before the first epoch: it is a fork of the run
 )
 
-// Shares returns what an arm with this specification takes over from the first arm, and the keys that either of them
-// sets. The arm is a fork if the specifications differ only in keys that a run can change. Otherwise it shares the base
-// policy if stage 1 makes the same policy regardless of these keys.
+// Shares returns the part of the first arm's run that an arm with this specification takes over, and the keys that
+// either of them sets. The arm is a fork if the specifications differ only in keys that a run can change. Otherwise it
+// shares the base policy if stage 1 makes the same policy regardless of these keys.
 func (x Experiment) Shares(arm string, specification spec.Spec) (Shares, map[string]string) {
 	differ := map[string]string{}
 	maps.Copy(differ, x.Arm(arm).Set)

@@ -218,10 +218,14 @@ func TestClaimsHoldOnlyWhereTheIntervalShowsIt(t *testing.T) {
 		differences []int // by seed, how many more of 100 episodes succeed
 		holds       []experiment.Claim
 	}{
-		"a gain":         {[]int{10, 11, 12}, []experiment.Claim{experiment.ClaimGain, experiment.ClaimNotWorse}},
-		"a small gain":   {[]int{2, 2, 2}, []experiment.Claim{experiment.ClaimEqual, experiment.ClaimNoGain, experiment.ClaimNotWorse}},
-		"a wide gain":    {[]int{0, 10, 40}, nil},
-		"nothing":        {[]int{0, 0, 0}, []experiment.Claim{experiment.ClaimEqual, experiment.ClaimNoGain, experiment.ClaimNotWorse}},
+		"a gain": {[]int{10, 11, 12}, []experiment.Claim{experiment.ClaimGain, experiment.ClaimNotWorse}},
+		"a small gain": {[]int{2, 2, 2}, []experiment.Claim{
+			experiment.ClaimEqual, experiment.ClaimNoGain, experiment.ClaimNotWorse,
+		}},
+		"a wide gain": {[]int{0, 10, 40}, nil},
+		"nothing": {[]int{0, 0, 0}, []experiment.Claim{
+			experiment.ClaimEqual, experiment.ClaimNoGain, experiment.ClaimNotWorse,
+		}},
 		"a loss":         {[]int{-10, -11, -12}, []experiment.Claim{experiment.ClaimNoGain}},
 		"noise around 0": {[]int{-30, 0, 30}, nil},
 	} {

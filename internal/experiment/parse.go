@@ -92,7 +92,8 @@ func (x Experiment) Validate(catalog spec.Catalog) error {
 		first, second := x.Plays(arm.Name)
 		for _, p := range append(first, second...) {
 			if environment, _ := Elsewhere(p.Split); environment != "" {
-				specification.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: environment, Split: p.Split}}
+				other := spec.Elsewhere{Environment: environment, Split: p.Split}
+				specification.Evaluation.OutOfDistribution = []spec.Elsewhere{other}
 				if err := specification.Validate(catalog); err != nil {
 					problems = append(problems, "arm "+arm.Name+": "+p.Split+": "+err.Error())
 				}

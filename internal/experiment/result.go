@@ -239,7 +239,7 @@ func (r Row) Verdict() string {
 }
 
 // Power returns the probability that the interval of a contrast excludes 0 in the expected direction. ok is false if
-// the contrast does not specify what is expected.
+// the contrast specifies no expected difference.
 func (x Experiment) Power(contrast Contrast) (float64, bool) {
 	if contrast.Spread == 0 || contrast.Expected == 0 {
 		return 0, false

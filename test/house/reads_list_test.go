@@ -27,7 +27,7 @@ var reads = map[string]string{
 	"internal/policy/infer.System.choose Sure":             "the newest epoch instead of the best",
 	"internal/policy/infer.System.readEpoch Sure":          "whether a person asked for an epoch that is not committed",
 
-	// Reads at which a run continues. Anything that is begun again finds what is recorded, and records it once.
+	// Reads at which a run continues. Work that is begun again finds the recorded results, and records them once.
 	"activities.Control.PlanRun Exists":      "stage 1, or the end, is done again, and adopts what is recorded",
 	"activities.Control.PlanRun Sure":        "whether a person deleted the run",
 	"activities.Control.tellPast May":        "a page",
@@ -37,12 +37,12 @@ var reads = map[string]string{
 	"activities.Control.PlanAhead Exists":    "the epoch is planned when its turn comes",
 	"activities.Control.rollsOut May":        "the updates name the same system, or the epoch is planned later",
 	"activities.Control.rollsOut Exists":     "the epoch is planned when its turn comes",
-	"internal/records/runs.Run.Identify May": "the run counts as another one, and all that is known of it is read again",
+	"internal/records/runs.Run.Identify May": "the run counts as another one, and all that is known is read again",
 	"activities.versions.look Next":          "limits that a person changed count from a later look on",
 	"activities.Common.open Sure":            "whether a person evaluates a run that goes on",
 
-	// Reads of what an epoch is made from. The first record stands.
-	"activities.attempt.play May":               "the attempt is played again, and the first record of each step stands",
+	// Reads of the parts of an epoch. The first record stands.
+	"activities.attempt.play May":               "the attempt is played again; the first record of each step stands",
 	"activities.attempt.begin Exists":           "recorded steps are found one by one, and must show the same screens",
 	"activities.GPU.dataset Exists":             "the data sets are gathered again, and the first record stands",
 	"activities.GPU.gathered Exists":            "the data sets are gathered again, and the first record stands",
@@ -69,8 +69,8 @@ var reads = map[string]string{
 	"internal/records/lines.Find Sure":           "whether a run has committed the epoch",
 	"internal/records/lines.Entry.Measured Sure": "which results an entry shows",
 
-	// Reads of what runs are.
-	"internal/records/runs.Names Exists":        "a run that was deleted counts as one that is needed; people look again",
+	// Reads about runs.
+	"internal/records/runs.Names Exists":        "a deleted run counts as one that is needed; people look again",
 	"internal/records/runs.Names Sure":          "that a run is not finished",
 	"internal/records/runs.Run.Attempts May":    "for people",
 	"internal/records/runs.Run.Find Sure":       "that there is no such run",
@@ -93,7 +93,7 @@ var reads = map[string]string{
 	"internal/records/runs.Run.Promotions After":             "the lines that may need the run",
 	"internal/records/lines.Line.Standing End":               "which system a line accepts",
 	"internal/records/schedules.Schedule.newest End":         "the newest version; Append records the next number once",
-	"internal/records/experiments.Experiment.Versions After": "the newest version; Declare records the next number once",
+	"internal/records/experiments.Experiment.Versions After": "the newest version; Declare records a number once",
 
 	// Forks.
 	"internal/care/fork.Plan Sure":             "that the run has no base policy yet",

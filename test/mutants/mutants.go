@@ -11,7 +11,7 @@ import (
 // A Mutant is a bug that can be planted.
 type Mutant struct {
 	Name string // the bug in words
-	// Symbol is what the bug changes: a package below the root of the module, and a function of it, or a method with
+	// Symbol is the changed function: a package below the root of the module, and a function of it, or a method with
 	// its type, as in "internal/store.S3.Get".
 	Symbol string
 	Change Change

@@ -18,7 +18,8 @@ var records = []Mutant{
 		Find:   by("internal/store", "TestTheEndOfALogIsFoundWithFewReads"),
 	},
 	{
-		Name: "an epoch after a rollback begins with the system that lost", Symbol: "internal/records/runs.Run.Standing",
+		Name:   "an epoch after a rollback begins with the system that lost",
+		Symbol: "internal/records/runs.Run.Standing",
 		Change: replace(`return e.System, err`,
 			`if err == nil { return r.System(ctx, b, epoch, n) }; return e.System, err`),
 		Find: by("workflows", "TestAnEpochThatLosesOnValIsRolledBack"),

@@ -84,7 +84,8 @@ func TestACopyThatStandsStillForLongerThanTheGraceLosesNothing(t *testing.T) {
 						gc(t, to, collect.Policy{})
 					}
 				}}
-				if _, err := transfer.Runs(t.Context(), from, paused, []string{"small"}, func(int, int) {}); err != nil {
+				_, err := transfer.Runs(t.Context(), from, paused, []string{"small"}, func(int, int) {})
+				if err != nil {
 					t.Fatal(err)
 				}
 				gc(t, to, collect.Policy{})

@@ -23,16 +23,16 @@ func TestACopyThatIsCutShortHasNoCommitWithoutItsParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := testrun.New(t, r.Spec).Bucket // has the specification
+	to := testrun.New(t, r.Spec).Bucket // has the specification
 	for writes, cut := 1, true; cut; writes += 60 {
-		_, err := transfer.Runs(t.Context(), r.Bucket, &testrun.Brittle{Bucket: target, Left: writes}, []string{"small"},
+		_, err := transfer.Runs(t.Context(), r.Bucket, &testrun.Brittle{Bucket: to, Left: writes}, []string{"small"},
 			quiet)
 		cut = err != nil
-		has, err := store.Keys(t.Context(), target, run.Prefix())
+		has, err := store.Keys(t.Context(), to, run.Prefix())
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := verify.FsckRun(t.Context(), target, "small")
+		report, err := verify.FsckRun(t.Context(), to, "small")
 		for _, p := range report.Problems {
 			if !store.IsBlob(p.Key) {
 				t.Fatalf("fsck of half a copy: %s, %v; want every manifest that is named", p, err)

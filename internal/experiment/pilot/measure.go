@@ -110,8 +110,7 @@ func training(specification spec.Spec) (jobs, steps float64) {
 	return jobs, steps
 }
 
-// disk sums the sizes of the pilot's objects by what they belong to, and adds its policies, which all have the same
-// size.
+// disk sums the sizes of the pilot's objects by kind, and adds its policies, which all have the same size.
 func (m *measuring) disk(ctx context.Context) error {
 	objects, err := m.bucket.List(ctx, m.run.Prefix())
 	if err != nil {
@@ -193,7 +192,8 @@ func (m *measuring) stage1(ctx context.Context) error {
 // failed episodes as long as the pilot's failed ones, but not shorter than an expert's, because the pilot's policy is
 // barely trained.
 func (m *measuring) rollouts(ctx context.Context) error {
-	work := timed("rollouts, credit, pairing", slices.Concat(m.activities["Rollout"], m.activities["CreditAndPairing"]), 0)
+	graded := slices.Concat(m.activities["Rollout"], m.activities["CreditAndPairing"])
+	work := timed("rollouts, credit, pairing", graded, 0)
 	work.Places = busy(m.activities["Rollout"])
 	work.Bytes = m.bytes[runs.KindEpisode]
 	var lengths, failed []float64

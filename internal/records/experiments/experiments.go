@@ -103,7 +103,9 @@ func (x Experiment) Versions(ctx context.Context, bucket store.Bucket) ([]Versio
 // Declare records a declaration, unless the newest version is the same. It returns an invalid fault if it has other
 // arms, another specification or fewer episodes than the previous version, because the played episodes would not be the
 // declared ones.
-func Declare(ctx context.Context, bucket store.Bucket, x experiment.Experiment, who string, at time.Time) (Version, error) {
+func Declare(
+	ctx context.Context, bucket store.Bucket, x experiment.Experiment, who string, at time.Time,
+) (Version, error) {
 	name := Experiment(x.Name)
 	all, err := name.Versions(ctx, bucket)
 	if err != nil {
