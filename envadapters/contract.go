@@ -55,7 +55,7 @@ type Suite interface {
 	// Check reports whether the suite can be used on this host, and what to do if not.
 	Check(ctx context.Context) Health
 
-	// Close releases what the suite holds. Its error is ignored.
+	// Close releases the resources of the suite. Its error is ignored.
 	Close() error
 }
 

@@ -22,8 +22,8 @@ func Stray(name string) bool {
 	return strings.HasPrefix(name, "._") || slices.Contains(strays, strings.ToLower(name))
 }
 
-// CheckData checks that a file with this beginning holds data. Otherwise it returns a fault of kind Invalid that names
-// the file, what it contains instead, and what to do.
+// CheckData checks that a file with this beginning contains data. Otherwise it returns a fault of kind Invalid that
+// names the file and its actual content, and gives advice.
 func CheckData(file string, beginning []byte) error {
 	switch {
 	case Stray(file):

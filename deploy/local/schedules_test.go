@@ -44,7 +44,7 @@ type month struct {
 	paused  []span                 // when nothing fired
 	down    []span                 // when the server was down
 	back    map[string]int         // how often a person backfilled a firing
-	plan    []step                 // what people do, in order
+	plan    []step                 // the actions of people, in order
 
 	kills, outages, lost, pauses, backfills int
 }
@@ -193,7 +193,7 @@ func (m *month) act(env *testsuite.TestWorkflowEnvironment) {
 	}
 }
 
-// play runs the month and returns what the scheduler counted.
+// play runs the month and returns the counts of the scheduler.
 func (m *month) play() *schedulepb.ScheduleInfo {
 	args := &schedulespb.StartScheduleArgs{
 		Schedule: &schedulepb.Schedule{

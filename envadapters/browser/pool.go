@@ -16,7 +16,7 @@ type Place struct {
 	played  int
 }
 
-// recycleAfter is the number of episodes after which a tab is replaced. It bounds what pages may leak.
+// recycleAfter is the number of episodes after which a tab is replaced. It bounds leaks of pages.
 const recycleAfter = 500
 
 // NewPool returns a pool that has started nothing yet. Its pages reach the server at pages, the base URL that Serve

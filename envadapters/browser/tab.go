@@ -47,7 +47,6 @@ type Tab struct {
 
 // unused turns off what chromedp turns on and no suite needs: descriptions of every request and of every element that a
 // page changes.
-// page changes to this process.
 var unused = []cdp.Command[cdp.Empty, cdp.Empty]{
 	css.Disable, dom.Disable, log.Disable, network.Disable, runtime.Disable,
 }

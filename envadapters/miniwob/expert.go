@@ -31,7 +31,7 @@ func called(e domain.Element) string {
 	return e.Desc
 }
 
-// play is the input of a strategy: what an agent sees, and what it did.
+// play is the input of a strategy: the view of an agent, and its actions so far.
 type play struct {
 	goal   string
 	quoted []string // the texts in double quotes in the goal

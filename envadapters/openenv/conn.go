@@ -22,7 +22,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Bounds of what a server may send, in bytes.
+// Bounds of messages from a server, in bytes.
 const (
 	maxAnswer  = 64 << 20
 	maxMessage = 500 // a server's message in an error

@@ -47,8 +47,7 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 	}
 }
 
-// session opens a session with the server of a place, and checks that the server still offers what description
-// contains.
+// session opens a session with the server of a place, and checks that the server's description has not changed.
 func (s *Suite) session(ctx context.Context, p *place, description Description) (*Conn, error) {
 	conn, err := Dial(ctx, p.url)
 	if err != nil || s.mapping.foreign() {

@@ -18,8 +18,8 @@ type TLS struct {
 }
 
 // TLS returns the configuration of the connection to Temporal, or nil without TLS. A file that cannot be read, or that
-// does not contain what it should, is an invalid fault that names the file and its variable. The client's certificate
-// is read again for every connection.
+// has other contents, is an invalid fault that names the file and its variable. The client's certificate is read again
+// for every connection.
 func (e Endpoints) TLS() (*tls.Config, error) {
 	files := e.TemporalTLS
 	if files == (TLS{}) && e.TemporalKey == "" {

@@ -1,5 +1,5 @@
-// Package httpd contains what the HTTP servers of this system share: the addresses on which they may listen, how they
-// end, the keys of their clients, the form of errors and model lists, the requests that load adapters, and their
+// Package httpd contains the common parts of this system's HTTP servers: the addresses on which they may listen, how
+// they end, the keys of their clients, the form of errors and model lists, the requests that load adapters, and their
 // metrics.
 package httpd
 

@@ -78,7 +78,7 @@ func (e Episode) after(i int) string {
 	return ending(e.Record.Outcome)
 }
 
-// screen returns what agents can see of an observation, one line per element.
+// screen returns the visible part of an observation, one line per element.
 func screen(observation domain.Observation) string {
 	return strings.Join(agents.Lines(observation), "\n")
 }

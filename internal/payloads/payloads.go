@@ -170,7 +170,7 @@ func (c *Codec) Converter() converter.DataConverter {
 	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)
 }
 
-// Use makes clients, and workers that use them, encrypt what they send. Failures are encrypted only if there are keys;
+// Use makes clients, and workers that use them, encrypt their payloads. Failures are encrypted only if there are keys;
 // otherwise their text stays where every tool looks for it.
 func (c *Codec) Use(options *client.Options) {
 	options.DataConverter = c.Converter()

@@ -116,7 +116,7 @@ type Played struct {
 	Digest   string
 	Took     time.Duration
 	Struck   []Kind
-	Waited   string   // what a slow run waited for
+	Waited   string   // the pending activities of a slow run
 	Problems []string // violations: the run did not end, or its store is not sound
 }
 
@@ -232,7 +232,7 @@ func (c *Cell) begin(ctx context.Context, name string) error {
 	return err
 }
 
-// audit checks what a run left in the store.
+// audit checks a run's objects in the store.
 func (c *Cell) audit(ctx context.Context, name string) (out []string, err error) {
 	problems, err := verify.Run(ctx, c.bucket, name)
 	if err != nil {
@@ -249,7 +249,7 @@ func (c *Cell) audit(ctx context.Context, name string) (out []string, err error)
 	return out, nil
 }
 
-// status describes what a run waits for: the pending activities of all open workflows.
+// status lists the pending activities of all open workflows, for which a run waits.
 func (c *Cell) status(ctx context.Context, name string) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
