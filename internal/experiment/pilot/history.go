@@ -42,7 +42,7 @@ func (m *measuring) histories(ctx context.Context) error {
 	return nil
 }
 
-// history reads the activities of a workflow that ended without an error. A workflow that does not exist has none.
+// history reads the activities of a workflow that ended without an error. The workflow need not exist.
 func (m *measuring) history(ctx context.Context, id string) error {
 	open := map[int64]activity{}
 	events := m.temporal.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
