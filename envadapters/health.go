@@ -6,7 +6,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// HealthState says whether a suite can be used.
+// HealthState is the degree to which a suite can be used.
 type HealthState string
 
 const (
@@ -23,14 +23,14 @@ const (
 // Health is the result of Suite.Check.
 type Health struct {
 	State HealthState
-	// Detail says what was seen.
+	// Detail describes the findings.
 	Detail string
-	// Fix says what to do. It is empty if there is nothing to do.
+	// Fix is the advice to the user. It is empty if there is nothing to do.
 	Fix string
 }
 
-// Probe opens an environment of the suite, resets one task and reports how that went. Fix is what to do if the reset
-// fails. Suites use it in Check.
+// Probe opens an environment of the suite, resets it to one task and reports the outcome. fix is the advice to give if
+// the reset fails. Suites use Probe in Check.
 func Probe(ctx context.Context, suite Suite, task domain.Task, fix string) Health {
 	env, err := suite.Open(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func Probe(ctx context.Context, suite Suite, task domain.Task, fix string) Healt
 	return Health{State: Ready, Detail: "a page opens, resets and observes"}
 }
 
-// Server is the state of one server, or emulator, of a suite.
+// Server is the state of one server or emulator of a suite.
 type Server struct {
 	Address string      `json:"address"`
 	State   HealthState `json:"state"`
@@ -55,6 +55,6 @@ type Server struct {
 
 // Served is a suite whose environments are on servers.
 type Served interface {
-	// Servers looks at every server, within the context, and takes no place of any.
+	// Servers looks at every server until ctx ends. It occupies no place of any server.
 	Servers(ctx context.Context) []Server
 }

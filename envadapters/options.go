@@ -6,48 +6,49 @@ import (
 	"strconv"
 )
 
-// IsServer reports whether a URL has one of some schemes, a host, and a port from 1 to 65535 or none.
+// IsServer reports whether a URL has one of the schemes, a host, and either no port or one from 1 to 65535.
 func IsServer(u *url.URL, schemes ...string) bool {
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 
 	return slices.Contains(schemes, u.Scheme) && u.Hostname() != "" && (u.Port() == "" || err == nil && port > 0)
 }
 
-// Options configure a suite. Each adapter takes some of them. They are part of a run's specification, so they hold no
+// Options configure a suite. Each adapter reads some of them. They are part of a run's specification, so they hold no
 // secrets.
 type Options struct {
 	// Suite is the name of the adapter. By default it is the name of the options in the specification.
 	Suite string `json:"suite,omitempty" yaml:"suite"`
-	// Data is a folder or file that every host which plays episodes has.
+	// Data is a folder or file that exists on every host that plays episodes.
 	Data string `json:"data,omitempty" yaml:"data"`
 	// Servers are addresses with the scheme ws or wss.
 	Servers []string `json:"servers,omitempty" yaml:"servers"`
-	// Semantics of miniwob are standard or mobile.
+	// Semantics is standard or mobile, for miniwob.
 	Semantics string `json:"semantics,omitempty" yaml:"semantics"`
-	// Words of webtasks are from-pools or made-up: put together for every training task. Other splits do not change.
+	// Words is from-pools or made-up, for webtasks. With made-up, every training task gets words of its own; other
+	// splits do not change.
 	Words string `json:"words,omitempty" yaml:"words"`
-	// Protocol of mind2web is official or list.
+	// Protocol is official or list, for mind2web.
 	Protocol string `json:"protocol,omitempty" yaml:"protocol"`
-	// Broken says what to do about a record that cannot be read: skip or stop.
+	// Broken is skip or stop: what to do about a record that cannot be read.
 	Broken string `json:"broken,omitempty" yaml:"broken"`
-	// Places is the number of concurrent episodes of one worker.
+	// Places is the number of concurrent episodes per worker.
 	Places int `json:"places,omitempty" yaml:"places"`
 	// Spare is the number of servers that are kept in reserve.
 	Spare int `json:"spare,omitempty" yaml:"spare"`
 	// Without lists templates to leave out of all splits.
 	Without []string `json:"without,omitempty" yaml:"without"`
-	// MaxSteps is the budget of tasks for which the environment has none.
+	// MaxSteps is the step budget of tasks for which the environment specifies no budget.
 	MaxSteps int `json:"max_steps,omitempty" yaml:"max_steps"`
-	// Inventory is the digest of the tasks and the version that a run was planned for; nothing else is played. Every
-	// suite has it. It is empty where nobody asks.
+	// Inventory is the digest of the tasks and the version that a run was planned for; no other tasks are played. Every
+	// suite supports it. If empty, nothing is compared.
 	Inventory string `json:"inventory,omitempty" yaml:"inventory"`
-	// Parts of mixed are the suites that it has, by name.
+	// Parts are the suites that mixed combines, by name.
 	Parts map[string]Options `json:"parts,omitempty" yaml:"parts"`
 	// Mapping translates the messages of a foreign server.
 	Mapping Mapping `json:"mapping,omitzero" yaml:"mapping"`
 }
 
-// Part returns the options of a part. One without a suite has the suite of its name.
+// Part returns the options of a part. If they name no suite, the part's name is the name of its suite.
 func (o Options) Part(name string) Options {
 	options := o.Parts[name]
 	if options.Suite == "" {
@@ -57,9 +58,9 @@ func (o Options) Part(name string) Options {
 	return options
 }
 
-// Mapping says where the messages of a foreign server hold the parts of an observation, and what its actions look like.
-// Paths are dotted and start at the observation, such as "obs.goal" or "elements.0.text". An empty mapping means the
-// profile collabui/1 (docs/openenv-profile.md).
+// Mapping describes where the messages of a foreign server hold the parts of an observation, and the form of the
+// actions that it accepts. Paths are dotted and start at the observation, such as "obs.goal" or "elements.0.text". An
+// empty mapping means the profile collabui/1 (docs/openenv-profile.md).
 type Mapping struct {
 	// Goal is the path of the goal.
 	Goal string `json:"goal,omitempty" yaml:"goal"`
@@ -73,13 +74,13 @@ type Mapping struct {
 	Fields map[string]string `json:"fields,omitempty" yaml:"fields"`
 	// Score is the path of the score. By default the score is the last reward.
 	Score string `json:"score,omitempty" yaml:"score"`
-	// Success is the lowest score that is a success, 1 by default.
+	// Success is the lowest score that counts as a success, 1 by default.
 	Success float64 `json:"success,omitempty" yaml:"success"`
 	// Action is a template of the JSON of an action.
 	Action string `json:"action,omitempty" yaml:"action"`
 	// Reset is a template of the JSON of a reset.
 	Reset string `json:"reset,omitempty" yaml:"reset"`
-	// Tasks are the names of the tasks, for servers that do not list them.
+	// Tasks are the names of the tasks. They are needed if the server does not list them.
 	Tasks []string `json:"tasks,omitempty" yaml:"tasks"`
 	// Family is mobile or web.
 	Family string `json:"family,omitempty" yaml:"family"`

@@ -9,10 +9,12 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// MaxPixels bounds a screenshot: a few kB of PNG can say that they are a picture of any size.
+// MaxPixels is the largest number of pixels that a screenshot may have. A few kB of PNG can claim to be a picture of
+// any size.
 const MaxPixels = 32 << 20
 
-// Take returns a screenshot whose header is that of a PNG of at most MaxPixels. Others are void faults.
+// Take returns a screenshot after it has checked that the header is a PNG header for at most MaxPixels. Otherwise it
+// returns a fault of kind Void.
 func Take(ctx context.Context, screenshotter Screenshotter) ([]byte, error) {
 	shot, err := screenshotter.Screenshot(ctx)
 	if err == nil {
@@ -25,7 +27,7 @@ func Take(ctx context.Context, screenshotter Screenshotter) ([]byte, error) {
 	return shot, nil
 }
 
-// DecodePNG decodes a screenshot of at most MaxPixels. Others are void faults.
+// DecodePNG decodes a screenshot of at most MaxPixels. Otherwise it returns a fault of kind Void.
 func DecodePNG(shot []byte) (image.Image, error) {
 	if err := checkPNG(shot); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ type shot []byte
 
 func (s shot) Screenshot(context.Context) ([]byte, error) { return s, nil }
 
-// ofSize returns a PNG of one pixel whose header says that it has another size.
+// ofSize returns a PNG of one pixel whose header claims another size.
 func ofSize(t *testing.T, width, height uint32) []byte {
 	t.Helper()
 	var out bytes.Buffer

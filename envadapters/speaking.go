@@ -11,13 +11,13 @@ import (
 
 // Speaker is an optional capability of environments that translate actions themselves.
 type Speaker interface {
-	// Speak returns the environment for agents of a family. It is called before Reset.
+	// Speak returns an environment for agents of the given family. It is called before Reset.
 	Speak(agents domain.Family) Environment
 }
 
-// Speaking lets agents of one action family play an environment of the other. Elements are shown under the names that
-// the agents use, and actions are translated both ways. An action without a counterpart is invalid, and a no-op is
-// executed instead. If both families are equal, it returns env itself.
+// Speaking lets agents of one action family play an environment of the other family. It shows elements under the names
+// that the agents use and translates actions both ways. If an action has no counterpart, the step is invalid and a
+// no-op is executed instead. If both families are equal, Speaking returns env itself.
 func Speaking(env Environment, suite, agents domain.Family) Environment {
 	if speaker, ok := env.(Speaker); ok {
 		return speaker.Speak(agents)
@@ -32,11 +32,11 @@ func Speaking(env Environment, suite, agents domain.Family) Environment {
 type interpreter struct {
 	Environment
 	suite, agents domain.Family
-	// seen is the current observation, whose elements have an index and an ID.
+	// seen is the current observation; its elements have both an index and an ID.
 	seen domain.Observation
 }
 
-// show keeps the observation with both names and returns it with those of the agents' family only.
+// show keeps the observation with both names of its elements, and returns it with the names of the agents' family only.
 func (i *interpreter) show(tr Transition) Transition {
 	i.seen = tr.Observation
 	i.seen.Elements = slices.Clone(tr.Observation.Elements)
@@ -75,7 +75,7 @@ func (i *interpreter) Step(ctx context.Context, action domain.Action) (Transitio
 	return i.show(tr), err
 }
 
-// Abilities returns those of the environment. Its expert and judge use the actions of the agents.
+// Abilities returns the abilities of the wrapped environment. Its expert and judge use the actions of the agents.
 func (i *interpreter) Abilities() Abilities {
 	abilities := Can(i.Environment)
 	if abilities.Expert != nil {
@@ -88,8 +88,8 @@ func (i *interpreter) Abilities() Abilities {
 	return abilities
 }
 
-// interpreted is the expert and the judge of an environment with actions of the agents' family. Actions without a
-// counterpart are left out.
+// interpreted translates the answers of an environment's expert and judge into actions of the agents' family. It leaves
+// out actions without a counterpart.
 type interpreted struct {
 	*interpreter
 	of Abilities

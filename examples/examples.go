@@ -1,12 +1,12 @@
-// Package examples holds the specifications and experiments that the documentation refers to and that the command line
-// runs by name.
+// Package examples contains the specifications and experiments that the documentation refers to and that the command
+// line runs by name.
 //
 // It does no I/O.
 package examples
 
 import "embed"
 
-// Files are the specifications that experiments change, and the experiments.
+// Files contains the specifications that experiments change, and the experiments.
 //
 //go:embed quickstart.yaml curriculum.yaml experiments/*.yaml
 var Files embed.FS

@@ -13,20 +13,20 @@ import (
 
 // service is one local server.
 type service interface {
-	// flags adds what not every service takes.
+	// flags adds flags that not every service has.
 	flags(*flag.FlagSet, *options)
 	// prepare checks the command line and returns the addresses to listen on.
 	prepare(options) (addresses []string, err error)
-	// start returns when clients can use the service. Until stop, fail reports
-	// that it ended on its own.
+	// start returns when clients can use the service. From then until stop, it calls fail if the service ends on its
+	// own.
 	start(ctx context.Context, fail func(error)) error
-	// stop ends the service; it is called also after a failed start.
+	// stop ends the service. It is also called after a failed start.
 	stop()
 }
 
 // options are the flags that all services share.
 type options struct {
-	dir        string // It is absolute, because the S3 server changes the working directory.
+	dir        string // absolute, because the S3 server changes the working directory
 	addr       string
 	parentPipe bool
 }
@@ -54,7 +54,7 @@ func newService(name string) service {
 	return nil
 }
 
-// parse reads the command line; help and flag errors go to w.
+// parse parses the command line. Help and flag errors go to w.
 func parse(args []string, w io.Writer) (*command, error) {
 	if len(args) == 0 {
 		return nil, usageProblem("no service named", usage)
@@ -99,7 +99,7 @@ func (o *options) dirFlag(fs *flag.FlagSet) {
 	fs.StringVar(&o.dir, "dir", "", "keep the data in folder `DIR`; created if missing")
 }
 
-// needDir is for services that keep data.
+// needDir returns an error without --dir, which services that keep data need.
 func (o options) needDir() error {
 	if o.dir == "" {
 		return usageProblem("--dir is missing", "name the folder that holds the data")
@@ -113,7 +113,7 @@ func (o options) needDir() error {
 	return nil
 }
 
-// parseAddress wants an IP address and a port, both chosen by the caller.
+// parseAddress parses an IP address and a port, both of which the caller must choose.
 func parseAddress(name, addr string) (*net.TCPAddr, error) {
 	tcp, err := net.ResolveTCPAddr("tcp", addr)
 	host, _, splitErr := net.SplitHostPort(addr)

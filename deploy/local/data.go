@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// minFree is the disk space below which a service refuses to run: it stops
-	// while it can still write its last pages, instead of failing halfway.
+	// minFree is the disk space below which a service refuses to run: it stops while it can still write its last pages,
+	// instead of failing halfway.
 	minFree = 64 << 20
-	// spaceInterval is how often the space is looked at while serving.
+	// spaceInterval is how often the space is checked while serving.
 	spaceInterval = 5 * time.Second
 )
 
-// data is a service's folder, held by one process at a time. The zero path is
-// for a service that keeps nothing.
+// data is a service's folder, held by one process at a time. An empty path belongs to a service that keeps nothing.
 type data struct {
 	path string
 	lock *os.File

@@ -10,7 +10,7 @@ import (
 )
 
 // errAsked is the reason for an ordinary end.
-var errAsked = errors.New("asked to stop")
+var errAsked = errors.New("stopped on request")
 
 // lifetime returns the context of the whole process. It ends at the first
 // SIGTERM or SIGINT (the second one kills), with parentPipe also at EOF on
@@ -27,8 +27,8 @@ func lifetime(parentPipe bool) (context.Context, context.CancelCauseFunc) {
 
 	if parentPipe {
 		go func() {
-			// The kernel closes the pipe however the supervisor died. A parent
-			// death signal would not do: it fires when the forking thread ends.
+			// The kernel closes the pipe however the supervisor died. A parent death signal would not work: it fires
+			// when the forking thread ends.
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			end(errAsked)
 		}()
@@ -37,7 +37,7 @@ func lifetime(parentPipe bool) (context.Context, context.CancelCauseFunc) {
 	return ctx, end
 }
 
-// reason returns why ctx ended; nil if a signal or EOF asked for it.
+// reason returns why ctx ended, or nil if a signal or EOF ended it.
 func reason(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, errAsked) {
 		return cause

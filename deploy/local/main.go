@@ -7,11 +7,10 @@
 //	collabui-local s3       --dir DIR --addr HOST:PORT --bucket NAME
 //	collabui-local redis    --addr HOST:PORT
 //
-// When a service can be used, one JSON line goes to standard output. Logs go to
-// standard error. SIGTERM and SIGINT end it, and so does EOF on standard input
-// when --parent-pipe is given.
+// When a service can be used, one JSON line goes to standard output. Logs go to standard error. SIGTERM and SIGINT end
+// it, and so does EOF on standard input when --parent-pipe is given.
 //
-// Exit codes: 0 asked to stop, 1 other failure, 2 wrong usage, 3 port not
+// Exit codes: 0 stopped on request, 1 other failure, 2 wrong usage, 3 port not
 // usable, 4 data folder locked by another process, 5 disk or data problem.
 //
 // The module is separate because a Temporal server brings some 250 modules that
@@ -83,10 +82,10 @@ func serve(ctx context.Context, end context.CancelCauseFunc, cmd *command, ready
 }
 
 func stopInTime(s service) {
-	late := time.AfterFunc(stopLimit, func() {
+	timer := time.AfterFunc(stopLimit, func() {
 		os.Exit(report(os.Stderr, errors.New("did not stop in time, ended by force")))
 	})
-	defer late.Stop()
+	defer timer.Stop()
 	s.stop()
 }
 
@@ -103,7 +102,7 @@ func announce(w io.Writer, name, addr string) error {
 	return nil
 }
 
-// report writes err as one line and returns the exit code that belongs to it.
+// report writes err as one line and returns its exit code.
 func report(w io.Writer, err error) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0

@@ -65,8 +65,7 @@ func spawn(t *testing.T, args ...string) *process {
 	return p
 }
 
-// launch starts a service on a free port, unless args name one, and waits until
-// it says that it is ready.
+// launch starts a service on a free port, unless args name one, and waits until it reports that it is ready.
 func launch(t *testing.T, name string, args ...string) *process {
 	t.Helper()
 
@@ -115,7 +114,7 @@ func freeAddress(t *testing.T) string {
 	return fmt.Sprintf("%s:%d", loopback, ports[0])
 }
 
-// kill ends the process as a power switch would.
+// kill ends the process abruptly, as a power failure would.
 func (p *process) kill() {
 	_ = p.Process.Kill()
 	_ = p.Wait()
@@ -220,9 +219,9 @@ func TestRefusesWithOneLineAndItsExitCode(t *testing.T) {
 			t.Parallel()
 
 			p := spawn(t, c.args...)
-			code, said := p.exit(t), p.stderr.String()
-			if code != c.code || strings.Count(said, "\n") != 1 || !strings.Contains(said, c.says) {
-				t.Fatalf("exit code %d, want %d; said %q, want %q in one line", code, c.code, said, c.says)
+			code, output := p.exit(t), p.stderr.String()
+			if code != c.code || strings.Count(output, "\n") != 1 || !strings.Contains(output, c.says) {
+				t.Fatalf("exit code %d, want %d; said %q, want %q in one line", code, c.code, output, c.says)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func usageProblem(what, todo string) error {
 	return &problem{code: exitUsage, what: what, todo: todo}
 }
 
-// freePort is what to do about a port in use.
+// freePort is the advice about a port in use.
 const freePort = "stop the process that uses the port or choose another address"
 
 func portProblem(addr string, cause error) error {
@@ -55,7 +55,7 @@ func dataProblem(what string, cause error) error {
 	return &problem{code: exitData, what: what, todo: advice(cause), cause: cause}
 }
 
-// diagnose finds the problem in err's chain, or says what kind err is.
+// diagnose returns the problem in err's chain, or the one that matches the kind of err.
 func diagnose(err error) *problem {
 	var p *problem
 	var sqliteErr *sqlite.Error
@@ -71,7 +71,7 @@ func diagnose(err error) *problem {
 	return &problem{code: exitFailure, what: err.Error(), todo: "see the log lines above"}
 }
 
-// advice says what to do about an error of the file system or of SQLite.
+// advice returns advice about an error of the file system or of SQLite.
 func advice(err error) string {
 	var code int
 	var sqliteErr *sqlite.Error

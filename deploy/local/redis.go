@@ -8,8 +8,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// clockTick is how finely times to live run out. The server's own clock is
-// stopped unless it is driven.
+// clockTick is the resolution of times to live. The server's own clock is stopped unless it is driven.
 const clockTick = 50 * time.Millisecond
 
 // redisService is an in-memory Redis. It keeps nothing across restarts, and
@@ -36,7 +35,7 @@ func (s *redisService) start(ctx context.Context, _ func(error)) error {
 	return nil
 }
 
-// driveClock passes the time that really went by, so a late tick loses none.
+// driveClock advances the clock by the time that really passed, so that a late tick loses none.
 func (s *redisService) driveClock(ctx context.Context) {
 	tick := time.NewTicker(clockTick)
 	defer tick.Stop()

@@ -25,7 +25,7 @@ const (
 	maxCopySize = 5 << 30
 	// maxParts is S3's own limit for one upload.
 	maxParts = 10000
-	// maxRequests at a time; further connections wait for their turn.
+	// maxRequests is the number of concurrent requests; further connections wait for their turn.
 	maxRequests    = 256
 	maxConnections = 1024
 )

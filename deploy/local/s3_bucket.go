@@ -15,8 +15,8 @@ import (
 	"github.com/versity/versitygw/backend/posix"
 )
 
-// prepareBucket makes the bucket usable: it exists, belongs to owner, and has no
-// dangling uploads. It runs before the server accepts requests.
+// prepareBucket makes the bucket usable: the bucket exists, belongs to owner, and has no dangling uploads. It runs
+// before the server accepts requests.
 func prepareBucket(ctx context.Context, d *durable, bucket, owner string) error {
 	acl, err := json.Marshal(auth.ACL{Owner: owner})
 	if err != nil {
@@ -58,9 +58,8 @@ func createBucket(ctx context.Context, d *durable, bucket string, acl []byte) er
 	return d.folders.syncName(d.folders.age(), bucket, "")
 }
 
-// dropUploads aborts the multipart uploads that a former process left. The
-// folder goes as a whole because the listing of uploads leaves out those killed
-// while they were being completed.
+// dropUploads aborts the multipart uploads that a former process left. It removes the folder as a whole, because the
+// listing of uploads leaves out uploads that were killed during their completion.
 func dropUploads(bucket string) error {
 	if err := os.RemoveAll(filepath.Join(bucket, posix.MetaTmpMultipartDir)); err != nil {
 		return fmt.Errorf("abort dangling uploads: %w", err)

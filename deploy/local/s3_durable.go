@@ -12,10 +12,9 @@ import (
 	"github.com/versity/versitygw/s3response"
 )
 
-// durable adds what the posix backend lacks: it never syncs. Here an object's
-// bytes are on disk before its name appears, so that after a power loss no
-// reader sees a torn object under a write-once key; and the name and the
-// metadata are on disk before the client hears of success.
+// durable adds the syncing that the posix backend lacks. An object's bytes are on disk before its name appears, so that
+// after a power loss no reader sees a torn object under a write-once key; and the name and the metadata are on disk
+// before the client hears of success.
 type durable struct {
 	*posix.Posix
 
@@ -70,14 +69,14 @@ func (d *durable) DeleteBucket(ctx context.Context, bucket string) error {
 	return d.Posix.DeleteBucket(ctx, bucket)
 }
 
-// DeleteObjects is DeleteObject for several.
+// DeleteObjects deletes several objects, as DeleteObject does.
 func (d *durable) DeleteObjects(ctx context.Context, in *s3.DeleteObjectsInput) (s3response.DeleteResult, error) {
 	defer d.folders.remove()()
 
 	return d.Posix.DeleteObjects(ctx, in)
 }
 
-// copyAndSync appends one part; the parts stay, so the upload can be retried.
+// copyAndSync appends one part. The parts stay, so the upload can be retried.
 func copyAndSync(from, to *os.File) (retryable bool, err error) {
 	if _, err := io.Copy(to, from); err != nil {
 		return true, err
@@ -86,7 +85,7 @@ func copyAndSync(from, to *os.File) (retryable bool, err error) {
 	return true, to.Sync()
 }
 
-// syncPath leaves out what a concurrent delete has removed.
+// syncPath syncs a path. It ignores a path that a concurrent delete has removed.
 func syncPath(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,20 +7,21 @@ import (
 )
 
 // folders remembers the folders whose names are on disk, so that not every object syncs all folders above it. What it
-// knows counts only while nothing is deleted: deleting an object removes the folders that are empty without it.
+// remembers is valid only while nothing is deleted, because deleting an object also removes the folders that become
+// empty.
 type folders struct {
 	sync func(path string) error
 
 	mu       sync.Mutex
 	known    map[string]bool
 	deletes  int // begun or ended so far
-	deleting int // going on
+	deleting int // in progress
 }
 
-// maxFolders bounds what is remembered; then it begins anew.
+// maxFolders bounds the number of remembered folders. Beyond it, all are forgotten.
 const maxFolders = 1 << 16
 
-// age returns a number by which syncName sees whether something was deleted since.
+// age returns a number by which syncName detects deletions since this call.
 func (f *folders) age() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -42,9 +43,8 @@ func (f *folders) remove() (removed func()) {
 	return func() { change(-1) }
 }
 
-// syncName syncs the metadata and the name of an object that was written since an age, and the names of the folders it
-// lies in, as far as they are not known to be on disk. All paths are relative to the backend's root, which is the
-// working directory.
+// syncName syncs the metadata and the name of an object written since age, and the names of its folders unless they are
+// known to be on disk. All paths are relative to the backend's root, which is the working directory.
 func (f *folders) syncName(since int, bucket, key string) error {
 	object := filepath.Join(bucket, key)
 	var synced []string
@@ -64,7 +64,7 @@ func (f *folders) syncName(since int, bucket, key string) error {
 	return nil
 }
 
-// has reports whether the name of a folder is on disk.
+// has reports whether the name of a folder is known to be on disk.
 func (f *folders) has(since int, path string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,7 +72,7 @@ func (f *folders) has(since int, path string) bool {
 	return f.deletes == since && f.deleting == 0 && f.known[path]
 }
 
-// add notes that the names of folders are on disk, unless something was deleted since.
+// add records that the names of folders are on disk, unless something was deleted since.
 func (f *folders) add(since int, paths []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

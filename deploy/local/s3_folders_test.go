@@ -9,7 +9,7 @@ import (
 	"github.com/versity/versitygw/s3response"
 )
 
-// synced is a store, and the paths that it has synced since it was last asked.
+// synced is a store, and the paths that it has synced since the last check.
 type synced struct {
 	*durable
 
@@ -38,7 +38,7 @@ func newSynced(t *testing.T) *synced {
 	return s
 }
 
-// put writes an object, and checks what is synced after its bytes.
+// put writes an object, and checks the paths that are synced after its bytes.
 func (s *synced) put(key string, want ...string) {
 	s.t.Helper()
 	bucket, length := "b", int64(1)
@@ -61,7 +61,8 @@ func TestAnObjectSyncsTheFoldersThatAreNew(t *testing.T) {
 	s.put("1", "b/1", "b")
 }
 
-// A deletion removes the folders that are empty without the object, so the next object makes them anew.
+// TestAnObjectSyncsAllFoldersAfterADeletion matters because a deletion removes the folders that become empty, so that
+// the next object creates them again.
 func TestAnObjectSyncsAllFoldersAfterADeletion(t *testing.T) {
 	s := newSynced(t)
 	all := []string{"b/a/b/1", "b/a/b", "b/a", "b", "."}
@@ -73,7 +74,8 @@ func TestAnObjectSyncsAllFoldersAfterADeletion(t *testing.T) {
 	s.put("a/b/1", all...)
 }
 
-// Whatever was synced before or during a deletion may be a folder that is gone.
+// TestNothingIsKnownOfFoldersWhileSomethingIsDeleted matters because a path synced before or during a deletion may
+// belong to a removed folder.
 func TestNothingIsKnownOfFoldersWhileSomethingIsDeleted(t *testing.T) {
 	s := newSynced(t)
 	s.put("a/1", "b/a/1", "b/a", "b", ".")

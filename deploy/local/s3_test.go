@@ -96,7 +96,7 @@ func TestS3StoresLargeObjectsWhole(t *testing.T) {
 	t.Parallel()
 
 	c := objectStore(t, launch(t, "s3", "--dir", t.TempDir()).addr)
-	body := make([]byte, 11<<20) // It has three parts.
+	body := make([]byte, 11<<20) // it has three parts
 	_, _ = rand.Read(body)
 	opts := minio.PutObjectOptions{PartSize: 5 << 20}
 	_, err := c.Client.PutObject(t.Context(), testBucket, "large", bytes.NewReader(body), int64(len(body)), opts)

@@ -26,9 +26,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// month is a simulated month of a schedule that fires every hour, by the scheduler of the real server under skipped
+// month is a simulated month of a schedule that fires every hour, with the scheduler of the real server under skipped
 // time. The server is down now and then, for seconds (a kill) or for hours (an outage); people pause the schedule and
-// backfill; starts fail after they had their effect; firings take longer than an hour.
+// backfill; starts fail after they have taken effect; firings take longer than an hour.
 type month struct {
 	mu sync.Mutex // activities run concurrently
 
@@ -37,14 +37,14 @@ type month struct {
 
 	now     time.Time
 	end     time.Time              // until when the scheduler was up
-	running map[string]time.Time   // the end of every firing that was started, by its id
-	starts  map[string][]time.Time // when a firing was started
-	asked   map[string]bool        // requests to start one
-	ran     []span                 // of all firings
+	running map[string]time.Time   // the end of every started firing, by its id
+	starts  map[string][]time.Time // the times at which a firing was started
+	asked   map[string]bool        // requests to start a firing
+	ran     []span                 // the times of all firings
 	paused  []span                 // when nothing fired
 	down    []span                 // when the server was down
 	back    map[string]int         // how often a person backfilled a firing
-	plan    []step                 // what people do, in order
+	plan    []step                 // the actions of people, in order
 
 	kills, outages, lost, pauses, backfills int
 }
@@ -53,7 +53,7 @@ type span struct{ from, to time.Time }
 
 func (s span) has(at time.Time) bool { return at.After(s.from) && !at.After(s.to) }
 
-// step is what a person does at a time, or as soon as the server is up after that.
+// step is an action of a person at a time, or as soon as the server is up after that time.
 type step struct {
 	at    time.Time
 	patch *schedulepb.SchedulePatch
@@ -68,10 +68,10 @@ const (
 
 var monthBegan = time.Date(2026, 11, 1, 0, 30, 0, 0, time.UTC)
 
-// id is that of the firing of an hour.
+// firingID returns the id of the firing of an hour.
 func firingID(at time.Time) string { return "retrain/nightly-" + at.UTC().Format(time.RFC3339) }
 
-// start is what the server does when the scheduler starts a firing: the same request again changes nothing.
+// start responds as the server does when the scheduler starts a firing: repeating a request changes nothing.
 func (m *month) start(env *testsuite.TestWorkflowEnvironment, req *schedulespb.StartWorkflowRequest) (
 	*schedulespb.StartWorkflowResponse, error) {
 	m.mu.Lock()
@@ -94,7 +94,7 @@ func (m *month) start(env *testsuite.TestWorkflowEnvironment, req *schedulespb.S
 	}, nil
 }
 
-// watch says whether a firing has ended.
+// watch reports whether a firing has ended.
 func (m *month) watch(env *testsuite.TestWorkflowEnvironment, id string) *schedulespb.WatchWorkflowResponse {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,14 +162,14 @@ func (m *month) people() {
 	}
 }
 
-// hours returns a random time of at most so many hours.
+// hours returns a random time of at most n hours.
 func (m *month) hours(n int) time.Duration { return time.Duration(1+m.r.IntN(n*60)) * time.Minute }
 
-// act lets people do what they planned.
+// act performs the planned actions of people.
 func (m *month) act(env *testsuite.TestWorkflowEnvironment) {
 	for _, x := range m.plan {
 		env.RegisterDelayedCallback(func() {
-			if len(m.plan) == 0 || m.plan[0].patch != x.patch { // done before, or not its turn
+			if len(m.plan) == 0 || m.plan[0].patch != x.patch { // already done, or not its turn
 				return
 			}
 			m.plan = m.plan[1:]
@@ -193,7 +193,7 @@ func (m *month) act(env *testsuite.TestWorkflowEnvironment) {
 	}
 }
 
-// play runs the month and returns what the scheduler counted.
+// play runs the month and returns the counts of the scheduler.
 func (m *month) play() *schedulepb.ScheduleInfo {
 	args := &schedulespb.StartScheduleArgs{
 		Schedule: &schedulepb.Schedule{
@@ -246,15 +246,15 @@ func (m *month) goDown(at time.Time) time.Time {
 	return up
 }
 
-// counts are what became of the hours of a month.
+// counts are the numbers of hours of a month by their outcome.
 type counts struct{ hours, fired, skipped, missed, paused int }
 
-// check classifies every hour by the stated policy, and compares.
+// check classifies every hour by the documented policy, and compares.
 func (m *month) check(info *schedulepb.ScheduleInfo) (c counts) {
 	m.t.Helper()
 	for at := monthBegan.Truncate(time.Hour).Add(time.Hour); at.Before(m.end); at = at.Add(time.Hour) {
 		c.hours++
-		seen := at // when the scheduler sees that it is time
+		seen := at // when the scheduler notices that a firing is due
 		for _, d := range m.down {
 			if d.has(at) || at.Equal(d.from) {
 				seen = d.to
@@ -284,7 +284,7 @@ func (m *month) check(info *schedulepb.ScheduleInfo) (c counts) {
 			m.t.Errorf("%s was started at %v, and backfilled %d times; want it once", id, m.starts[id], m.back[id])
 		}
 	}
-	// An hour at which somebody pauses a server that is just up again may count as one or the other.
+	// An hour at which a person pauses a server that has just restarted may count as either.
 	const either = 2
 	missed, skipped := int(info.MissedCatchupWindow)-c.missed, int(info.OverlapSkipped)-c.skipped
 	if max(missed, -missed, skipped, -skipped) > either {
@@ -295,7 +295,7 @@ func (m *month) check(info *schedulepb.ScheduleInfo) (c counts) {
 	return c
 }
 
-// due reports whether a firing was started when the scheduler saw that it is time, or at least within the catch-up
+// due reports whether a firing was started when the scheduler noticed that it was due, or at least within the catch-up
 // window, and not by a backfill.
 func (m *month) due(id string, at, seen time.Time) bool {
 	for _, started := range m.starts[id] {

@@ -117,8 +117,8 @@ func (s *temporalService) startServer(ctx context.Context, conf *config.Config, 
 	}
 }
 
-// logger returns the server's logger. It also ends the process when the server
-// logs that its file is damaged: the server itself would try again forever.
+// logger returns the server's logger. The logger also ends the process when the server logs that its file is damaged,
+// because the server itself would retry forever.
 func (s *temporalService) logger(fail func(error)) log.Logger {
 	base := log.BuildZapLogger(log.Config{Level: "warn"})
 	alarm := zap.WrapCore(func(c zapcore.Core) zapcore.Core {
@@ -129,10 +129,10 @@ func (s *temporalService) logger(fail func(error)) log.Logger {
 }
 
 func (s *temporalService) stop() {
-	// The server complains about its own services going away one after the other.
+	// The server complains while its own services disappear one after the other.
 	s.level.SetLevel(zap.FatalLevel)
 	if s.server == nil {
-		return // also when it was still starting: the data survives a kill
+		return // also if it was still starting: the data survives a kill
 	}
 
 	if s.ui != nil {

@@ -22,15 +22,14 @@ const (
 	historyShards = 1
 
 	loopback = "127.0.0.1"
-	// maxPollRPS is how often a history shard may look for new tasks. With the
-	// default of 20 a step of a workflow takes 46 ms, because there is one shard.
+	// maxPollRPS is how often per second a history shard may look for new tasks. With the default of 20, a step of a
+	// workflow takes 46 ms, because there is one shard.
 	maxPollRPS = 2000
-	// ackInterval is how often a shard forgets the tasks that are done. With
-	// the default of 30 s it keeps thousands, and copies them for every new
-	// one: see QueueShrinkPredicateMaxPendingKeys below.
+	// ackInterval is how often a shard forgets finished tasks. With the default of 30 s it keeps thousands, and copies
+	// them for every new one: see QueueShrinkPredicateMaxPendingKeys below.
 	ackInterval = 5 * time.Second
-	// Caches of the defaults' sizes fill for hours, and make the collector
-	// slower and slower. These hold what is open: 50 shards of 16 episodes.
+	// Caches of the default sizes grow for hours, and make the collector slower and slower. These sizes hold everything
+	// that is open: 50 shards of 16 episodes.
 	cachedWorkflows = 600
 	eventCache      = 4 << 20
 )

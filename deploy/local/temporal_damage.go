@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// setAside is what to do about a damaged file.
+// setAside is the advice about a damaged file.
 const setAside = "stop with `collabui down`, move the file away with its -wal and -shm files, and start again; " +
 	"runs continue from the object store"
 
@@ -18,9 +18,8 @@ func damagedFile(file string, cause error) error {
 	return &problem{code: exitData, what: file + " is damaged", todo: setAside, cause: cause}
 }
 
-// checkedBeforeStart is the size up to which a file is checked before the server
-// starts, which takes two seconds. A larger one is checked while it runs: a
-// start is also the recovery after a kill.
+// checkedBeforeStart is the size in bytes up to which a file is checked before the server starts, which takes two
+// seconds. A larger file is checked while the server runs, because a start is also the recovery after a kill.
 var checkedBeforeStart int64 = 1 << 30
 
 func large(file string) bool {
@@ -29,14 +28,14 @@ func large(file string) bool {
 	return err == nil && st.Size() > checkedBeforeStart
 }
 
-// checkLater checks a large file beside the running server.
+// checkLater checks a large file while the server runs.
 func checkLater(ctx context.Context, file string, fail func(error)) {
 	if !large(file) {
 		return
 	}
 	db, err := sql.Open("sqlite", dataSource(file))
 	if err != nil {
-		return // the server has it open, and says more
+		return // the server has it open, and reports more
 	}
 	defer func() { _ = db.Close() }()
 	tx, err := db.BeginTx(ctx, nil)
@@ -53,7 +52,7 @@ func checkLater(ctx context.Context, file string, fail func(error)) {
 	}
 }
 
-// checkIntegrity looks at the structure of the whole file, at some 500 MB/s.
+// checkIntegrity checks the structure of the whole file, at some 500 MB/s.
 func checkIntegrity(ctx context.Context, tx *sql.Tx, file string) error {
 	var found string
 	if err := tx.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&found); err != nil {
@@ -71,8 +70,7 @@ func checkIntegrity(ctx context.Context, tx *sql.Tx, file string) error {
 	return nil
 }
 
-// isDamage reports whether an error of SQLite says that the file is damaged.
-// The server passes on its text only.
+// isDamage reports whether an error of SQLite reports a damaged file. The server passes on only the error's text.
 func isDamage(err error) bool {
 	text := err.Error()
 

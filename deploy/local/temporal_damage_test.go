@@ -54,9 +54,9 @@ func TestADamagedDatabaseIsNamedAtTheStart(t *testing.T) {
 	stopped(t, dir)
 	damage(t, filepath.Join(dir, "temporal.db"))
 	p := spawn(t, serviceArgs(t, "temporal", []string{"--dir", dir})...)
-	code, said := p.exit(t), p.stderr.String()
-	if code != exitData || !strings.Contains(said, "move the file away") || strings.Count(said, "\n") != 1 {
-		t.Fatalf("exit code %d, want %d; said %q, want in one line what to do", code, exitData, said)
+	code, output := p.exit(t), p.stderr.String()
+	if code != exitData || !strings.Contains(output, "move the file away") || strings.Count(output, "\n") != 1 {
+		t.Fatalf("exit code %d, want %d; said %q, want in one line what to do", code, exitData, output)
 	}
 }
 
@@ -74,14 +74,14 @@ func TestADatabaseThatIsDamagedWhileItRunsEndsTheServer(t *testing.T) {
 	ended := make(chan int, 1)
 	go func() { ended <- p.exit(t) }()
 	for n := range 200 {
-		// It fails sooner or later, with whatever error.
+		// It fails sooner or later, with any error.
 		_, _ = c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 			ID: fmt.Sprint(n), TaskQueue: testQueue, WorkflowTaskTimeout: time.Second,
 		}, waits)
 		select {
 		case code := <-ended:
-			if said := p.stderr.String(); code != exitData || !strings.Contains(said, "move the file away") {
-				t.Errorf("exit code %d, want %d; said %.2000q, want what to do", code, exitData, said)
+			if output := p.stderr.String(); code != exitData || !strings.Contains(output, "move the file away") {
+				t.Errorf("exit code %d, want %d; said %.2000q, want what to do", code, exitData, output)
 			}
 			return
 		case <-time.After(50 * time.Millisecond):
@@ -100,7 +100,7 @@ func TestTheFileAloneIsTheDatabaseAfterAStop(t *testing.T) {
 	}
 }
 
-// TestALargeDatabaseIsCheckedBesideTheServer, because a start must not take as long as the check.
+// TestALargeDatabaseIsCheckedBesideTheServer matters because a start must not take as long as the check.
 func TestALargeDatabaseIsCheckedBesideTheServer(t *testing.T) {
 	usual := checkedBeforeStart
 	t.Cleanup(func() { checkedBeforeStart = usual })
@@ -109,18 +109,18 @@ func TestALargeDatabaseIsCheckedBesideTheServer(t *testing.T) {
 	file := filepath.Join(dir, "temporal.db")
 	checkedBeforeStart = 1
 
-	var said []error
-	fail := func(err error) { said = append(said, err) }
+	var failures []error
+	fail := func(err error) { failures = append(failures, err) }
 	checkLater(t.Context(), file, fail)
-	if len(said) > 0 {
-		t.Fatalf("got %v of a sound file, want nothing", said)
+	if len(failures) > 0 {
+		t.Fatalf("got %v of a sound file, want nothing", failures)
 	}
 	damage(t, file)
 	if err := ensureSchema(t.Context(), file); err != nil && strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("got %v before the start, want the check later", err)
 	}
 	checkLater(t.Context(), file, fail)
-	if len(said) != 1 || !strings.Contains(said[0].Error(), "is damaged") {
-		t.Errorf("got %v of a damaged file, want that it is damaged", said)
+	if len(failures) != 1 || !strings.Contains(failures[0].Error(), "is damaged") {
+		t.Errorf("got %v of a damaged file, want that it is damaged", failures)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // retention is how long closed workflows stay visible; a run takes days.
 const retention = 90 * 24 * time.Hour
 
-// searchAttributes are what workflows of a run may be found by.
+// searchAttributes are the attributes by which the workflows of a run can be found.
 var searchAttributes = map[string]enumspb.IndexedValueType{
 	"CollabRun":         enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	"CollabStage":       enumspb.INDEXED_VALUE_TYPE_KEYWORD,
@@ -28,8 +28,8 @@ var searchAttributes = map[string]enumspb.IndexedValueType{
 	"CollabSystem":      enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 }
 
-// createNamespace writes the namespace with its search attributes as one row,
-// before the server starts; it leaves an existing namespace alone.
+// createNamespace writes the namespace with its search attributes as one row, before the server starts. It does not
+// change an existing namespace.
 func createNamespace(file, name string) error {
 	ns, err := sqliteschema.NewNamespaceConfig(clusterName, name, false, searchAttributes)
 	if err != nil {
@@ -41,8 +41,8 @@ func createNamespace(file, name string) error {
 	return sqliteschema.CreateNamespaces(sqliteConfig(file), ns)
 }
 
-// waitNamespace returns when a client can use the namespace: it is described,
-// and its workflows can be listed by all search attributes.
+// waitNamespace waits until clients can use the namespace: it can be described, and its workflows can be listed by all
+// search attributes.
 func waitNamespace(ctx context.Context, addr, name string) error {
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	c, err := client.NewLazyClient(client.Options{

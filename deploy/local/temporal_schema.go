@@ -105,7 +105,7 @@ func (s schemaTx) Exec(stmt string, args ...any) error {
 	return err
 }
 
-// dataSource writes sqliteAttributes in the way of the SQLite driver.
+// dataSource returns the data source name with sqliteAttributes, in the form of the SQLite driver.
 func dataSource(file string) string {
 	values := url.Values{}
 	for name, value := range sqliteAttributes {

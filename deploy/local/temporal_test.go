@@ -33,7 +33,7 @@ func dial(t *testing.T, addr string) client.Client {
 	return c
 }
 
-// waits is a workflow that ends when it gets the signal "go".
+// waits is a workflow that ends when it receives the signal "go".
 func waits(ctx workflow.Context) error {
 	workflow.GetSignalChannel(ctx, "go").Receive(ctx, nil)
 	return nil
@@ -121,7 +121,7 @@ func TestTemporalRecoversFromAKillDuringItsFirstBoot(t *testing.T) {
 		t.Run(fmt.Sprint(delay*time.Millisecond), func(t *testing.T) {
 			dir := t.TempDir()
 			p := spawn(t, serviceArgs(t, "temporal", []string{"--dir", dir})...)
-			time.Sleep(delay * time.Millisecond) // The test is about the moment of the kill.
+			time.Sleep(delay * time.Millisecond) // the test is about the moment of the kill
 			p.kill()
 			launch(t, "temporal", "--dir", dir)
 		})
@@ -145,9 +145,9 @@ func TestTemporalRefusesAnotherSchema(t *testing.T) {
 			}
 			change(t, file, statement)
 			p := spawn(t, serviceArgs(t, "temporal", []string{"--dir", dir})...)
-			code, said := p.exit(t), p.stderr.String()
-			if code != exitData || !strings.Contains(said, "this server needs") || strings.Count(said, "\n") != 1 {
-				t.Fatalf("exit code %d, want %d; said %q, want the needed schema in one line", code, exitData, said)
+			code, output := p.exit(t), p.stderr.String()
+			if code != exitData || !strings.Contains(output, "this server needs") || strings.Count(output, "\n") != 1 {
+				t.Fatalf("exit code %d, want %d; said %q, want the needed schema in one line", code, exitData, output)
 			}
 		})
 	}

@@ -43,8 +43,8 @@ func newWebUI(temporalAddr, addr, namespace, codec, viewer string) (*webUI, erro
 	}}, nil
 }
 
-// start serves what the server of the Web UI would, behind a guard: its own answers every host, so a page that rebinds
-// its name to the loopback could end workflows.
+// start serves the Web UI as its own server would, but behind a guard: its own server answers every host, so a page
+// that rebinds its name to the loopback could terminate workflows.
 func (u *webUI) start(ctx context.Context, fail func(error)) error {
 	h, err := u.handler()
 	if err != nil {
@@ -103,9 +103,9 @@ func (u *webUI) stop() {
 	}
 }
 
-// guard refuses requests for another host than the loopback, and those of pages of other sites and of other services of
-// this machine: whatever changes something, what a script asks, and what a frame would show. A link of another site to
-// a page is let through, and so is one of the viewer.
+// guard refuses requests for another host than the loopback. It also refuses requests from pages of other sites and of
+// other services of this machine, if they change something, come from a script, or load a frame. It lets through links
+// from other sites, and from the viewer.
 func guard(h http.Handler, viewer string) http.Handler {
 	h = http.NewCrossOriginProtection().Handler(h)
 

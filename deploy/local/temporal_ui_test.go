@@ -10,7 +10,8 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// A page that rebinds its name to the loopback, or sends requests across sites, ends no workflow.
+// TestTheWebUITakesNoOrdersFromForeignPages expects that a page that rebinds its name to the loopback, or sends
+// requests across sites, terminates no workflow.
 func TestTheWebUITakesNoOrdersFromForeignPages(t *testing.T) {
 	t.Parallel()
 
@@ -28,7 +29,7 @@ func TestTheWebUITakesNoOrdersFromForeignPages(t *testing.T) {
 	}{
 		{"evil.example", "http://evil.example", http.StatusMisdirectedRequest},
 		{ui, "http://evil.example", http.StatusForbidden},
-		{ui, "http://" + ui, http.StatusOK}, // its own page; the last, because it ends the workflow
+		{ui, "http://" + ui, http.StatusOK}, // its own page; the last, because it terminates the workflow
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
 			"http://"+ui+"/api/v1/namespaces/"+testNamespace+"/workflows/w/terminate", strings.NewReader("{}"))
@@ -49,7 +50,8 @@ func TestTheWebUITakesNoOrdersFromForeignPages(t *testing.T) {
 	}
 }
 
-// No page of this machine but the viewer leads a browser to the Web UI, and none puts it into a frame.
+// TestTheWebUIIsOpenedByLinksOnly expects that no page of this machine except the viewer leads a browser to the Web UI,
+// and that none puts it into a frame.
 func TestTheWebUIIsOpenedByLinksOnly(t *testing.T) {
 	t.Parallel()
 
@@ -86,7 +88,8 @@ func TestTheWebUIIsOpenedByLinksOnly(t *testing.T) {
 	}
 }
 
-// The list of workflows begins with the columns and filters of runs, which a browser keeps from then on.
+// TestTheWebUIHasColumnsAndFilters expects that the list of workflows begins with the columns and filters of runs,
+// which a browser keeps from then on.
 func TestTheWebUIHasColumnsAndFilters(t *testing.T) {
 	t.Parallel()
 

@@ -20,13 +20,13 @@ type view struct {
 	Type  string `json:"type"`
 }
 
-// columns are those of a list of runs, epochs and shards.
+// columns are the columns of a list of runs, epochs and shards.
 var columns = []column{
 	{"Status"}, {"Workflow ID"}, {"CollabRun"}, {"CollabStage"}, {"CollabEpoch"}, {"CollabSuccessRate"}, {"Start"},
 	{"End"},
 }
 
-// views are the saved filters. docs/operate.md lists them for those who run their own Temporal.
+// views are the saved filters. docs/operate.md lists them for operators of their own Temporal.
 var views = []view{
 	{"collabui-runs", "Runs", `WorkflowType="Run"`, "user"},
 	{
@@ -36,8 +36,8 @@ var views = []view{
 	{"collabui-rollouts", "Rollouts", `WorkflowType="Shard"`, "user"},
 }
 
-// withViews returns the Web UI's files with a page that gives a browser the columns and filters, unless a person has
-// chosen others. The Web UI keeps both in the browser, by namespace.
+// withViews returns the Web UI's files with a first page that stores the columns and filters in the browser, unless a
+// person has chosen others. The Web UI keeps both in the browser, by namespace.
 func withViews(assets fs.FS, namespace string) (fs.FS, error) {
 	page, err := fs.ReadFile(assets, "index.html")
 	if err != nil {
@@ -45,7 +45,7 @@ func withViews(assets fs.FS, namespace string) (fs.FS, error) {
 	}
 	at := bytes.Index(page, []byte("<meta http-equiv=\"content-security-policy\""))
 	if at < 0 {
-		return assets, nil // another version of the Web UI: it works without
+		return assets, nil // another version of the Web UI: it works without them
 	}
 	keep := map[string]any{"namespace-workflow-table-columns": columns, "saved-workflow-queries": views}
 	defaults, err := json.Marshal(keep)

@@ -15,7 +15,7 @@ const (
 	tryLimit   = 5 * time.Second
 )
 
-// until tries check until it succeeds, finds a problem, or the time is over.
+// until calls check until it succeeds, finds a problem, or the time is over.
 func until(ctx context.Context, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
@@ -39,7 +39,7 @@ func try(ctx context.Context, check func(context.Context) error) error {
 	return check(ctx)
 }
 
-// getOK asks for url and wants status 200.
+// getOK requests url and returns an error unless the status is 200.
 func getOK(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

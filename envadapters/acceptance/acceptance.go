@@ -1,5 +1,5 @@
-// Package acceptance checks that an adapter keeps the contract of envadapters. The tests of all adapters run it, and so
-// does `collabui envs check`.
+// Package acceptance checks that an adapter keeps the contract of envadapters. It runs in the tests of all adapters and
+// in `collabui envs check`.
 package acceptance
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// maxReturn bounds a call whose context has ended.
+// maxReturn is the longest time within which a call must return after its context has ended.
 const maxReturn = 5 * time.Second
 
-// problems collects violations, each once.
+// problems collects violations without duplicates.
 type problems []string
 
 func (p *problems) bad(format string, args ...any) {
@@ -59,8 +59,8 @@ func Suite(ctx context.Context, suite envadapters.Suite) []string {
 	return p
 }
 
-// templates checks the templates of a split. Home holds the split of every template that was seen in train,
-// test-templates or test-apps, no two of which may share a template.
+// templates checks the templates of a split. home maps every template seen so far in train, test-templates or test-apps
+// to its split; no two of these splits may share a template.
 func (p *problems) templates(split string, ts []envadapters.Template, home map[string]string) {
 	byName := func(template, b envadapters.Template) int { return strings.Compare(template.Name, b.Name) }
 	if !slices.IsSortedFunc(ts, byName) {
@@ -84,8 +84,8 @@ func (p *problems) templates(split string, ts []envadapters.Template, home map[s
 	}
 }
 
-// Faulty checks what must fail: an unknown task, and a call whose context has ended. It returns the problems, and an
-// error if no environment opens.
+// Faulty checks that calls fail which must fail: a reset to an unknown task, and a call whose context has ended. It
+// returns the problems, and an error if no environment opens.
 func Faulty(ctx context.Context, suite envadapters.Suite, task domain.Task) ([]string, error) {
 	var p problems
 	if err := p.unknownTask(ctx, suite, task); err != nil {
@@ -135,7 +135,7 @@ func (p *problems) endedContext(ctx context.Context, suite envadapters.Suite, ta
 	return nil
 }
 
-// noop returns the action of a family that does nothing.
+// noop returns the action of a family that has no effect.
 func noop(family domain.Family) domain.Action {
 	if family == domain.FamilyWeb {
 		return domain.Action{Family: family, Type: domain.ActionNone}

@@ -38,10 +38,10 @@ func (b *broken) Open(ctx context.Context) (envadapters.Environment, error) {
 	return &hooked{Environment: e, hooks: b.hooks}, nil
 }
 
-// realStep is the step of the environment that a hook changes.
+// realStep is the environment's own Step, which a hook wraps.
 type realStep = func(domain.Action) (envadapters.Transition, error)
 
-// hooks change answers of an environment. Those that are nil change nothing.
+// hooks change answers of an environment. A hook that is nil changes nothing.
 type hooks struct {
 	reset func(envadapters.Transition, error) (envadapters.Transition, error)
 	step  func(domain.Action, realStep) (envadapters.Transition, error)
@@ -49,7 +49,7 @@ type hooks struct {
 	can   func(envadapters.Abilities) envadapters.Abilities
 }
 
-// hooked is an environment with the abilities of the one that it changes.
+// hooked is an environment with hooks. It has the abilities of the environment that it wraps.
 type hooked struct {
 	envadapters.Environment
 	hooks
@@ -242,7 +242,7 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 	}
 }
 
-// problemsOf returns what all checks find, errors included.
+// problemsOf returns the findings of all checks, errors included.
 func problemsOf(t *testing.T, s envadapters.Suite) []string {
 	t.Helper()
 	found := Suite(t.Context(), s)

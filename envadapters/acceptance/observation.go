@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// digest checks what a transition shows and returns it as text.
+// digest checks the contents of a transition and returns them as text.
 func (c *check) digest(tr envadapters.Transition) string {
 	c.elements(tr.Observation)
 	if tr.Terminated && tr.Truncated {

@@ -13,13 +13,13 @@ import (
 // played is one episode.
 type played struct {
 	actions []domain.Action
-	// seen holds the digest of each transition.
+	// seen contains the digest of each transition.
 	seen       []string
 	replayable bool
 }
 
-// play plays an episode by a script. Without a script it plays the expert's actions or, if there is no expert, clicks
-// on the elements in turn, and checks more.
+// play plays an episode by a script. If script is nil, it plays the expert's actions or, without an expert, clicks on
+// the elements in turn, and makes further checks.
 func (c *check) play(ctx context.Context, script []domain.Action) (played, error) {
 	var p played
 	env, err := c.suite.Open(ctx)
@@ -37,7 +37,7 @@ func (c *check) play(ctx context.Context, script []domain.Action) (played, error
 	}
 	first := script == nil
 	if first {
-		c.first(ctx, env, tr)
+		c.checkFirstScreen(ctx, env, tr)
 	}
 	can := envadapters.Can(env)
 	p.replayable = can.Replayable
@@ -81,7 +81,8 @@ func (c *check) play(ctx context.Context, script []domain.Action) (played, error
 	return p, err
 }
 
-// next returns the expert's action. If there is none, it returns a click on one of the elements in turn, and false.
+// next returns the expert's action and true. If the expert advises nothing, it returns a click on one of the elements
+// in turn, and false.
 func (c *check) next(expert envadapters.Expert, observation domain.Observation, n int) (domain.Action, bool) {
 	if expert != nil {
 		if action, ok := expert.Advise(); ok {
@@ -106,8 +107,9 @@ func (c *check) next(expert envadapters.Expert, observation domain.Observation, 
 	return domain.Action{Type: domain.ActionClick}.At(e.Index), false
 }
 
-// first checks the first screen, disturbs the episode and resets it. The disturbance must leave no trace.
-func (c *check) first(ctx context.Context, env envadapters.Environment, tr envadapters.Transition) {
+// checkFirstScreen checks the first screen, disturbs the episode and resets it. The disturbance must have no effect on
+// the new episode.
+func (c *check) checkFirstScreen(ctx context.Context, env envadapters.Environment, tr envadapters.Transition) {
 	c.r.Goal = tr.Goal
 	c.r.Elements = len(tr.Observation.Elements)
 	if tr.Goal == "" || !utf8.ValidString(tr.Goal) {
@@ -121,15 +123,15 @@ func (c *check) first(ctx context.Context, env envadapters.Environment, tr envad
 	if can.Screenshotter != nil {
 		c.screenshot(ctx, can.Screenshotter)
 	}
-	var again envadapters.Transition
+	var second envadapters.Transition
 	var err error
 	for _, wrong := range c.wrongActions() {
 		c.wrongAction(ctx, env, wrong)
-		if again, err = env.Reset(ctx, c.task); err != nil {
+		if second, err = env.Reset(ctx, c.task); err != nil {
 			break
 		}
 	}
-	if err != nil || can.Replayable && c.digest(again) != c.digest(tr) {
+	if err != nil || can.Replayable && c.digest(second) != c.digest(tr) {
 		c.bad("a reset in the middle of an episode begins another one (%v)", err)
 	}
 }
@@ -142,7 +144,7 @@ func (c *check) screenshot(ctx context.Context, screenshotter envadapters.Screen
 	c.r.Screenshot = png
 }
 
-// wrongActions are clicks on an element that does not exist, in both families: an answer of a model may be in either.
+// wrongActions returns clicks on an element that does not exist, one per family: a model's answer may use either.
 func (c *check) wrongActions() []domain.Action {
 	return []domain.Action{
 		domain.Action{Type: domain.ActionClick}.At(1 << 30),
@@ -150,7 +152,7 @@ func (c *check) wrongActions() []domain.Action {
 	}
 }
 
-// wrongAction executes an action that names nothing.
+// wrongAction executes an action on an element that does not exist.
 func (c *check) wrongAction(ctx context.Context, env envadapters.Environment, wrong domain.Action) {
 	recorded := envadapters.ProtocolOf(c.suite) != ""
 	tr, err := env.Step(ctx, wrong)
@@ -164,7 +166,7 @@ func (c *check) wrongAction(ctx context.Context, env envadapters.Environment, wr
 	}
 }
 
-// judged checks that the judge, if there is one, finds the expert's action right.
+// judged checks that the judge, if not nil, finds the expert's action right.
 func (c *check) judged(judge envadapters.Judge, action domain.Action, observation domain.Observation) {
 	if judge == nil {
 		return
@@ -177,7 +179,7 @@ func (c *check) judged(judge envadapters.Judge, action domain.Action, observatio
 	}
 }
 
-// end scores the episode twice and tries a step after its end.
+// end scores the episode twice and then attempts a step, which must fail.
 func (c *check) end(ctx context.Context, env envadapters.Environment, tr envadapters.Transition) (
 	envadapters.Score, error,
 ) {
@@ -185,8 +187,8 @@ func (c *check) end(ctx context.Context, env envadapters.Environment, tr envadap
 	if err != nil {
 		return score, fmt.Errorf("score: %w", err)
 	}
-	if again, err := env.Score(ctx); err != nil || again.Success != score.Success || again.Raw != score.Raw {
-		c.bad("a second score differs: %+v, %+v, %v", score, again, err)
+	if second, err := env.Score(ctx); err != nil || second.Success != score.Success || second.Raw != score.Raw {
+		c.bad("a second score differs: %+v, %+v, %v", score, second, err)
 	}
 	if over(tr) {
 		if _, err := env.Step(ctx, noop(c.suite.Family())); err == nil {
@@ -197,7 +199,7 @@ func (c *check) end(ctx context.Context, env envadapters.Environment, tr envadap
 	return score, nil
 }
 
-// graded checks the score of the first episode and reports how the expert did.
+// graded checks the score of the first episode, and reports whether the expert solved the task.
 func (c *check) graded(score envadapters.Score, tr envadapters.Transition, advised bool) {
 	solved := score.Success && over(tr)
 	if advised {

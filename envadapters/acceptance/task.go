@@ -17,7 +17,7 @@ const (
 	None      = "none"
 )
 
-// Report is what the check of one task saw.
+// Report contains the findings of Task.
 type Report struct {
 	Template string `json:"template"`
 	Split    string `json:"split"`
@@ -31,11 +31,11 @@ type Report struct {
 	// Expert is Solves or Fails, or None if the environment has no expert.
 	Expert   string   `json:"expert"`
 	Problems []string `json:"problems,omitempty"`
-	// Screenshot is that of the first observation as PNG, nil if there is none.
+	// Screenshot is the screenshot of the first observation as PNG, or nil if the environment takes no screenshots.
 	Screenshot []byte `json:"-"`
 }
 
-// check is one task under check.
+// check is the state of the check of one task.
 type check struct {
 	problems
 	suite envadapters.Suite
@@ -43,7 +43,8 @@ type check struct {
 	r     Report
 }
 
-// Task plays one task in several ways and reports violations. It fails if the environment breaks.
+// Task plays one task in several ways and reports violations of the contract. It returns an error if the environment
+// breaks.
 func Task(ctx context.Context, suite envadapters.Suite, task domain.Task) (Report, error) {
 	c := &check{
 		suite: suite,
@@ -64,12 +65,12 @@ func (c *check) run(ctx context.Context) error {
 	}
 
 	if first.replayable {
-		again, err := c.play(ctx, first.actions)
+		second, err := c.play(ctx, first.actions)
 		if err != nil {
 			return fmt.Errorf("replay of %s: %w", task.Template, err)
 		}
 		c.r.Replay = Identical
-		if i := firstDifference(first.seen, again.seen); i >= 0 {
+		if i := firstDifference(first.seen, second.seen); i >= 0 {
 			c.r.Replay = Differs
 			c.bad("replayed, step %d shows something else", i)
 		}
@@ -92,7 +93,7 @@ func firstDifference(a, b []string) int {
 	return -1
 }
 
-// idle plays an episode without actions, which must end at its budget and fail.
+// idle plays an episode of no-ops, which must end at its step budget and must not succeed.
 func (c *check) idle(ctx context.Context) error {
 	env, err := c.suite.Open(ctx)
 	if err != nil {

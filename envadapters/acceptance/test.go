@@ -10,8 +10,8 @@ import (
 // Seeds are the seeds with which Test plays every task.
 var Seeds = []uint64{7, 20260101}
 
-// Test runs all checks on up to perSplit templates of every split, spread evenly, or on all if perSplit is 0. It
-// returns the reports, so the test of an adapter can demand more.
+// Test runs all checks on up to perSplit templates of every split, spread evenly, or on all templates if perSplit is 0.
+// It returns the reports, so that the test of an adapter can make further demands.
 func Test(t *testing.T, suite envadapters.Suite, perSplit int) []Report {
 	t.Helper()
 	report(t, Suite(t.Context(), suite), "suite")
@@ -71,7 +71,7 @@ func taskOf(suite envadapters.Suite, split string, template envadapters.Template
 	}
 }
 
-// report fails the test for each problem.
+// report fails the test once per problem.
 func report(t *testing.T, problems []string, where string, args ...any) {
 	t.Helper()
 	for _, p := range problems {

@@ -55,7 +55,7 @@ func entries() []entry {
 	return out
 }
 
-// phones starts n fakes and a suite on them.
+// phones starts n fake phones and a suite that plays on them.
 func phones(t *testing.T, n, spare int, l limits, f fakephone.Faults) (*Suite, []*fakephone.Phone) {
 	t.Helper()
 
@@ -95,13 +95,13 @@ func suiteOn(t *testing.T, spare int, l limits, all ...*fakephone.Phone) *Suite 
 	return s
 }
 
-// task is a task of the split SplitAll.
+// task returns a task of the split SplitAll.
 func task(name string, seed uint64, steps int) domain.Task {
 	return domain.Task{Suite: "androidworld", Template: name, Split: SplitAll, Seed: seed, MaxSteps: steps}
 }
 
-// play plays one episode to its end. With skill it reaches the goal. contaminated reports whether anything of another
-// episode was seen.
+// play plays one episode to its end. With skill it reaches the goal. contaminated reports whether it saw traces of
+// another episode.
 func play(ctx context.Context, s *Suite, task domain.Task, skill bool) (
 	score envadapters.Score, contaminated bool, err error) {
 	env, err := s.Open(ctx)
@@ -131,7 +131,7 @@ func play(ctx context.Context, s *Suite, task domain.Task, skill bool) (
 
 		a := domain.Action{Type: domain.ActionStatus, GoalStatus: domain.StatusComplete}
 		if skill && n < len(want) {
-			a = domain.Action{Type: domain.ActionClick}.At(2 * slices.Index(buttons, want[n])) // Indices have gaps.
+			a = domain.Action{Type: domain.ActionClick}.At(2 * slices.Index(buttons, want[n])) // indices have gaps
 		}
 		if tr, err = env.Step(ctx, a); err != nil {
 			return score, contaminated, err
@@ -176,7 +176,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// nowhere is a suite whose only companion does not answer.
+// nowhere returns a suite whose only companion does not answer.
 func nowhere(t *testing.T, without ...string) *Suite {
 	t.Helper()
 

@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// companion starts the real companion over the stubs of its upstream. faults is the path of a JSON file that makes the
+// companion starts the real companion over stubs of AndroidWorld. faults is the path of a JSON file that makes the
 // stubs misbehave.
 func companion(t *testing.T) (url, faults string) {
 	t.Helper()
@@ -72,7 +72,7 @@ var stubTasks = []entry{
 	{Name: "click-test", Group: groupMiniwob, Steps: 30, Subset: true},
 }
 
-// solve plays an episode that turns the stub's Wi-Fi off.
+// solve plays an episode that turns off the stub's Wi-Fi.
 func solve(t *testing.T, s *Suite) (envadapters.Score, error) {
 	t.Helper()
 
@@ -112,7 +112,7 @@ func solve(t *testing.T, s *Suite) (envadapters.Score, error) {
 	return sc, err
 }
 
-// TestTheRealCompanion: what the fake says about the companion holds for the companion itself.
+// TestTheRealCompanion checks that the companion behaves as its fake does.
 func TestTheRealCompanion(t *testing.T) {
 	url, faults := companion(t)
 	l := quick
@@ -153,7 +153,7 @@ func TestTheRealCompanion(t *testing.T) {
 		{"hanging call", `{"hangs": {"execute": 4}}`, openenv.CodeADB},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			before := s.pool.now()
+			before := s.pool.snapshot()
 			misbehave(t, x.faults)
 			_, err := solve(t, s)
 			if fault.KindOf(err) != fault.Void || openenv.CodeOf(err) != x.want {
@@ -162,12 +162,12 @@ func TestTheRealCompanion(t *testing.T) {
 
 			misbehave(t, `{"missing": [], "raises": {}, "hangs": {}}`)
 			solved(t)
-			after := s.pool.now()
+			after := s.pool.snapshot()
 			if got, want := after.Voids[x.want], before.Voids[x.want]+1; got != want {
 				t.Errorf("%d void episodes with %s, want %d: %s", got, x.want, want, after)
 			}
 		})
 	}
 
-	t.Log(s.pool.now())
+	t.Log(s.pool.snapshot())
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// busyWait bounds how long a reset waits for a call of an older lease.
+// busyWait is how long a reset waits for a call of an older lease to end.
 const busyWait = 5 * time.Minute
 
 // leaseTTL is how long an agent may think between two steps, in seconds.
@@ -22,16 +22,16 @@ const leaseTTL = 900
 type environment struct {
 	openenv.Episode
 	suite *Suite
-	slot  *slot // It is nil after Close.
+	slot  *slot // slot is nil after Close
 	conn  *openenv.Conn
-	void  error // What spoiled the lease.
+	void  error // the error that spoiled the lease, if any
 
-	generation int // The number of the lease.
+	generation int // the number of the lease
 	seen       domain.Observation
 	score      envadapters.Score
 }
 
-// resetData is the data of a reset.
+// resetData is the data of a reset message.
 type resetData struct {
 	Task     string  `json:"task"`
 	Seed     uint64  `json:"seed"`
@@ -39,7 +39,7 @@ type resetData struct {
 	TTL      float64 `json:"ttl_s"`
 }
 
-// stepData is an action on a device, with the lease and the middle of the element that the agent saw, in pixels.
+// stepData is an action on a device, with the lease and the centre, in pixels, of the element that the agent saw.
 type stepData struct {
 	domain.Action
 	x, y       *int
@@ -65,7 +65,7 @@ func (s stepData) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// connect takes a slot and opens a session at its companion.
+// connect takes a slot and opens a session with its companion.
 func (e *environment) connect(ctx context.Context) error {
 	p := e.suite.pool
 	for {
@@ -91,7 +91,7 @@ func (e *environment) connect(ctx context.Context) error {
 	}
 }
 
-// Reset sets up a task. While the companion finishes a call of an older lease it waits, and it moves to another slot if
+// Reset sets up a task. It waits while the companion finishes a call of an older lease, and moves to another slot if
 // another worker has leased this one.
 func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.Transition, error) {
 	var none envadapters.Transition
@@ -104,7 +104,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 		return none, fault.New(fault.Invalid, "%w: AndroidWorld has no task %q in split %q",
 			envadapters.ErrTask, task.Template, task.Split)
 	}
-	if p.bars(task.Template) {
+	if p.isBarred(task.Template) {
 		return none, fault.New(fault.Invalid, "%w: %s could not be set up on several emulators and is in quarantine",
 			envadapters.ErrTask, task.Template)
 	}
@@ -122,14 +122,14 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 			e.Start()
 			return tr, nil
 		case code == openenv.CodeBusy && time.Now().Before(limit):
-			e.void = nil // Busy is not dead.
+			e.void = nil // a busy companion is not a dead one
 			select {
 			case <-time.After(p.limits.poll):
 				continue
 			case <-ctx.Done():
 				return none, context.Cause(ctx)
 			}
-		case code == openenv.CodeCapacity: // Another worker was faster.
+		case code == openenv.CodeCapacity: // another worker was faster
 			e.Close(ctx)
 			if err := e.connect(ctx); err != nil {
 				return none, err
@@ -153,10 +153,10 @@ func (e *environment) Step(ctx context.Context, action domain.Action) (envadapte
 
 	data := stepData{Action: action, generation: e.generation}
 	if action.Type == domain.ActionNone {
-		data.Action = domain.Action{Type: domain.ActionWait} // A no-op on the device.
+		data.Action = domain.Action{Type: domain.ActionWait} // a no-op on the device
 	}
 
-	// For an element that is missing, the companion says so and counts the step.
+	// If the element is missing, the companion reports it and counts the step.
 	if action.Index != nil {
 		if el, ok := e.seen.Element(*action.Index); ok && el.Visible {
 			x := el.Bounds[0] + el.Bounds[2]/2
@@ -172,7 +172,7 @@ func (e *environment) Step(ctx context.Context, action domain.Action) (envadapte
 	return tr, err
 }
 
-// call makes a reset or a step and reads what it led to. Every error spoils the lease.
+// call performs a reset or a step and reads the resulting transition. Every error spoils the lease.
 func (e *environment) call(ctx context.Context, kind openenv.FrameType, data any) (envadapters.Transition, error) {
 	observation, done, err := e.exchange(ctx, kind, data)
 	if err != nil {
@@ -202,7 +202,7 @@ func (e *environment) call(ctx context.Context, kind openenv.FrameType, data any
 	return tr, nil
 }
 
-// exchange makes a call and checks that its answer belongs to the lease.
+// exchange performs a call and checks that the answer belongs to the lease.
 func (e *environment) exchange(ctx context.Context, kind openenv.FrameType, data any) (
 	o openenv.Observation, done bool, err error) {
 	var got struct {
@@ -226,8 +226,8 @@ func (e *environment) exchange(ctx context.Context, kind openenv.FrameType, data
 	return o, got.Done, nil
 }
 
-// Score is upstream's own. It is known after the end of the episode, and a success requires that the agent declared it
-// done.
+// Score returns AndroidWorld's own score. It is known after the end of the episode, and a success requires that the
+// agent declared the task done.
 func (e *environment) Score(context.Context) (envadapters.Score, error) { return e.score, nil }
 
 // Screenshot returns the picture of the last observation as PNG.
@@ -251,7 +251,7 @@ func (e *environment) Screenshot(ctx context.Context) ([]byte, error) {
 	return t.Image.B64, err
 }
 
-// Close ends the lease: the companion tears the task down, whatever happened before. It may be repeated.
+// Close ends the lease; the companion tears the task down in any state. It may be repeated.
 func (e *environment) Close(context.Context) {
 	if e.slot == nil {
 		return

@@ -11,27 +11,27 @@ import (
 	"github.com/collabui/collabui/envadapters/openenv"
 )
 
-// silent is the code of void episodes whose companion did not answer.
-const silent openenv.Code = "SILENT"
+// codeSilent is the code of void episodes whose companion did not answer.
+const codeSilent openenv.Code = "SILENT"
 
-// Figures describe a pool: counts since it was opened, and the states of its slots now.
+// Figures describe a pool: counts since it was opened, and the present states of its slots.
 type Figures struct {
 	Free        int                  `json:"free"`
 	Leased      int                  `json:"leased"`
 	Mending     int                  `json:"mending"`
 	Quarantined int                  `json:"quarantined"`
 	Leases      int                  `json:"leases"`
-	Voids       map[openenv.Code]int `json:"voids"` // Void episodes by code; SILENT if nothing answered.
+	Voids       map[openenv.Code]int `json:"voids"` // void episodes by code; SILENT if nothing answered
 	Restarts    int                  `json:"restarts"`
-	Recycled    int                  `json:"recycled"`      // The restarts for age or memory.
-	Templates   []string             `json:"templates"`     // The templates in quarantine.
-	WaitS       float64              `json:"wait_s"`        // The seconds that Open waited for a free slot, in all.
-	MendS       float64              `json:"mend_s"`        // The seconds that slots were out of service, in all.
-	Why         []string             `json:"why,omitempty"` // Why slots are out of service.
+	Recycled    int                  `json:"recycled"`      // restarts because of age or memory
+	Templates   []string             `json:"templates"`     // templates in quarantine
+	WaitS       float64              `json:"wait_s"`        // seconds that Open waited for a free slot, in total
+	MendS       float64              `json:"mend_s"`        // seconds that slots were out of service, in total
+	Why         []string             `json:"why,omitempty"` // why slots are out of service
 }
 
-// now returns the figures.
-func (p *pool) now() Figures {
+// snapshot returns the present figures.
+func (p *pool) snapshot() Figures {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 
@@ -58,7 +58,7 @@ func (p *pool) now() Figures {
 	return figures
 }
 
-// settled reports whether all slots were looked at and one can be or is played on.
+// settled reports whether all slots have been inspected and at least one is free or leased.
 func (p *pool) settled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,7 @@ func (f Figures) String() string {
 
 var _ envadapters.Served = (*Suite)(nil)
 
-// Servers returns the states of the emulators, as the pool knows them.
+// Servers returns the states of the emulators as the pool last saw them.
 func (s *Suite) Servers(context.Context) []envadapters.Server {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()

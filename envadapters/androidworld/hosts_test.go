@@ -10,10 +10,10 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// TestCompanionsThatMayNotBeReachedAreNotWaitedFor: another try cannot help.
+// TestCompanionsThatMayNotBeReachedAreNotWaitedFor expects an error at once, because another attempt cannot help.
 func TestCompanionsThatMayNotBeReachedAreNotWaitedFor(t *testing.T) {
 	t.Setenv(hosts.Env, hosts.Beyond)
-	p, err := newPool([]string{"ws://169.254.169.254/ws", "ws://127.0.0.1:9/ws"}, 0, usual)
+	p, err := newPool([]string{"ws://169.254.169.254/ws", "ws://127.0.0.1:9/ws"}, 0, usualLimits)
 	if err != nil {
 		t.Fatal(err)
 	}

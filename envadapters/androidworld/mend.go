@@ -17,17 +17,17 @@ import (
 // restart is the reason for a restart of a slot. The zero value means no restart.
 type restart struct {
 	why     string
-	recycle bool // The emulator is sound, but old or large.
-	seen    int  // The newest lease when that was seen: a later one is another worker's.
+	recycle bool // the emulator is sound, but old or large
+	seen    int  // the newest lease when the reason was seen; a later one belongs to another worker
 }
 
-// How long a companion's HTTP answers may take.
+// How long a companion may take to answer over HTTP.
 const (
 	readyLimit = 5 * time.Second
 	probeLimit = 15 * time.Second
 )
 
-// mend brings a slot back into service in the background, after a restart if r says why.
+// mend brings a slot back into service in the background. If r has a reason, it restarts the emulator first.
 func (p *pool) mend(s *slot, r restart) {
 	p.wg.Go(func() {
 		began := time.Now()
@@ -76,8 +76,8 @@ type readiness struct {
 	Generation int `json:"generation"` // the number of the newest lease
 }
 
-// inspect looks at a slot until it is ready, or returns why it must be restarted. A process that does not answer is
-// waited for: whatever runs the container starts it again.
+// inspect polls a slot until it is ready, or returns the reason why it must be restarted. It waits for a process that
+// does not answer, because the container's supervisor starts it again.
 func (p *pool) inspect(s *slot) restart {
 	began := time.Now()
 	for p.ctx.Err() == nil {
@@ -128,7 +128,7 @@ func (p *pool) inspect(s *slot) restart {
 	return restart{}
 }
 
-// probe asks the companion to use its emulator. The error is errConflict while an episode or a call is in progress.
+// probe makes the companion use its emulator. The error is errConflict while an episode or a call is in progress.
 func (p *pool) probe(s *slot) error {
 	var answer struct {
 		OK     bool   `json:"ok"`
@@ -142,14 +142,14 @@ func (p *pool) probe(s *slot) error {
 	return err
 }
 
-// restart restarts a slot's emulator and waits until the companion is at work on it. Restarts in a row are spaced; too
-// many of them put the slot into quarantine.
+// restart restarts a slot's emulator and waits until the companion has begun the restart. Consecutive restarts are
+// spaced; too many of them put the slot into quarantine.
 func (p *pool) restart(s *slot, r restart) {
 	p.mu.Lock()
 	n := s.restarts
 	s.restarts++
 	s.episodes = 0
-	s.lost = 0
+	s.lostTrees = 0
 	p.figures.Restarts++
 	if r.recycle {
 		p.figures.Recycled++
@@ -170,7 +170,7 @@ func (p *pool) restart(s *slot, r restart) {
 
 	p.note(s, mending, "restarted: "+r.why)
 	err := p.get(s, http.MethodPost, fmt.Sprintf("/restart?seen=%d", r.seen), readyLimit, nil)
-	if errors.Is(err, errConflict) { // while this one paused
+	if errors.Is(err, errConflict) { // work began while this restart waited
 		err = errors.New("leased by another worker")
 	}
 	if err != nil {
@@ -194,13 +194,13 @@ func (p *pool) pause(duration time.Duration) {
 	}
 }
 
-// errConflict is status 409: an episode or a call is in progress.
+// errConflict stands for status 409: an episode or a call is in progress.
 var errConflict = errors.New("the companion is at work")
 
-// maxBody bounds an answer over HTTP, in bytes.
+// maxBody is the largest answer over HTTP that is read, in bytes.
 const maxBody = 1 << 20
 
-// get makes a request and decodes the answer into out, unless that is nil.
+// get makes a request and, if out is not nil, decodes the answer into it.
 func (p *pool) get(s *slot, method, path string, limit time.Duration, out any) error {
 	ctx, cancel := context.WithTimeout(p.ctx, limit)
 	defer cancel()

@@ -12,23 +12,23 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// limits are the pool's times and counts. Tests make them small.
+// limits are the times and counts of a pool. Tests reduce them.
 type limits struct {
-	call        time.Duration // The time of one call to a companion. Setting up a task takes long.
-	poll        time.Duration // The time between looks at a slot that is being mended.
-	backoff     time.Duration // The wait before the second restart of a slot in a row. It doubles up to maxBackoff.
+	call        time.Duration // the time of one call to a companion; setting up a task takes long
+	poll        time.Duration // the time between looks at a slot that is being mended
+	backoff     time.Duration // the wait before the second consecutive restart of a slot; it doubles up to maxBackoff
 	maxBackoff  time.Duration
-	restarts    int           // The restarts in a row, without a successful probe, before a slot is quarantined.
-	quarantine  time.Duration // The time before a quarantined slot or template is tried again.
-	patience    time.Duration // How long a companion may say busy.
-	hang        time.Duration // The time after which a call counts as hanging.
-	recycle     int           // The episodes after which an emulator is restarted.
-	maxMemory   float64       // The memory in MB above which an emulator is restarted.
-	templateMax int           // The failed setups, on as many slots if there are as many, that quarantine a template.
-	voidRow     int           // The losses of the accessibility tree in a row before a restart.
+	restarts    int           // consecutive restarts without a successful probe before a slot is quarantined
+	quarantine  time.Duration // the time before a quarantined slot or template is tried again
+	patience    time.Duration // how long a companion may report that it is busy
+	hang        time.Duration // the time after which a call is considered hung
+	recycle     int           // episodes after which an emulator is restarted
+	maxMemory   float64       // the memory in MB above which an emulator is restarted
+	templateMax int           // failed setups, on as many slots if there are as many, that quarantine a template
+	voidRow     int           // consecutive losses of the accessibility tree before a restart
 }
 
-var usual = limits{
+var usualLimits = limits{
 	call:        2 * time.Minute,
 	poll:        2 * time.Second,
 	backoff:     10 * time.Second,
@@ -47,42 +47,42 @@ var usual = limits{
 type state string
 
 const (
-	unseen      state = "unseen"      // It was not inspected yet.
-	free        state = "free"        // It was probed and is ready for a lease.
-	leased      state = "leased"      // An episode runs on it.
-	mending     state = "mending"     // It is being inspected, waited for or restarted.
-	quarantined state = "quarantined" // Restarts did not help. It is tried again later.
+	unseen      state = "unseen"      // not inspected yet
+	free        state = "free"        // probed, and ready for a lease
+	leased      state = "leased"      // an episode runs on it
+	mending     state = "mending"     // being inspected, waited for or restarted
+	quarantined state = "quarantined" // restarts did not help; tried again later
 )
 
 // slot is one emulator with its companion.
 type slot struct {
-	url      string // The address of its sessions.
-	base     string // The base of its HTTP addresses.
-	state    state
-	episodes int    // The episodes since the last restart.
-	lost     int    // The accessibility trees lost in a row.
-	restarts int    // The restarts in a row without a successful probe.
-	why      string // Why the slot is out of service.
-	refused  error  // Why this process does not connect to it.
+	url       string // the address of its sessions
+	base      string // the base of its HTTP addresses
+	state     state
+	episodes  int    // episodes since the last restart
+	lostTrees int    // accessibility trees lost in a row
+	restarts  int    // consecutive restarts without a successful probe
+	why       string // why the slot is out of service
+	refused   error  // why this process does not connect to it
 }
 
-// pool hands out healthy emulators. It waits for a slot whose companion is at work. A slot that hangs, breaks or grows
-// is restarted, with back-off; one that no restart repairs is left alone for a while. Several workers may share
-// emulators: a companion grants one lease at a time, and the pool waits for a slot that another worker has leased.
+// pool leases healthy emulators. It waits while the companion of a slot is busy. It restarts a slot that hangs, breaks
+// or grows, with back-off, and quarantines a slot that restarts do not repair. Several workers may share emulators: a
+// companion grants one lease at a time, and the pool waits for slots that other workers have leased.
 type pool struct {
 	limits limits
-	width  int // The most leases at the same time: the slots without the spare ones.
+	width  int // the largest number of concurrent leases: all slots but the spare ones
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	once   sync.Once
 
 	mu      sync.Mutex
-	changed chan struct{} // It is closed and replaced when a slot becomes free.
+	changed chan struct{} // closed and replaced when a slot becomes free
 	slots   []*slot
 	figures Figures
-	blamed  map[string]map[string]int // The failed setups in a row, by template and slot.
-	barred  map[string]time.Time      // The ends of quarantines, by template.
+	blamed  map[string]map[string]int // consecutive failed setups, by template and slot
+	barred  map[string]time.Time      // the ends of quarantines, by template
 }
 
 func newPool(servers []string, spare int, l limits) (*pool, error) {
@@ -121,8 +121,8 @@ func newPool(servers []string, spare int, l limits) (*pool, error) {
 	}, nil
 }
 
-// start begins to look at all slots. It waits until something wants to play: a worker that only plans must leave the
-// emulators alone. It may be repeated.
+// start begins to inspect all slots. It is called when the first episode wants a slot, because a worker that only plans
+// must leave the emulators alone. It may be repeated.
 func (p *pool) start() {
 	p.once.Do(func() {
 		for _, s := range p.slots {
@@ -153,14 +153,14 @@ func (p *pool) take(ctx context.Context) (*slot, error) {
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return nil, fault.New(fault.Transient, "no emulator is free: %s: %w", p.now(), context.Cause(ctx))
+			return nil, fault.New(fault.Transient, "no emulator is free: %s: %w", p.snapshot(), context.Cause(ctx))
 		case <-p.ctx.Done():
 			return nil, fault.New(fault.Fatal, "the pool is closed")
 		}
 	}
 }
 
-// refuse notes that this process does not connect to a slot.
+// refuse records that this process does not connect to a slot.
 func (p *pool) refuse(s *slot, why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,7 +172,7 @@ func (p *pool) refuse(s *slot, why error) {
 	s.refused = fault.New(fault.Invalid, "servers: %s: %w", s.url, why)
 }
 
-// allRefused returns an invalid fault if this process connects to none of the slots.
+// allRefused returns a fault of kind Invalid if this process connects to none of the slots, and nil otherwise.
 func (p *pool) allRefused() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,8 +188,8 @@ func (p *pool) allRefused() error {
 	return errors.Join(all...)
 }
 
-// lease leases the free slot with the fewest episodes. If there is none, it returns a channel that is closed when that
-// may have changed. began is when the wait began.
+// lease leases the free slot with the fewest episodes. Without a free slot, it returns a channel that is closed when
+// one may have become free. began is the start of the wait.
 func (p *pool) lease(began time.Time) (*slot, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -215,7 +215,7 @@ func (p *pool) lease(began time.Time) (*slot, <-chan struct{}) {
 	return best, nil
 }
 
-// give takes a slot back. err is what voided its episode, nil for an episode that ended.
+// give takes a slot back. err is the error that voided its episode, or nil if the episode ended.
 func (p *pool) give(s *slot, err error) {
 	p.mu.Lock()
 	r := p.judge(s, err)
@@ -228,13 +228,13 @@ func (p *pool) give(s *slot, err error) {
 // judge counts the end of a lease and decides whether the slot must be restarted. Callers hold mu.
 func (p *pool) judge(s *slot, err error) (r restart) {
 	code := openenv.CodeOf(err)
-	if code == openenv.CodeCapacity { // Another worker was faster.
+	if code == openenv.CodeCapacity { // another worker was faster
 		return restart{}
 	}
 
 	s.episodes++
 	if err == nil {
-		s.lost = 0
+		s.lostTrees = 0
 		if s.episodes >= p.limits.recycle {
 			r = restart{why: "age", recycle: true}
 		}
@@ -244,13 +244,13 @@ func (p *pool) judge(s *slot, err error) (r restart) {
 
 	switch code {
 	case openenv.CodeA11y:
-		if s.lost++; s.lost >= p.limits.voidRow {
+		if s.lostTrees++; s.lostTrees >= p.limits.voidRow {
 			r.why = "the accessibility tree was lost twice in a row"
 		}
 	case openenv.CodeADB, openenv.CodeDirty:
 		r.why = err.Error()
 	case "":
-		code = silent
+		code = codeSilent
 	}
 	p.figures.Voids[code]++
 

@@ -17,13 +17,13 @@ import (
 	"github.com/collabui/collabui/test/kit/fakephone"
 )
 
-// upTo draws a latency below n microseconds.
+// upTo returns a function that draws a latency below n microseconds.
 func upTo(n int) func() time.Duration {
 	return func() time.Duration { return time.Duration(rand.IntN(n)) * time.Microsecond }
 }
 
-// TestAThousandEpisodesWithFaultsOfEveryKind: no episode is contaminated, lost or scored wrongly, and void ones are
-// counted.
+// TestAThousandEpisodesWithFaultsOfEveryKind expects that no episode is contaminated, lost or scored wrongly, and that
+// void ones are counted.
 func TestAThousandEpisodesWithFaultsOfEveryKind(t *testing.T) {
 	const episodes = 1000
 
@@ -41,13 +41,13 @@ func TestAThousandEpisodesWithFaultsOfEveryKind(t *testing.T) {
 		Latency: upTo(300),
 	}
 	l := quick
-	l.templateMax = 1 << 30 // Every task can be set up in the end.
+	l.templateMax = 1 << 30 // every task can be set up in the end
 	s, ph := phones(t, 4, 1, l, f)
 
 	skilled := func(n uint64) bool { return n%3 != 0 }
 	var next, void, contaminated atomic.Int64
 	var wg sync.WaitGroup
-	for range 6 { // More agents than emulators.
+	for range 6 { // more agents than emulators
 		wg.Go(func() {
 			for {
 				n := uint64(next.Add(1))
@@ -89,7 +89,7 @@ func TestAThousandEpisodesWithFaultsOfEveryKind(t *testing.T) {
 		}
 	}
 
-	fig := s.pool.now()
+	fig := s.pool.snapshot()
 	if foreign > 0 {
 		t.Errorf("%d actions of other leases reached a phone, want none", foreign)
 	}
@@ -119,7 +119,8 @@ func playUntilScored(t *testing.T, s *Suite, n uint64, skill bool, void, contami
 	}
 }
 
-// TestWorkersShareEmulators: of two pools over the same phones, neither takes over a lease or restarts an emulator.
+// TestWorkersShareEmulators expects that neither of two pools on the same phones takes over a lease or restarts a
+// leased emulator.
 func TestWorkersShareEmulators(t *testing.T) {
 	l := calm()
 	l.recycle = 1 << 30
@@ -150,7 +151,7 @@ func TestWorkersShareEmulators(t *testing.T) {
 	}
 }
 
-// TestAnUnusedPoolLeavesTheEmulatorsAlone: a worker that only plans opens suites, too.
+// TestAnUnusedPoolLeavesTheEmulatorsAlone opens a suite without playing, as a worker that only plans does.
 func TestAnUnusedPoolLeavesTheEmulatorsAlone(t *testing.T) {
 	s, ph := phones(t, 1, 0, quick, fakephone.Faults{})
 	if _, err := s.Templates(SplitAll); err != nil {
@@ -221,7 +222,7 @@ func TestARestartEndsACallThatHangsForTooLong(t *testing.T) {
 	if _, err := env.Reset(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
-	if f := s.pool.now(); f.Restarts != 1 {
+	if f := s.pool.snapshot(); f.Restarts != 1 {
 		t.Errorf("%d restarts, want 1: %s", f.Restarts, f)
 	}
 }
@@ -241,7 +242,7 @@ func TestATemplateThatFailsEverywhereIsQuarantinedAndASlotIsNot(t *testing.T) {
 		}
 	}
 
-	f := s.pool.now()
+	f := s.pool.snapshot()
 	if !errors.Is(err, envadapters.ErrTask) || tries < 4 {
 		t.Errorf("after %d tries: %v, want %v after at least 4", tries, err, envadapters.ErrTask)
 	}
@@ -264,7 +265,7 @@ func TestATemplateThatFailsEverywhereIsQuarantinedAndASlotIsNot(t *testing.T) {
 func TestASlotThatNoRestartMendsIsQuarantinedAndTheOthersGoOn(t *testing.T) {
 	good := phone(t, fakephone.Faults{}, 1)
 	bad := phone(t, fakephone.Faults{ADB: 1, Boot: time.Millisecond}, 2)
-	bad.Break() // No probe succeeds any more.
+	bad.Break() // no probe succeeds any more
 	l := calm()
 	l.restarts, l.quarantine = 2, time.Hour
 	s := suiteOn(t, 0, l, bad, good)
@@ -276,12 +277,12 @@ func TestASlotThatNoRestartMendsIsQuarantinedAndTheOthersGoOn(t *testing.T) {
 	}
 
 	for range 200 {
-		if s.pool.now().Quarantined == 1 {
+		if s.pool.snapshot().Quarantined == 1 {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	f := s.pool.now()
+	f := s.pool.snapshot()
 	if n := bad.Counts().Restarts; f.Quarantined != 1 || n != 2 {
 		t.Errorf("%s after %d restarts, want one slot in quarantine after 2", f, n)
 	}

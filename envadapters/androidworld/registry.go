@@ -11,13 +11,13 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// Splits in addition to the standard ones, which are made of all android_world tasks.
+// Splits in addition to the standard ones, which contain all android_world tasks.
 const (
-	SplitAll       = "android_world"         // All 116 tasks.
-	SplitAndroid   = "android"               // The 91 tasks that change a state.
-	SplitQuestions = "information_retrieval" // The 25 tasks that are questions.
-	SplitMiniwob   = "mobile-miniwob-92"     // MobileMiniWoB++, in AndroidWorld's app.
-	SplitMiniwob62 = "mobile-miniwob-62"     // Its subset.
+	SplitAll       = "android_world"         // all 116 tasks
+	SplitAndroid   = "android"               // the 91 tasks that change a state
+	SplitQuestions = "information_retrieval" // the 25 tasks that are questions
+	SplitMiniwob   = "mobile-miniwob-92"     // MobileMiniWoB++, in AndroidWorld's app
+	SplitMiniwob62 = "mobile-miniwob-62"     // its subset of 62 tasks
 )
 
 // group is a family of tasks.
@@ -32,26 +32,26 @@ const (
 //go:embed tasks.json
 var table []byte
 
-// entry is a task of the registry: name, family and step budget, as upstream has them at commit d9c569f. The command
-// `python -m collabui_companion tasks` writes them.
+// entry is a task of the registry: its name, family and step budget at commit d9c569f of AndroidWorld. The command
+// `python -m collabui_companion tasks` writes the registry.
 type entry struct {
 	Name   string `json:"name"`
 	Group  group  `json:"group"`
 	Steps  int    `json:"max_steps"`
-	Subset bool   `json:"subset,omitempty"` // A task of miniwob is in the subset of 62.
+	Subset bool   `json:"subset,omitempty"` // whether a task of miniwob is in the subset of 62
 }
 
 // registry returns the table of tasks.
 var registry = sync.OnceValue(func() []entry {
 	var out []entry
 	if err := json.Unmarshal(table, &out); err != nil {
-		panic(err) // The table is embedded.
+		panic(err) // the table is embedded, so this is a bug
 	}
 
 	return out
 })
 
-// split makes the splits of a registry.
+// split divides the tasks of a registry into splits.
 func split(tasks []entry) map[string][]envadapters.Template {
 	tasks = slices.SortedFunc(slices.Values(tasks), func(a, b entry) int { return strings.Compare(a.Name, b.Name) })
 

@@ -25,10 +25,10 @@ type Suite struct {
 	servers []string
 }
 
-// New returns a suite. It reads these options: servers are the companions' ws:// addresses; spare is how many of them
-// are kept in reserve (default 0); without lists tasks to leave out, such as those that cannot be set up on these
+// New returns a suite. It reads three options: servers contains the companions' ws:// addresses; spare is how many of
+// them are kept in reserve (default 0); without lists tasks to leave out, such as tasks that cannot be set up on these
 // emulators.
-func New(options envadapters.Options) (*Suite, error) { return open(options, usual, registry()) }
+func New(options envadapters.Options) (*Suite, error) { return open(options, usualLimits, registry()) }
 
 func open(options envadapters.Options, l limits, tasks []entry) (*Suite, error) {
 	if len(options.Servers) == 0 {
@@ -61,7 +61,7 @@ func (s *Suite) Title() string { return "AndroidWorld" }
 // Family returns the mobile action family.
 func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
 
-// Splits returns the standard splits and the families of the registry, as far as they have tasks.
+// Splits returns those standard splits and families of the registry that have tasks.
 func (s *Suite) Splits() []string {
 	all := append(slices.Clone(domain.Splits),
 		SplitAll, SplitAndroid, SplitQuestions, SplitMiniwob62, SplitMiniwob)
@@ -84,14 +84,14 @@ func (s *Suite) has(task domain.Task) bool {
 	return slices.ContainsFunc(s.splits[task.Split], named)
 }
 
-// Open waits for a sound emulator and leases it.
+// Open waits for a healthy emulator and leases it.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 	e := &environment{suite: s}
 	return e, e.connect(ctx)
 }
 
 // Figures returns the figures of the pool.
-func (s *Suite) Figures() any { return s.pool.now() }
+func (s *Suite) Figures() any { return s.pool.snapshot() }
 
 // Version returns the version of android_world that the first companion to answer reports.
 func (s *Suite) Version(ctx context.Context) (string, error) {
@@ -105,8 +105,8 @@ const (
 	checkPause = 50 * time.Millisecond
 )
 
-// Check waits until all slots were looked at and one is free or leased, up to 20 s. It also compares the companions'
-// tasks with the registry.
+// Check waits up to 20 s until all slots have been inspected and one is free or leased. It also compares the
+// companions' tasks with the registry.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	description, err := openenv.State(ctx, s.servers)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 		time.Sleep(checkPause)
 	}
 
-	figures := s.pool.now()
+	figures := s.pool.snapshot()
 	health := envadapters.Health{
 		State:  envadapters.Ready,
 		Detail: fmt.Sprintf("android_world %s; %s", description.Version, figures),
@@ -151,7 +151,7 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	return health
 }
 
-// differ names up to five tasks that the companion lacks or has with another budget.
+// differ names up to five tasks that the companion lacks or has with another budget. It returns "" if there are none.
 func (s *Suite) differ(description openenv.Description) string {
 	const most = 5
 
@@ -179,7 +179,7 @@ func (s *Suite) differ(description openenv.Description) string {
 	return strings.Join(diff, ", ")
 }
 
-// Close ends the pool. Leases end with their environments.
+// Close stops the pool. Leases end with their environments.
 func (s *Suite) Close() error {
 	s.pool.close()
 	return nil

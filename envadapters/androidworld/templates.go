@@ -2,8 +2,8 @@ package androidworld
 
 import "time"
 
-// blame counts a failed setup of a template. After failures on several slots the template is at fault, and it is barred
-// for a while.
+// blame counts a failed setup of a template. Once it has failed on several slots, the fault lies with the template,
+// which is then barred for a while.
 func (p *pool) blame(template string, s *slot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -25,7 +25,7 @@ func (p *pool) blame(template string, s *slot) {
 	}
 }
 
-// praise forgets the failed setups of a template: one succeeded.
+// praise forgets the failed setups of a template after a successful one.
 func (p *pool) praise(template string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,8 +33,8 @@ func (p *pool) praise(template string) {
 	delete(p.blamed, template)
 }
 
-// bars reports whether a template is in quarantine.
-func (p *pool) bars(template string) bool {
+// isBarred reports whether a template is in quarantine.
+func (p *pool) isBarred(template string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 

@@ -25,7 +25,7 @@ var params = map[string][]string{
 	domain.ActionFinish:     {"answer"},
 }
 
-// keywords maps the published names of parameters to ours, if they differ.
+// keywords maps the published names of parameters to ours where they differ.
 var keywords = map[string]string{
 	"element_id": "element",
 	"content":    "text",
@@ -61,7 +61,7 @@ func field(action *domain.Action, param string) any {
 	return nil
 }
 
-// set puts a value into a field. None leaves any field as it is.
+// set stores a value in a field. None leaves the field unchanged.
 func set(action *domain.Action, param string, value any) error {
 	if value == nil {
 		return nil
@@ -83,7 +83,7 @@ func set(action *domain.Action, param string, value any) error {
 	return nil
 }
 
-// callText writes a command as people read it.
+// callText formats a command for people.
 func callText(action domain.Action) string {
 	var args []string
 	for _, param := range params[action.Type] {

@@ -11,7 +11,7 @@ type episode struct {
 	at    int
 }
 
-// Goal returns the recorded task.
+// Goal returns the goal of the recorded task.
 func (e *episode) Goal() string { return e.steps[0].task }
 
 // Pose returns the pose of the current record.

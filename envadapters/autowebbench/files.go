@@ -13,18 +13,19 @@ import (
 // split is one file.
 type split struct {
 	digest string
-	// episodes holds the steps of template n at n-1.
+	// episodes[i] contains the steps of template i+1.
 	episodes [][]step
 	records  int
 }
 
-// index holds the splits by their names, and what was skipped.
+// index contains the splits by name, and the problems of the files that were skipped.
 type index struct {
 	splits   map[string]split
 	problems []recorded.Problem
 }
 
-// load reads the files of the suite. Two files of one split are an error or, with skip, the first one is read.
+// load reads the files of the suite. If two files belong to one split, it returns an error or, with skip, reads the
+// first one only.
 func (s *Suite) load() (index, error) {
 	ix := index{splits: map[string]split{}}
 	files, problems, err := testFiles(s.data, s.skip)
@@ -36,7 +37,7 @@ func (s *Suite) load() (index, error) {
 	from := map[string]string{}
 	for _, file := range files {
 		name := splitName(filepath.Dir(file))
-		if first, twice := from[name]; twice {
+		if first, duplicate := from[name]; duplicate {
 			err := fault.New(fault.Invalid, "%s: split %s is also in %s", file, name, first)
 			if !s.skip {
 				return ix, err
@@ -65,7 +66,7 @@ func (s *Suite) load() (index, error) {
 	return ix, nil
 }
 
-// add appends a record to the last episode or, if its task is another one, begins a new episode.
+// add appends a record to the last episode or, if the record's task differs, begins a new episode.
 func (sp *split) add(raw []byte, _ recorded.Where) error {
 	st, err := parseRecord(raw)
 	if err != nil {
@@ -82,8 +83,8 @@ func (sp *split) add(raw []byte, _ recorded.Where) error {
 	return nil
 }
 
-// testFiles returns the test files in the order of their names. Data is one such file or a folder. With skip, a folder
-// below it that cannot be read is a problem and no error.
+// testFiles returns the test files in the order of their names. data is one such file or a folder. With skip, a
+// subfolder that cannot be read is a problem instead of an error.
 func testFiles(data string, skip bool) (out []string, problems []recorded.Problem, err error) {
 	info, err := os.Stat(data)
 	if err != nil {
@@ -113,7 +114,7 @@ func testFiles(data string, skip bool) (out []string, problems []recorded.Proble
 	return out, problems, fault.As(fault.Invalid, err)
 }
 
-// splitName joins the last two folders of a path, which are the language and the half of a test file.
+// splitName joins the last two folders of a path: the language and the half (in or out of domain) of a test file.
 func splitName(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -52,8 +52,8 @@ func TestWhatIsNoDataIsNamedOrSkippedAndCounted(t *testing.T) {
 	}
 }
 
-// TestAnUnreadableFolderIsNamedOrSkippedAndCounted uses a path that is longer than any system opens, because root may
-// read every folder.
+// TestAnUnreadableFolderIsNamedOrSkippedAndCounted uses a path that is too long to open, because root may read every
+// folder.
 func TestAnUnreadableFolderIsNamedOrSkippedAndCounted(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata")); err != nil {

@@ -17,12 +17,13 @@ type node struct {
 	children []*node
 }
 
-// maxNodes bounds the elements of one page.
+// maxNodes is the largest number of elements of one page.
 const maxNodes = 5000
 
 var opening = regexp.MustCompile(`^<(?:([A-Za-z][A-Za-z0-9-]*)?(?:\[([A-Z]+)\])?\|| )`)
 
-// parsePage reads simplified HTML. It never fails: what is not a tag is text, and open elements end with the page.
+// parsePage reads simplified HTML. It never fails: anything that is not a tag is text, and elements still open end with
+// the page.
 func parsePage(s string) *node {
 	root := &node{}
 	stack := []*node{root}
@@ -63,7 +64,7 @@ func parsePage(s string) *node {
 	return root
 }
 
-// roles are those of tags. Other tags have the role text.
+// roles maps tags to roles. Other tags have the role text.
 var roles = map[string]string{
 	"a":        "link",
 	"button":   "button",
@@ -113,31 +114,31 @@ func (n *node) elements(out []domain.Element) []domain.Element {
 // element returns the element of a node with an ID. A field whose text is true or false is a checkbox.
 func (n *node) element(index int) domain.Element {
 	e := domain.Element{Index: index, ID: n.id, Role: n.role(), Visible: true}
-	said := n.said()
+	text := n.ownText()
 	switch {
 	case e.Role != "field":
-		e.Text = said
-	case said == "true":
+		e.Text = text
+	case text == "true":
 		e.Role = "checkbox"
 		e.State = []string{"checked"}
-	case said == "false":
+	case text == "false":
 		e.Role = "checkbox"
 		e.State = []string{"unchecked"}
 	default:
 		e.Editable = true
-		e.Value = said
+		e.Value = text
 	}
 
 	return e
 }
 
-// unnamed returns an element that no action can name.
+// unnamed returns an element without an ID, which no action can name.
 func unnamed(index int, role, text string) domain.Element {
 	return domain.Element{Index: index, ID: domain.NoID, Role: role, Text: text, Visible: true}
 }
 
-// said returns the text of a node without that of descendants with an ID.
-func (n *node) said() string {
+// ownText returns the text of a node without the text of descendants with an ID.
+func (n *node) ownText() string {
 	if n.text != "" {
 		return n.text
 	}
@@ -145,14 +146,14 @@ func (n *node) said() string {
 	var parts []string
 	for _, c := range n.children {
 		if c.id == "" {
-			parts = append(parts, c.said())
+			parts = append(parts, c.ownText())
 		}
 	}
 
 	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
 }
 
-// names reports whether the tree has a node with an ID.
+// names reports whether the tree contains a node with an ID.
 func (n *node) names() bool {
 	return n.id != "" || slices.ContainsFunc(n.children, (*node).names)
 }

@@ -30,8 +30,8 @@ func (p *parser) take(c byte) bool {
 	return false
 }
 
-// separator reads what comes before an argument: nothing before the first one, and a comma before the others. It
-// reports whether the list ends instead, which it may do after a comma.
+// separator reads the text before an argument: nothing before the first one, and a comma before the others. It reports
+// whether the list ends here instead, which it may also do after a comma.
 func (p *parser) separator(first bool) (closed bool, err error) {
 	p.space()
 	if p.take(')') {
@@ -45,7 +45,8 @@ func (p *parser) separator(first bool) (closed bool, err error) {
 	return p.take(')'), nil
 }
 
-// argument reads an argument into the field of its parameter. By position that is the given one.
+// argument reads an argument into the field of its parameter: the one that its keyword names or, without a keyword,
+// param.
 func (p *parser) argument(action *domain.Action, param string) error {
 	if key := p.keyword(); key != "" {
 		param = key
@@ -62,7 +63,7 @@ func (p *parser) argument(action *domain.Action, param string) error {
 	return set(action, param, value)
 }
 
-// keyword reads "name=". It is empty if the argument has no name.
+// keyword reads "name=". It returns "" if the argument has no name.
 func (p *parser) keyword() string {
 	end := p.at
 	for end < len(p.s) && (p.s[end] == '_' || p.s[end] >= 'a' && p.s[end] <= 'z') {
@@ -103,8 +104,8 @@ func (p *parser) value() (any, error) {
 	return n, nil
 }
 
-// quoted reads a string. A quotation mark in the string needs no backslash unless a comma or a bracket follows it,
-// because the published files have such strings.
+// quoted reads a string. A quotation mark inside the string needs a backslash only before a comma or a bracket, because
+// the published files contain such strings.
 func (p *parser) quoted() (string, error) {
 	quote := p.s[p.at]
 	p.at++

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/envadapters/recorded"
 )
 
-// step is one record: a page with a task, and the command that a person gave.
+// step is one record: a page with a task, and the command that the annotator gave.
 type step struct {
 	task string
 	pose recorded.Pose
@@ -28,10 +28,10 @@ const (
 	markSegment  = "#HTML Segment:"
 )
 
-// marks are those of a source in their order.
+// marks are the marks of a source in order.
 var marks = []string{markPrompt, markPrevious, markTabs, markViewport, markTask, markEnd}
 
-// source holds the parts of a record's source that are used.
+// source contains the parts of a record's source that are used.
 type source struct{ page, previous, tabs, viewport, task string }
 
 // cutSource divides a source at its marks.
@@ -91,7 +91,7 @@ func parseRecord(raw []byte) (step, error) {
 	return s, nil
 }
 
-// history returns a line per previous command.
+// history returns one line per previous command.
 func history(text string) ([]string, error) {
 	out := []string{}
 	if text == "None" {

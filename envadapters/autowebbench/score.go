@@ -9,20 +9,20 @@ import (
 	"github.com/collabui/collabui/envadapters/recorded"
 )
 
-// Metrics in addition to envadapters.StepSR, which is the share of records with an equal command and element. Those
-// that begin with awg are means over the records whose recorded command has an element, as in the published script. A
-// command that does not parse counts as wrong, whereas that script leaves it out.
+// Metrics in addition to envadapters.StepSR, the share of records with an equal command and element. The metrics whose
+// names begin with awg are means over the records whose recorded command has an element, as in the published script. A
+// command that does not parse counts as wrong, whereas the script leaves it out.
 const (
 	// MetricStrict is the share of all records with equal arguments.
 	MetricStrict = "strict"
-	// MetricAll counts an equal command and element.
+	// MetricAll is the share with an equal command and element.
 	MetricAll = "awg-all"
-	// MetricType counts an equal command.
+	// MetricType is the share with an equal command.
 	MetricType = "awg-type"
-	// MetricLabel counts an equal element.
+	// MetricLabel is the share with an equal element.
 	MetricLabel = "awg-label"
-	// MetricParam is ROUGE-1 F of the text that is typed or chosen, over the records that have one. Tokens are words
-	// and single Chinese characters, whereas those of the published script are from jieba.
+	// MetricParam is ROUGE-1 F of the text that is typed or chosen, over the records with such a text. Tokens are words
+	// and single Chinese characters, whereas the published script takes them from jieba.
 	MetricParam = "awg-param-rouge"
 )
 
@@ -46,7 +46,7 @@ func score(action, gold domain.Action) map[string]domain.Metric {
 	return m
 }
 
-// share is the metric of one record.
+// share is a metric of one record: 1 or 0 of 1.
 func share(right bool) domain.Metric {
 	if right {
 		return domain.Metric{Sum: 1, N: 1}
@@ -54,7 +54,8 @@ func share(right bool) domain.Metric {
 	return domain.Metric{N: 1}
 }
 
-// rouge1 returns the F measure of the shared tokens. A token that is repeated in both texts is shared as often.
+// rouge1 returns the F measure of the shared tokens. A token that occurs several times in both texts counts as often as
+// in the text with fewer of them.
 func rouge1(got, want string) float64 {
 	g := tokens(got)
 	w := tokens(want)

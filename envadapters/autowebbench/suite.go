@@ -53,7 +53,7 @@ func (s *Suite) Protocol() string { return "autowebglm, ssr-all-records" }
 // Family returns the web family.
 func (s *Suite) Family() domain.Family { return domain.FamilyWeb }
 
-// Splits returns a name per file: its path below the folder without test.json, such as en-ind.
+// Splits returns one name per file: its path below the folder without test.json, such as en-ind.
 func (s *Suite) Splits() []string {
 	ix, err := s.read()
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Suite) Splits() []string {
 	return slices.Sorted(maps.Keys(ix.splits))
 }
 
-// Templates returns the recorded tasks of a file. Their budget is their number of records.
+// Templates returns the recorded tasks of a file. The step budget of a task is its number of records.
 func (s *Suite) Templates(name string) ([]envadapters.Template, error) {
 	ix, err := s.read()
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Suite) Version(context.Context) (string, error) {
 	return strings.Join(parts, ", "), err
 }
 
-// Open returns an environment immediately.
+// Open returns an environment at once.
 func (s *Suite) Open(context.Context) (envadapters.Environment, error) {
 	if _, err := s.read(); err != nil {
 		return nil, err

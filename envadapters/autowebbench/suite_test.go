@@ -46,8 +46,8 @@ func TestDataMayBeALink(t *testing.T) {
 	}
 }
 
-// TestFilesThatWerePutRightAreFound asks a suite, as a worker keeps it, before and after a person has put the files in
-// place.
+// TestFilesThatWerePutRightAreFound queries a suite, as a worker keeps it, before and after a person has put the files
+// in place.
 func TestFilesThatWerePutRightAreFound(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, envadapters.Options{Data: dir})
@@ -190,7 +190,7 @@ func TestWrongOptionsAreInvalid(t *testing.T) {
 	}
 }
 
-// The variable COLLABUI_AUTOWEBBENCH is the folder of the published files.
+// TestThePublishedFiles reads the published files in the folder that COLLABUI_AUTOWEBBENCH names.
 func TestThePublishedFiles(t *testing.T) {
 	data := os.Getenv("COLLABUI_AUTOWEBBENCH")
 	if data == "" {

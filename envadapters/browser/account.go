@@ -14,9 +14,9 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// account is who runs a browser, and whether its sandbox works for them.
+// account is the user that runs a browser, and whether the sandbox works for this user.
 type account struct {
-	credential *syscall.Credential // nil: who runs this process
+	credential *syscall.Credential // nil for the user of this process
 	sandbox    bool
 }
 
@@ -30,7 +30,7 @@ var accountOf = sync.OnceValues(func() (account, error) {
 	return accountFor(path)
 })
 
-// Account describes the account that runs browsers, and whether they have their sandbox. The error is the reason why no
+// Account describes the user that runs browsers, and whether they have their sandbox. The error is the reason why no
 // browser can be started.
 func Account() (string, error) {
 	who, err := accountOf()
@@ -46,17 +46,18 @@ func Account() (string, error) {
 	return "as nobody, without a sandbox: nobody has no user namespaces here", nil
 }
 
-// accountFor returns the account for a browser. Chromium refuses its sandbox to root, so a worker of root starts it as
-// nobody, who cannot read the worker's files or signal its processes. Where nobody has no user namespaces, as in some
-// containers, there is no sandbox. If nobody cannot run the program, the error is an invalid fault: root must not.
+// accountFor returns the account for the browser program at path. Chromium refuses its sandbox to root, so a worker of
+// root starts it as the user nobody, who cannot read the worker's files or signal its processes. Where that user has no
+// user namespaces, as in some containers, there is no sandbox. If that user cannot run the program, the error is a
+// fault of kind Invalid, because root must not run it.
 func accountFor(path string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{sandbox: true}, nil
 	}
 	refused := func(err error) (account, error) {
 		return account{}, fault.New(fault.Invalid, "Chromium does not run as root, because pages would have root's "+
-			"rights, and nobody cannot run %s (%w): install it in a folder that everybody may enter, or run the "+
-			"worker as another account", path, err)
+			"rights, and the user nobody cannot run %s (%w): install it in a folder that every account may enter, "+
+			"or run the worker as another account", path, err)
 	}
 	nobody, err := user.Lookup("nobody")
 	if err != nil {
@@ -68,12 +69,12 @@ func accountFor(path string) (account, error) {
 	if err != nil {
 		return refused(err)
 	}
-	whole, err := exec.LookPath(path)
+	absolute, err := exec.LookPath(path)
 	if err != nil {
 		return refused(err)
 	}
 	a := account{credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-	if !a.can("test", "-x", whole) {
+	if !a.can("test", "-x", absolute) {
 		return refused(fs.ErrPermission)
 	}
 	a.sandbox = a.can("unshare", "--user", "true")
@@ -91,19 +92,19 @@ func (a account) can(name string, args ...string) bool {
 	return command.Run() == nil
 }
 
-// profile makes the folder of a browser's files, which is its home, too, and belongs to its account. It is among the
-// temporary files, in the system's own folder if the account cannot reach this process's.
+// profile makes the folder for a browser's files, which is also its home and belongs to the account. It lies in this
+// process's folder for temporary files, or in the system's if the account cannot reach that.
 func (a account) profile() (string, error) {
-	_ = os.MkdirAll(os.TempDir(), 0o700) // systems remove what lies unused in /tmp for weeks
+	_ = os.MkdirAll(os.TempDir(), 0o700) // systems remove folders that lie unused in /tmp for weeks
 	dir, err := os.MkdirTemp("", "browser-*")
 	if err != nil || a.credential == nil {
 		return dir, fault.As(fault.Transient, err)
 	}
 
-	// The worker's folder for temporary files is private. Nobody may pass through it, and list nothing.
+	// The worker's folder for temporary files is private. The user nobody may pass through it, but not list it.
 	parent := filepath.Dir(dir)
 	if fileInfo, err := os.Stat(parent); err == nil && fileInfo.Mode().Perm() == 0o700 {
-		_ = os.Chmod(parent, 0o711) // whether that is enough is tried below
+		_ = os.Chmod(parent, 0o711) // the check below decides whether that is enough
 	}
 	if err := a.own(dir); err != nil || a.can("test", "-w", dir) {
 		return dir, err
@@ -116,7 +117,7 @@ func (a account) profile() (string, error) {
 	return dir, a.own(dir)
 }
 
-// own gives a folder to the account.
+// own makes the account the owner of a folder.
 func (a account) own(dir string) error {
 	return fault.As(fault.Transient, os.Chown(dir, int(a.credential.Uid), int(a.credential.Gid)))
 }

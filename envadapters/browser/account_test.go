@@ -10,8 +10,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// TestABrowserIsUnprivilegedAndInItsSandbox: even a worker of root starts it as nobody, its pages' processes filter
-// system calls, and its profile is gone when it is closed.
+// TestABrowserIsUnprivilegedAndInItsSandbox expects that even a worker of root starts the browser as the user nobody,
+// that its pages' processes filter system calls, and that closing it removes its profile.
 func TestABrowserIsUnprivilegedAndInItsSandbox(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
@@ -63,7 +63,7 @@ func TestABrowserIsUnprivilegedAndInItsSandbox(t *testing.T) {
 	}
 }
 
-// field returns a field of a process's status.
+// field returns a field of a process's status file.
 func field(t *testing.T, pid int, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -76,7 +76,7 @@ func field(t *testing.T, pid int, name string) string {
 	return strings.TrimSpace(line)
 }
 
-// children returns the descendants of a process.
+// children returns all descendants of a process.
 func children(t *testing.T, of int) []int {
 	t.Helper()
 	var out []int
@@ -110,12 +110,13 @@ func children(t *testing.T, of int) []int {
 	return out
 }
 
-// TestRootStartsNoBrowser: pages would have the rights of root.
+// TestRootStartsNoBrowser expects an error where only root can run the browser, because its pages would have the rights
+// of root.
 func TestRootStartsNoBrowser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a browser as another account")
 	}
-	dir, err := os.MkdirTemp("/tmp", "private-*") // which nobody can enter
+	dir, err := os.MkdirTemp("/tmp", "private-*") // a folder that the user nobody cannot enter
 	if err != nil {
 		t.Fatal(err)
 	}

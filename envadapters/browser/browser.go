@@ -1,6 +1,6 @@
-// Package browser drives real Chromium over the DevTools protocol for the environments that are web pages. It offers a
-// mobile viewport, a virtual page clock and real input events, and it replaces a browser that hangs or dies. It also
-// holds what the suites of web pages share: the room for episodes, their bookkeeping and the page server.
+// Package browser drives a real Chromium over the DevTools protocol for the environments that are web pages. It offers
+// a mobile viewport, a virtual page clock and real input events, and it replaces a browser that hangs or dies. It also
+// contains the parts that suites of web pages share: the places for episodes, their bookkeeping and the page server.
 //
 // It links no Temporal.
 package browser
@@ -33,19 +33,19 @@ const (
 	closeLimit = 3 * time.Second
 )
 
-// Browser is one Chromium process. It starts when it is first needed and again after it died. It is safe for concurrent
-// use.
+// Browser is one Chromium process. It starts when it is first needed and restarts after it has died. It is safe for
+// concurrent use.
 type Browser struct {
-	pages  string // The base URL of the page server, which pages reach; empty: they reach none.
+	pages  string // the base URL of the page server; if empty, pages reach no server
 	mu     sync.Mutex
-	ctx    context.Context // The context of chromedp; nil when no process runs.
+	ctx    context.Context // the context of chromedp; nil while no process runs
 	cancel context.CancelFunc
-	shell  bool          // As in Tab.
-	draws  chan struct{} // As in Tab.
+	shell  bool          // as in Tab
+	draws  chan struct{} // as in Tab
 	starts int
 }
 
-// Starts returns how many processes were started so far.
+// Starts returns how many processes have been started so far.
 func (b *Browser) Starts() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,7 +53,7 @@ func (b *Browser) Starts() int {
 	return b.starts
 }
 
-// Pid returns the process id of the running browser, or 0 when none runs. Tests kill it.
+// Pid returns the process id of the running browser, or 0 while none runs. Tests kill it.
 func (b *Browser) Pid() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,13 +65,13 @@ func (b *Browser) Pid() int {
 	return chromedp.FromContext(b.ctx).Browser.Process().Pid
 }
 
-// Tab opens a page and waits for the promise that ready evaluates to, such as that of the page's fonts. Then it stops
-// the page's clock. The context bounds the opening only.
+// Tab opens a page and waits for the promise that ready evaluates to, such as document.fonts.ready. Then it stops the
+// page's clock. The context bounds the opening only.
 func (b *Browser) Tab(ctx context.Context, url, ready string) (*Tab, error) {
 	return b.tab(ctx, func(tab *Tab) error { return tab.open(ctx, url, ready) })
 }
 
-// View says how a tab shows its pages.
+// View specifies how a tab shows its pages.
 type View struct {
 	// Width and Height are the size of the viewport in CSS pixels.
 	Width, Height int64
@@ -100,7 +100,7 @@ func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) 
 	}
 	id, err := b.target(ctx)
 	if err != nil {
-		if ctx.Err() == nil { // nobody gave it up
+		if ctx.Err() == nil { // the caller did not give up
 			b.stop()
 		}
 		return nil, fault.New(fault.Void, "open a browser tab: %w", err)
@@ -110,7 +110,7 @@ func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) 
 	if err := open(t); err != nil {
 		t.Close()
 		if ctx.Err() == nil {
-			b.stop() // A browser that cannot open a page is useless.
+			b.stop() // a browser that cannot open a page is useless
 		} else {
 			b.drop(id)
 		}
@@ -120,7 +120,7 @@ func (b *Browser) tab(ctx context.Context, open func(*Tab) error) (*Tab, error) 
 	return t, nil
 }
 
-// drop closes a page that nothing may have attached to yet.
+// drop closes a page that chromedp may not have attached to yet.
 func (b *Browser) drop(id target.ID) {
 	_ = bounded(context.Background(), b.ctx, callLimit, func(ctx context.Context) error {
 		_, err := chromedp.CallBrowser(ctx, target.CloseTarget, target.CloseTargetParams{TargetID: id})
@@ -194,8 +194,8 @@ func (b *Browser) ensure(ctx context.Context) error {
 	return nil
 }
 
-// create starts the browser or the page of a chromedp context. The context that creates one owns it, so it must carry
-// no deadline: limit and the caller's context bound the wait only.
+// create starts the browser or the page of the chromedp context on. The context that creates one owns it, so it must
+// not have a deadline: limit and the caller's context bound the wait only.
 func create(caller, on context.Context, limit time.Duration) error {
 	started := make(chan error, 1)
 	go func() { started <- chromedp.Do(on) }()
@@ -210,7 +210,7 @@ func create(caller, on context.Context, limit time.Duration) error {
 	}
 }
 
-// killer returns a function that kills the process that runs now, but none that is started after it. Callers hold mu.
+// killer returns a function that kills the process that runs now, but not a later one. Callers hold mu.
 func (b *Browser) killer() func() {
 	starts := b.starts
 
@@ -231,10 +231,10 @@ func (b *Browser) stop() {
 	}
 
 	if process := chromedp.FromContext(b.ctx).Browser.Process(); process != nil {
-		_ = syscall.Kill(-process.Pid, syscall.SIGKILL) // The whole group: the program may be a wrapper.
+		_ = syscall.Kill(-process.Pid, syscall.SIGKILL) // the whole group, because the program may be a wrapper
 	}
 
-	go b.cancel() // It may wait for answers that a dead browser never sends.
+	go b.cancel() // it may wait for answers that a dead browser never sends
 	b.ctx = nil
 	b.cancel = nil
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// asking is a page that says whether it could read another address.
+// asking is a page that reports whether it could read another address.
 const asking = `<script>
 	globalThis.read = url => fetch(url, {mode: "no-cors"}).then(() => "read", () => "refused")
 </script>`

@@ -12,22 +12,22 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Episode is the part of an environment that does not depend on its pages: its place, its task and its end.
-// Environments embed it. One goroutine uses it at a time.
+// Episode is the part of an environment that does not depend on its pages: the place, the task and the end of an
+// episode. Environments embed it. One goroutine uses it at a time.
 type Episode struct {
 	Place *Place
 	Task  domain.Task
 
 	pool   *Pool
-	global string // The object that every sound page of the suite defines.
+	global string // the object that every sound page of the suite defines
 	steps  int
 	ended  bool
 
 	closed  bool
-	spoiled bool // An error left the tab in an unknown state.
+	spoiled bool // an error left the tab in an unknown state
 }
 
-// Episode waits for a free place. global is the name of an object that the suite's pages define. A tab without it has
+// Episode waits for a free place. global is the name of an object that the suite's pages define; a tab without it is
 // broken.
 func (p *Pool) Episode(ctx context.Context, global string) (*Episode, error) {
 	place, err := p.take(ctx)
@@ -38,7 +38,7 @@ func (p *Pool) Episode(ctx context.Context, global string) (*Episode, error) {
 	return &Episode{Place: place, pool: p, global: global}, nil
 }
 
-// Tab returns the tab of the episode; nil before the first call of Prepare.
+// Tab returns the tab of the episode, or nil before the first call of Prepare.
 func (e *Episode) Tab() *Tab { return e.Place.Tab }
 
 // Begin begins the episode of a task. It fails after Close.
@@ -54,7 +54,7 @@ func (e *Episode) Begin(task domain.Task) error {
 	return nil
 }
 
-// Prepare opens a tab if the place has none.
+// Prepare opens a tab unless the place has one.
 func (e *Episode) Prepare(open func(*Browser) (*Tab, error)) error { return e.Place.prepare(open) }
 
 // BeginStep counts a step. It fails after the end of the episode.
@@ -68,8 +68,8 @@ func (e *Episode) BeginStep() error {
 	return nil
 }
 
-// EndStep completes the transition of a step: over reports whether the page or the agent ended the episode, success
-// whether the goal is reached. Otherwise the step budget ends it.
+// EndStep completes the transition of a step. over reports whether the page or the agent ended the episode, and success
+// whether the goal is reached. If not over, the step budget may end the episode.
 func (e *Episode) EndStep(tr envadapters.Transition, over, success bool) envadapters.Transition {
 	tr.Terminated = over
 	tr.Truncated = !over && e.steps >= e.Task.MaxSteps
@@ -82,8 +82,8 @@ func (e *Episode) EndStep(tr envadapters.Transition, over, success bool) envadap
 	return tr
 }
 
-// Spoil marks the tab as unusable and returns the error of the episode. What a page's script threw, it would throw
-// again in any browser, so the task is at fault; in a tab without the suite's pages the browser is.
+// Spoil marks the tab as unusable and returns the error of the episode. An exception of a page's script would recur in
+// any browser, so it is the task's fault; in a tab without the suite's pages it is the browser's.
 func (e *Episode) Spoil(ctx context.Context, err error) error {
 	e.spoiled = true
 	if !errors.Is(err, ErrPage) {
@@ -108,7 +108,7 @@ func (e *Episode) Screenshot(ctx context.Context) ([]byte, error) {
 	return png, err
 }
 
-// Close returns the place to the pool. A tab in an unknown state is closed. It may be repeated.
+// Close returns the place to the pool. It closes the tab if its state is unknown. It may be repeated.
 func (e *Episode) Close(context.Context) {
 	if e.closed {
 		return
@@ -118,8 +118,8 @@ func (e *Episode) Close(context.Context) {
 	e.pool.give(e.Place, !e.spoiled)
 }
 
-// Direction returns where the content that a scroll or a swipe reveals lies: 1 or -1 in one of the two coordinates. A
-// swipe names the direction of the finger, which is the opposite one.
+// Direction returns the direction, 1 or -1 in one coordinate, in which the content lies that a scroll or a swipe
+// reveals. A swipe names the direction of the finger, which is the opposite one.
 func Direction(action domain.Action) (dx, dy int) {
 	switch action.Direction {
 	case "down":
@@ -142,7 +142,7 @@ func Direction(action domain.Action) (dx, dy int) {
 // Touch returns where an action reached the screen, in CSS pixels.
 func Touch(x, y float64) *domain.Touch { return &domain.Touch{At: pixel(x, y)} }
 
-// Swiped returns where an action reached the screen that moved from one point to another.
+// Swiped returns where an action touched the screen that moved the finger from one point to another, in CSS pixels.
 func Swiped(x0, y0, x1, y1 float64) *domain.Touch {
 	to := pixel(x1, y1)
 
@@ -153,6 +153,6 @@ func pixel(x, y float64) [2]int { return [2]int{int(math.Round(x)), int(math.Rou
 
 // Quote returns a text as a literal of JavaScript.
 func Quote(text string) string {
-	data, _ := json.Marshal(text) // A string cannot fail.
+	data, _ := json.Marshal(text) // a string always encodes
 	return string(data)
 }

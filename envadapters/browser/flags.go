@@ -13,7 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// switches are the flags of every browser: quiet, independent of the network, and drawing the same everywhere.
+// switches are the flags of every browser. They make it quiet, independent of the network, and equal in its drawing
+// everywhere.
 var switches = []string{
 	"disable-background-networking",
 	"disable-component-update",
@@ -32,15 +33,15 @@ var switches = []string{
 	"disable-hang-monitor",
 }
 
-// onRequest are further flags of a headless shell, which draws a frame when it is asked to. Otherwise a page whose
-// clock is stopped is offered 60 frames a second and can draw none, for a thirtieth of a core.
+// onRequest are further flags of a headless shell, which then draws a frame only on request. Without them, a page whose
+// clock is stopped is offered 60 frames a second and can draw none of them, which costs a thirtieth of a core.
 var onRequest = []string{"enable-begin-frame-control", "run-all-compositor-stages-before-draw"}
 
 // isShell reports whether a program is Chromium's headless shell. The other programs cannot draw on request.
 func isShell(path string) bool { return strings.Contains(filepath.Base(path), "headless-shell") }
 
-// options returns the options of a browser. pages is the base URL of the page server, or empty; proxy is the address of
-// the proxy to further hosts, or empty.
+// options returns the options of a browser. pages is the base URL of the page server, and proxy the address of the
+// proxy to further hosts; both may be empty.
 func options(path, profile string, who account, pages, proxy string) []chromedp.ExecAllocatorOption {
 	o := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path),
@@ -51,12 +52,12 @@ func options(path, profile string, who account, pages, proxy string) []chromedp.
 		chromedp.DisableGPU,
 		chromedp.WindowSize(Width, Height),
 		// The browser ends when its pipe closes, so it cannot outlive this process. The default, a parent-death signal,
-		// is tied to the thread that forks and would end it too early. A separate process group keeps a ctrl-C in a
-		// terminal away from it.
+		// is tied to the thread that forks and would end it too early. A separate process group shields it from a
+		// ctrl-C in a terminal.
 		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: who.credential}
 			cmd.Dir = profile
-			// chromedp adds the whole environment of this process, so env starts the browser with less.
+			// chromedp passes on the whole environment of this process, so env starts the browser with less of it.
 			own := []string{"HOME=" + profile, "TMPDIR=" + profile}
 			cmd.Args = slices.Concat([]string{"env", "-i"}, environ(), own, []string{path}, cmd.Args[1:])
 			cmd.Path = "/usr/bin/env"
@@ -76,18 +77,18 @@ func options(path, profile string, who account, pages, proxy string) []chromedp.
 		chromedp.Flag("force-color-profile", "srgb"),
 		chromedp.Flag("force-device-scale-factor", "1"),
 		chromedp.Flag("host-resolver-rules", reachable(pages, proxy)),
-		// Peers of WebRTC are reached without looking up a host. This lets them be reached through a proxy alone.
+		// WebRTC reaches its peers without looking up a host. This flag restricts it to the proxy.
 		chromedp.Flag("force-webrtc-ip-handling-policy", "disable_non_proxied_udp"),
 		chromedp.Flag("proxy-server", cmp.Or(proxy, "direct://")),
-		// The loopback is no exception: pages may ask the proxy for it, which refuses it unless it is listed.
+		// The loopback is no exception: pages may request it from the proxy, which refuses it unless it is listed.
 		chromedp.Flag("proxy-bypass-list", "<-loopback>;"+strings.TrimPrefix(pages, "http://")),
 	)
 
-	return append(o, chromedp.Flag("no-sandbox", !who.sandbox)) // unset, it would follow from this process's account
+	return append(o, chromedp.Flag("no-sandbox", !who.sandbox)) // if unset, it would follow from this process's account
 }
 
-// reachable returns Chromium's rules for what exists: some servers, as http://HOST:PORT or empty, and nothing else. The
-// rules hold for names and addresses in every spelling, and for WebTransport, but not for WebRTC.
+// reachable returns Chromium's rules that make the given servers, each http://HOST:PORT or empty, the only existing
+// hosts. The rules cover names and addresses in every spelling, and WebTransport, but not WebRTC.
 func reachable(servers ...string) string {
 	var rules strings.Builder
 	for _, text := range servers {
@@ -99,8 +100,8 @@ func reachable(servers ...string) string {
 	return rules.String() + "MAP * ~NOTFOUND"
 }
 
-// environ returns the part of this process's environment that a browser needs: where programs and fonts are, and the
-// locale. Keys stay here.
+// environ returns the part of this process's environment that a browser needs: the paths of programs and fonts, and the
+// locale. It contains no keys.
 func environ() []string {
 	needed := regexp.MustCompile(`^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|FONTCONFIG_[A-Z]+|` +
 		`DISPLAY|LD_LIBRARY_PATH|DBUS_SESSION_BUS_ADDRESS)=`)

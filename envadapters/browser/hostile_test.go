@@ -18,15 +18,15 @@ import (
 //go:embed testdata/hostile.html
 var hostile string
 
-// TestAPageReachesItsOwnServerAlone lets a page ask for services of this machine in every way that it knows, by every
-// spelling of their addresses. No listener gets a connection or a packet. The page's own server is asked in the same
-// ways, to show that they work.
+// TestAPageReachesItsOwnServerAlone lets a page request services of this machine in every way that pages know, by every
+// spelling of their addresses. No listener gets a connection or a packet. The page requests its own server in the same
+// ways, which shows that they work.
 func TestAPageReachesItsOwnServerAlone(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
 	}
-	var asked sync.Map // the ways in which the page asked its own server
-	base := serveHostile(t, func(r *http.Request) { asked.Store(strings.Trim(r.URL.Path, "/"), true) })
+	var requested sync.Map // the ways in which the page requested its own server
+	base := serveHostile(t, func(r *http.Request) { requested.Store(strings.Trim(r.URL.Path, "/"), true) })
 	page := strings.TrimPrefix(base, "http://")
 	ip, _, _ := net.SplitHostPort(page)
 
@@ -66,7 +66,7 @@ func TestAPageReachesItsOwnServerAlone(t *testing.T) {
 		"fetch", "xhr", "beacon", "image", "script", "frame", "form-post", "open", "prefetch", "websocket",
 		"eventsource", "service-worker", "redirect-fetch", "refresh-frame", "location-frame",
 	} {
-		if _, ok := asked.Load(way); !ok {
+		if _, ok := requested.Load(way); !ok {
 			t.Errorf("the page's own server got no request by %s, want one: this test shows nothing about it", way)
 		}
 	}
@@ -81,7 +81,7 @@ func TestAPageReachesItsOwnServerAlone(t *testing.T) {
 	all.empty(t)
 }
 
-// serveHostile serves the hostile page and what it redirects to. Other requests are told to seen.
+// serveHostile serves the hostile page and the redirects that it uses. It passes other requests to seen.
 func serveHostile(t *testing.T, seen func(*http.Request)) (base string) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -109,7 +109,7 @@ func serveHostile(t *testing.T, seen func(*http.Request)) (base string) {
 	return base
 }
 
-// attack opens the hostile page and lets it ask for addresses in all ways.
+// attack opens the hostile page and lets it request addresses in all ways.
 func attack(t *testing.T, pool *Pool, base string, addresses ...string) {
 	t.Helper()
 	list, err := json.Marshal(addresses)
@@ -142,7 +142,7 @@ func within(t *testing.T, pool *Pool, base, script string, d time.Duration) {
 	}
 }
 
-// trap is a set of listeners that note what they get.
+// trap is a set of listeners that record what they receive.
 type trap struct {
 	mu  sync.Mutex
 	got map[string]int
@@ -157,7 +157,7 @@ func (x *trap) note(what string) {
 	x.got[what]++
 }
 
-// empty fails the test if a listener got anything.
+// empty fails the test if a listener received anything.
 func (x *trap) empty(t *testing.T) {
 	t.Helper()
 	x.mu.Lock()
@@ -205,7 +205,7 @@ func (x *trap) set(t *testing.T, at string) (port string) {
 	return port
 }
 
-// answer reads the first line that a client sends, and answers that there is nothing.
+// answer reads the first line that a client sends, and answers with an empty response.
 func answer(c net.Conn) string {
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(time.Second))

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// TestTabsThatHoverAtOnceShareABrowser: what moves the mouse asks for frames, and Chromium 156 ends when two pages of a
-// process draw at once.
+// TestTabsThatHoverAtOnceShareABrowser moves the mouse in several tabs. Each move requests frames, and Chromium 156
+// crashes when two pages of a process draw at once.
 func TestTabsThatHoverAtOnceShareABrowser(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)

@@ -19,8 +19,8 @@ func (t *Tab) mouse(ctx context.Context, x, y float64, params input.DispatchMous
 	})
 }
 
-// Press presses and releases the main button at a point. clicks is 1, or 2 for the second press of a double tap. hold
-// is page time.
+// Press presses and releases the main button at a point, in CSS pixels. clicks is 1, or 2 for the second press of a
+// double tap. hold is page time.
 func (t *Tab) Press(ctx context.Context, x, y float64, clicks int64, hold time.Duration) error {
 	if err := t.Down(ctx, x, y, clicks); err != nil {
 		return err
@@ -54,8 +54,8 @@ func (t *Tab) Up(ctx context.Context, x, y float64, clicks int64) error {
 	})
 }
 
-// Swipe presses at one point and releases at another, as a finger does. Moves in between would wait for frames, which
-// are not drawn while the clock is stopped.
+// Swipe presses at one point and releases at another, as a finger does. It sends no moves in between, because they
+// would wait for frames, which are not drawn while the clock is stopped.
 func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
 	if err := t.Down(ctx, x0, y0, 1); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (t *Tab) Swipe(ctx context.Context, x0, y0, x1, y1 float64) error {
 const hoverPause = 5 * time.Millisecond
 
 // Hover moves the mouse to a point and lets the clock run for at least duration. A move takes effect with the next
-// frame, and none are drawn while the clock is stopped.
+// frame, and no frames are drawn while the clock is stopped.
 func (t *Tab) Hover(ctx context.Context, x, y float64, duration time.Duration) error {
 	done, err := t.drawing(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func (t *Tab) Insert(ctx context.Context, text string) error {
 	})
 }
 
-// Type types text key by key. A line break is Enter.
+// Type types text key by key. A line break presses Enter.
 func (t *Tab) Type(ctx context.Context, text string) error {
 	for _, r := range text {
 		params := input.DispatchKeyEventParams{Key: string(r), Text: string(r), WindowsVirtualKeyCode: keyCode(r)}

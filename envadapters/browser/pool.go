@@ -2,24 +2,25 @@ package browser
 
 import "context"
 
-// Pool is room for episodes: some browsers with some tabs each. They start when they are needed.
+// Pool is a set of places for episodes: some browsers with some tabs each. Browsers and tabs start when they are
+// needed.
 type Pool struct {
 	browsers []*Browser
 	free     chan *Place
 }
 
-// Place is room for one episode at a time. It keeps its tab open from episode to episode until an error spoils it.
+// Place is a tab for one episode at a time. The tab stays open from episode to episode until an error spoils it.
 type Place struct {
 	Browser *Browser
-	Tab     *Tab // It is nil before the first episode.
+	Tab     *Tab // nil before the first episode
 	played  int
 }
 
-// recycleAfter is the number of episodes after which a tab is replaced. It bounds what pages may leak.
+// recycleAfter is the number of episodes after which a tab is replaced. It bounds leaks of pages.
 const recycleAfter = 500
 
-// NewPool returns a pool that has started nothing yet. Its pages reach the server at pages, which is the base URL that
-// Serve returned, and the hosts that EnvHosts lists.
+// NewPool returns a pool that has started nothing yet. Its pages reach the server at pages, the base URL that Serve
+// returned, and the hosts that EnvHosts lists.
 func NewPool(pages string, browsers, tabs int) *Pool {
 	pool := &Pool{free: make(chan *Place, browsers*tabs)}
 
@@ -46,7 +47,7 @@ func (p *Pool) take(ctx context.Context) (*Place, error) {
 	}
 }
 
-// prepare counts an episode and opens the place's tab if it has none.
+// prepare counts an episode and, unless the place has a tab, opens one.
 func (x *Place) prepare(open func(*Browser) (*Tab, error)) error {
 	if x.Tab == nil {
 		tab, err := open(x.Browser)

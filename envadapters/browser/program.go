@@ -10,8 +10,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// names are tried in order. Debian's programs in /usr/bin are shell wrappers that keep running next to the browser, so
-// the programs that they start come first.
+// names are tried in this order. Debian's programs in /usr/bin are shell wrappers that keep running next to the
+// browser, so the programs that they start come first.
 var names = []string{
 	"/usr/lib/chromium/chromium-headless-shell",
 	"chromium-headless-shell",
@@ -41,7 +41,7 @@ func Find() (string, error) {
 		"(Debian: apt-get install chromium-headless-shell) or set COLLABUI_CHROMIUM to its path")
 }
 
-// Version returns the name and the version that Chromium says, such as "Chromium 140.0.7339.80".
+// Version returns the name and the version that Chromium reports, such as "Chromium 140.0.7339.80".
 func Version(ctx context.Context) (string, error) {
 	path, err := Find()
 	if err != nil {
@@ -49,8 +49,8 @@ func Version(ctx context.Context) (string, error) {
 	}
 	version.mu.Lock()
 	defer version.mu.Unlock()
-	if version.of == path {
-		return version.said, nil
+	if version.path == path {
+		return version.text, nil
 	}
 
 	command := exec.CommandContext(ctx, path, "--version")
@@ -59,14 +59,14 @@ func Version(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fault.New(fault.Transient, "%s --version: %w", path, err)
 	}
-	version.of = path
-	version.said = strings.TrimSpace(string(out))
+	version.path = path
+	version.text = strings.TrimSpace(string(out))
 
-	return version.said, nil
+	return version.text, nil
 }
 
-// version is what a program said. It is asked once: this process goes on with the program that it began with.
+// version caches what a program reported, so that this process keeps to the version that it began with.
 var version struct {
-	mu       sync.Mutex
-	of, said string
+	mu         sync.Mutex
+	path, text string
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// EnvHosts is the environment variable that lists the hosts which pages may reach besides their own server, as HOST or
-// HOST:PORT, separated by commas. A * stands for any part of a name, such as in *.example.org. The loopback is reached
-// only if the list names it, and link-local addresses are never reached, whatever a name resolves to.
+// EnvHosts is the environment variable that lists the hosts that pages may reach besides their own server, as HOST or
+// HOST:PORT, separated by commas. A * stands for any part of a name, as in *.example.org. The loopback is reached only
+// if the list names it, and link-local addresses are never reached, even through a name.
 const EnvHosts = "COLLABUI_BROWSER_HOSTS"
 
 // connectLimit bounds how long connecting to a host may take.
 const connectLimit = 10 * time.Second
 
-// serveProxy serves a proxy to the hosts of a list, until it is closed, because Chromium has no rule about addresses
-// that names resolve to. Without a list there is none, and its address is empty.
+// serveProxy serves a proxy to the hosts of a list until it is closed. Chromium itself has no rule about the addresses
+// that names resolve to. If the list is empty, no proxy runs and its address is empty.
 func serveProxy(list string) (address string, closeIt func(), err error) {
 	if strings.TrimSpace(list) == "" {
 		return "", func() {}, nil

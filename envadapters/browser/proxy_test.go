@@ -16,15 +16,15 @@ import (
 	"github.com/collabui/collabui/test/kit/nameserver"
 )
 
-// TestListedHostsAreReachedAndNoLoopback opens pages to real sites, which are reached under their names, by HTTP and
-// WebSocket. Names that resolve to the loopback, and redirects to it, reach no port but the one that is listed.
+// TestListedHostsAreReachedAndNoLoopback opens pages of listed sites under their names, by HTTP and WebSocket. Names
+// that resolve to the loopback, and redirects to it, reach no port but the listed one.
 func TestListedHostsAreReachedAndNoLoopback(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
 	}
-	var asked sync.Map
+	var requested sync.Map
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Store(r.Host+r.URL.Path, true)
+		requested.Store(r.Host+r.URL.Path, true)
 		switch {
 		case r.FormValue("to") != "":
 			http.Redirect(w, r, r.FormValue("to"), http.StatusFound)
@@ -87,13 +87,13 @@ func TestListedHostsAreReachedAndNoLoopback(t *testing.T) {
 		addresses = append(addresses, direct, redirect)
 	}
 	attack(t, pool, base, addresses...)
-	if _, ok := asked.Load("site.example:" + port + "/redirect"); !ok {
+	if _, ok := requested.Load("site.example:" + port + "/redirect"); !ok {
 		t.Error("the site got no request for a redirect, want one: this test shows nothing about it")
 	}
 	all.empty(t)
 }
 
-// TestTheProxyOfPagesRefuses asks the proxy as a page would.
+// TestTheProxyOfPagesRefuses sends requests to the proxy as a page would.
 func TestTheProxyOfPagesRefuses(t *testing.T) {
 	nameserver.Start(t, map[string]string{"bound.example": "127.0.0.1", "cloud.example": "169.254.169.254"})
 	address, stop, err := serveProxy("bound.example,cloud.example,fe80::1,*.example")

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	shotLimit = 5 * time.Second       // How long a screenshot may take.
-	frameTime = 20 * time.Millisecond // How far the page's clock runs between looks for the answer.
-	frameWait = 3 * time.Millisecond  // How long a look lasts. With 10 ms or more the browser may stop drawing.
+	shotLimit = 5 * time.Second       // how long a screenshot may take
+	frameTime = 20 * time.Millisecond // how far the page's clock runs between looks for the answer
+	frameWait = 3 * time.Millisecond  // how long a look lasts; with 10 ms or more the browser may stop drawing
 )
 
-// ShotTime is how far a screenshot lets the page's clock run: always as far, unless the machine is so loaded that the
-// picture needs more.
+// ShotTime is how far a screenshot advances the page's clock. It is always the same, unless the machine is so loaded
+// that the picture takes longer.
 const ShotTime = 25 * frameTime
 
-// errNoShot says that the browser took no screenshot in time.
+// errNoShot means that the browser took no screenshot in time.
 var errNoShot = fault.New(fault.Void, "browser, screenshot: no answer within %v", shotLimit)
 
 // Screenshot returns the screen as PNG. The browser draws nothing while the page's clock is stopped, so the clock runs
-// for ShotTime. A browser that does not draw does so in all its tabs, new ones included, so Screenshot ends it: its
+// for ShotTime. A browser that does not draw fails in all its tabs, new ones included, so Screenshot kills it, and its
 // episodes are repeated in another process.
 func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
 	png, err := t.capture(ctx)
@@ -39,8 +39,8 @@ func (t *Tab) Screenshot(ctx context.Context) ([]byte, error) {
 }
 
 // capture requests a picture of the next frame. A browser that does not draw on request may miss the frame, and no
-// other follows while nothing changes, so capture changes the style of the root, without a visible effect, until the
-// picture arrives.
+// other frame follows while nothing changes, so capture makes invisible changes to the root's style until the picture
+// arrives.
 func (t *Tab) capture(ctx context.Context) ([]byte, error) {
 	done, err := t.drawing(ctx)
 	if err != nil {
@@ -79,14 +79,15 @@ func (t *Tab) capture(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// drawing waits until no other page of the browser draws: Chromium 156 ends when two do. The caller may then ask for
-// frames, and calls done, which does not wait for those that have not been answered; the other pages do.
+// drawing waits until no other page of the browser draws, because Chromium 156 crashes when two do. The caller may then
+// request frames, and calls done when it needs no more. done does not wait for frames that are still unanswered; the
+// next page to draw does.
 func (t *Tab) drawing(ctx context.Context) (done func(), err error) {
 	select {
 	case t.draws <- struct{}{}:
 		return func() {
 			go func() {
-				t.asked.Wait()
+				t.pending.Wait()
 				<-t.draws
 			}()
 		}, nil
@@ -116,8 +117,8 @@ func (t *Tab) picture(ctx context.Context) <-chan shot {
 	})
 }
 
-// frame requests the effects of a frame, such as events of scrolling, for which the page's clock has to run. Frames of
-// a browser that does not draw on request come by themselves.
+// frame requests a frame for its effects, such as scroll events. The page's clock has to run meanwhile. In a browser
+// that does not draw on request, frames come by themselves.
 func (t *Tab) frame(ctx context.Context) <-chan shot {
 	return t.ask(ctx, func(c context.Context) ([]byte, error) {
 		if !t.shell {
@@ -125,17 +126,17 @@ func (t *Tab) frame(ctx context.Context) <-chan shot {
 		}
 		// Chromium 156 does not always answer when it has to show such a frame.
 		_, err := chromedp.Call(c, headlessexperimental.BeginFrame,
-			headlessexperimental.BeginFrameParams{NoDisplayUpdates: yes()})
+			headlessexperimental.BeginFrameParams{NoDisplayUpdates: newTrue()})
 
 		return nil, err
 	})
 }
 
-// ask calls f and returns at once. The caller is drawing.
+// ask calls f in the background and returns at once. The caller holds the right to draw.
 func (t *Tab) ask(ctx context.Context, f func(context.Context) ([]byte, error)) <-chan shot {
 	got := make(chan shot, 1)
 
-	t.asked.Go(func() {
+	t.pending.Go(func() {
 		var s shot
 		s.err = t.do(ctx, "draw", func(c context.Context) (err error) {
 			s.png, err = f(c)

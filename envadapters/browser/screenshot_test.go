@@ -22,7 +22,8 @@ const timed = `<body style="font-size: 40px"><script>
 	setInterval(() => { document.body.innerText = ++ticks }, 50)
 </script>`
 
-// TestAScreenshotTakesTheSameTimeOfAPage takes screenshots of a page whose clock matters. Replays depend on that.
+// TestAScreenshotTakesTheSameTimeOfAPage takes screenshots of a page that depends on its clock. Replays need them to
+// advance the clock equally.
 func TestAScreenshotTakesTheSameTimeOfAPage(t *testing.T) {
 	path, err := Find()
 	if err != nil {
@@ -81,7 +82,7 @@ func shootsAlike(t *testing.T) {
 	}
 }
 
-// TestABrowserThatStopsDrawingIsReplaced stops the process that draws for a browser's pages. Scripts still run in them.
+// TestABrowserThatStopsDrawingIsReplaced stops the process that draws a browser's pages. Their scripts continue to run.
 func TestABrowserThatStopsDrawingIsReplaced(t *testing.T) {
 	if _, err := Find(); err != nil {
 		t.Skip(err)
@@ -138,7 +139,7 @@ func processes(t *testing.T, browser int) (all []string) {
 	return all
 }
 
-// painterOf returns the child of a browser that draws.
+// painterOf returns the child process of a browser that draws.
 func painterOf(t *testing.T, browser int) int {
 	t.Helper()
 	for _, dir := range processes(t, browser) {
@@ -181,7 +182,7 @@ func TestNoFramesAreDrawnWhileTheClockIsStopped(t *testing.T) {
 	}
 }
 
-// wakeups returns how often the threads that compose a browser's pages have waited.
+// wakeups returns the number of times that the threads that compose a browser's pages have waited.
 func wakeups(t *testing.T, browser int) (all int) {
 	t.Helper()
 	threads := 0

@@ -15,9 +15,9 @@ import (
 // headerLimit bounds how long a request's header may take to arrive.
 const headerLimit = 5 * time.Second
 
-// Serve serves pages until the caller closes the server: at a loopback address of their own, so that no other service
-// of this machine is of the same site. It returns the base URL, which has no trailing slash. It answers no page of
-// another server, and no page whose name was bound to its address.
+// Serve serves pages until the caller closes the server. The server has a loopback address of its own, so that no other
+// service of this machine is of the same site. The base URL has no trailing slash. The server refuses requests of pages
+// of other servers, and of pages whose name was rebound to its address.
 func Serve(pages http.Handler) (server *http.Server, base string, err error) {
 	listener, err := listen()
 	if err != nil {
@@ -30,8 +30,8 @@ func Serve(pages http.Handler) (server *http.Server, base string, err error) {
 	return server, "http://" + listener.Addr().String(), nil
 }
 
-// listen listens on a free port of an address that it draws from 127.0.0.0/8. Systems other than Linux have 127.0.0.1
-// alone, where the port is what keeps pages from other services.
+// listen listens on a free port of an address drawn from 127.0.0.0/8. Systems other than Linux have only 127.0.0.1,
+// where the port alone separates pages from other services.
 func listen() (net.Listener, error) {
 	ip := net.IPv4(127, byte(1+rand.N(254)), byte(rand.N(256)), byte(1+rand.N(254)))
 	if listener, err := net.Listen("tcp", ip.String()+":0"); err == nil {
@@ -41,7 +41,7 @@ func listen() (net.Listener, error) {
 	return net.Listen("tcp", "127.0.0.1:0")
 }
 
-// own lets through what programs and the pages of this address ask.
+// own lets through requests of programs and of the pages at this address.
 func own(pages http.Handler, address string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site := r.Header.Get("Sec-Fetch-Site")
@@ -58,7 +58,7 @@ func own(pages http.Handler, address string) http.Handler {
 }
 
 // Check reports whether a suite of web pages can be used here: it looks for Chromium, opens a tab and resets one task.
-// fix is what to do if the task cannot be reset.
+// fix is the advice to give if the task cannot be reset.
 func Check(ctx context.Context, suite envadapters.Suite, task domain.Task, fix string) envadapters.Health {
 	if _, err := Find(); err != nil {
 		return envadapters.Health{

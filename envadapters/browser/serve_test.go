@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestThePageServerAnswersItsOwnPagesOnly: the browser of a person, too, reaches every port of this machine.
+// TestThePageServerAnswersItsOwnPagesOnly matters because a person's browser, too, reaches every port of this machine.
 func TestThePageServerAnswersItsOwnPagesOnly(t *testing.T) {
 	server, base, err := Serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	if err != nil {

@@ -21,36 +21,37 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// callLimit bounds every single call to the browser. A page that needs longer hangs.
+// callLimit bounds every single call to the browser. A page that takes longer is considered hung.
 const callLimit = 10 * time.Second
 
-// pageEpoch is 2024-01-01T00:00:00Z in Unix seconds. The clocks of pages begin there, so what a page says about time
-// depends on its steps alone.
+// pageEpoch is 2024-01-01T00:00:00Z in Unix seconds. The clocks of pages start there, so that the times a page shows
+// depend on its steps alone.
 const pageEpoch = 1704067200
 
-// ErrPage is in the chain of an error that a script of the page itself threw. It would throw the same again.
+// ErrPage is in the chain of an error that a script of the page itself threw, and would throw again.
 var ErrPage = errors.New("page error")
 
-// Tab is one page with its own virtual clock. One goroutine uses it at a time. After an error it is useless: close it.
+// Tab is one page with its own virtual clock. One goroutine uses it at a time. After an error it is unusable and must
+// be closed.
 type Tab struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
-	kill    func()         // It ends the browser.
-	crashed chan struct{}  // It is closed when the page's process dies.
-	dead    chan struct{}  // It is closed when the browser dies.
-	expired chan struct{}  // It holds one entry when a time budget is used up.
-	shell   bool           // The browser draws on request.
-	draws   chan struct{}  // It holds one entry while a page of the browser draws.
-	asked   sync.WaitGroup // It counts the frames that were asked for and have not been answered.
+	kill    func()         // ends the browser
+	crashed chan struct{}  // closed when the page's process dies
+	dead    chan struct{}  // closed when the browser dies
+	expired chan struct{}  // holds one entry when a time budget is used up
+	shell   bool           // the browser draws on request
+	draws   chan struct{}  // holds one entry while a page of the browser draws
+	pending sync.WaitGroup // counts the frames that were requested and not answered yet
 }
 
-// unused turns off what chromedp turns on and no suite needs. It would describe every request and every element that a
-// page changes to this process.
+// unused turns off what chromedp turns on and no suite needs: descriptions of every request and of every element that a
+// page changes.
 var unused = []cdp.Command[cdp.Empty, cdp.Empty]{
 	css.Disable, dom.Disable, log.Disable, network.Disable, runtime.Disable,
 }
 
-// start creates the page and listens to it.
+// start creates the page and listens to its events.
 func (t *Tab) start(ctx context.Context) error {
 	if err := create(ctx, t.ctx, callLimit); err != nil {
 		return err
@@ -80,7 +81,7 @@ func (t *Tab) start(ctx context.Context) error {
 			case t.expired <- struct{}{}:
 			default:
 			}
-		case *page.EventJavascriptDialogOpening: // A dialog blocks the page and every call to it.
+		case *page.EventJavascriptDialogOpening: // a dialog blocks the page and every call to it
 			go func() {
 				_, _ = chromedp.Call(t.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
 			}()
@@ -102,7 +103,7 @@ func (t *Tab) open(ctx context.Context, url, ready string) error {
 			return err
 		}
 
-		evaluateParams := runtime.EvaluateParams{Expression: ready, AwaitPromise: yes()}
+		evaluateParams := runtime.EvaluateParams{Expression: ready, AwaitPromise: newTrue()}
 		evaluateResult, err := chromedp.Call(c, runtime.Evaluate, evaluateParams)
 		if err != nil {
 			return err
@@ -152,7 +153,7 @@ func show(ctx context.Context, width, height int64, mobile bool) error {
 	return err
 }
 
-// stopped is the policy of a stopped clock.
+// stopped returns the policy of a stopped clock.
 func stopped() emulation.SetVirtualTimePolicyParams {
 	return emulation.SetVirtualTimePolicyParams{
 		Policy:             emulation.VirtualTimePolicyPause,
@@ -172,8 +173,8 @@ func (t *Tab) Navigate(ctx context.Context, url string) error {
 	})
 }
 
-// Running calls f while the clock runs, for an unknown time: a page cannot load while its clock is stopped. The clock
-// does not start again from the epoch.
+// Running calls f while the clock runs for an unknown time, because a page cannot load while its clock is stopped. The
+// clock continues from its present time.
 func (t *Tab) Running(ctx context.Context, f func() error) error {
 	set := func(params emulation.SetVirtualTimePolicyParams) error {
 		return t.do(ctx, "set the clock", func(c context.Context) error { return setClock(c, params) })
@@ -190,7 +191,7 @@ func (t *Tab) Running(ctx context.Context, f func() error) error {
 	return set(stopped())
 }
 
-// do runs calls in order. A crash or a hang ends them with a void fault.
+// do runs calls in order. If the page crashes or hangs, it returns a fault of kind Void.
 func (t *Tab) do(ctx context.Context, what string, f func(context.Context) error) error {
 	c, cancel := context.WithCancelCause(ctx)
 	stop := make(chan struct{})
@@ -214,13 +215,13 @@ func (t *Tab) do(ctx context.Context, what string, f func(context.Context) error
 	return err
 }
 
-func yes() *bool { b := true; return &b }
+func newTrue() *bool { b := true; return &b }
 
-// Eval evaluates an expression and decodes its value, which must be JSON, into out unless that is nil. It waits for a
-// promise, which must not need a timer.
+// Eval evaluates an expression and, if out is not nil, decodes its JSON value into it. It waits for a promise, which
+// must not need a timer.
 func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
 	return t.do(ctx, "evaluate", func(c context.Context) error {
-		evaluateParams := runtime.EvaluateParams{Expression: expr, ReturnByValue: yes(), AwaitPromise: yes()}
+		evaluateParams := runtime.EvaluateParams{Expression: expr, ReturnByValue: newTrue(), AwaitPromise: newTrue()}
 		evaluateResult, err := chromedp.Call(c, runtime.Evaluate, evaluateParams)
 		if err != nil {
 			return err
@@ -241,7 +242,7 @@ func (t *Tab) Eval(ctx context.Context, expr string, out any) error {
 	})
 }
 
-// Advance lets the page's clock run for duration. It is stopped between calls.
+// Advance lets the page's clock run for duration. The clock is stopped between calls.
 func (t *Tab) Advance(ctx context.Context, duration time.Duration) error {
 	return t.do(ctx, "advance the clock", func(c context.Context) error {
 		select {

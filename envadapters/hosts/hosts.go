@@ -1,6 +1,6 @@
-// Package hosts decides which hosts this process connects to for somebody else: for a specification that names servers,
-// and for a page that a browser shows. It looks at the address to which a name resolves, when it connects, so neither a
-// spelling nor a name server leads elsewhere.
+// Package hosts decides which hosts this process connects to on behalf of others: of specifications that name servers,
+// and of pages that a browser shows. It checks the resolved address when it connects, so that neither a spelling nor a
+// name server can lead elsewhere.
 //
 // It links no browser driver. It links no Temporal.
 package hosts
@@ -24,14 +24,14 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Env is the environment variable that lists the hosts which specifications may name, separated by commas: HOST, for
-// all its ports, or HOST:PORT. A * stands for any part of a name. The loopback is reached only if the list names it.
+// Env is the environment variable that lists the hosts that specifications may name, separated by commas: HOST, for all
+// its ports, or HOST:PORT. A * stands for any part of a name. The loopback is reached only if the list names it.
 // Link-local addresses and the metadata services of clouds are never reached.
 const Env = "COLLABUI_HOSTS"
 
-// What Env is where it is not set.
+// The default values of Env.
 const (
-	Anywhere = "*,localhost" // for commands of a person, and the workers of one machine
+	Anywhere = "*,localhost" // for commands that a person runs, and for the workers of a single machine
 	Beyond   = "*"           // for workers that a person starts: any host but the loopback
 )
 
@@ -47,7 +47,7 @@ type entry struct {
 	port string // "": every port
 }
 
-// Parse reads a list, which comes from an environment variable. Of an entry that is a URL, host and port count.
+// Parse reads a list that is the value of the environment variable. If an entry is a URL, its host and port are used.
 func Parse(variable, list string) List {
 	l := List{variable: variable}
 	for e := range strings.SplitSeq(list, ",") {
@@ -69,8 +69,8 @@ func Parse(variable, list string) List {
 	return l
 }
 
-// Worker returns the list for servers that a specification names: that of Env, the proxies of this process's
-// environment, and more lists of whoever runs this process. It is read anew for every connection.
+// Worker returns the list for servers that a specification names: the hosts of Env, the proxies of this process's
+// environment, and the lists in more. It is read anew for every connection.
 func Worker(more ...string) List {
 	all := append([]string{cmp.Or(os.Getenv(Env), Anywhere)}, more...)
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
@@ -80,8 +80,8 @@ func Worker(more ...string) List {
 	return Parse(Env, strings.Join(all, ","))
 }
 
-// Hold makes a transport connect to hosts of a list only, with a limit of the time to connect. It holds for what a
-// proxy connects to as well, as far as names and addresses tell, because the proxy resolves the names.
+// Hold restricts a transport to the hosts of a list, and limits the time to connect. The restriction extends to hosts
+// behind a proxy as far as names and addresses allow, because the proxy resolves the names.
 func Hold(transport *http.Transport, list func() List, limit time.Duration) {
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		return list().Dial(ctx, network, address, limit)
@@ -99,13 +99,13 @@ func Hold(transport *http.Transport, list func() List, limit time.Duration) {
 	}
 }
 
-// refusal is the cause of an error about a host that this process does not connect to.
+// refusal is the cause of an error about a host that this process refuses to connect to.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// Refused returns the refusal in the chain of an error of a connection, which is an invalid fault, or nil if the error
-// has another cause.
+// Refused returns the refusal in the chain of a connection's error, a fault of kind Invalid, or nil if the error has
+// another cause.
 func Refused(err error) error {
 	var r refusal
 	if !errors.As(err, &r) {
@@ -115,12 +115,13 @@ func Refused(err error) error {
 	return r
 }
 
-// refuse returns a refusal.
+// refuse returns a refusal with a formatted message.
 func refuse(format string, args ...any) error {
 	return refusal{fault.New(fault.Invalid, format, args...)}
 }
 
-// Dial connects to an address HOST:PORT, if the list has the host and none of its addresses that it tries is refused.
+// Dial connects to an address HOST:PORT if the list contains the host and none of the addresses that it tries is
+// refused.
 func (l List) Dial(ctx context.Context, network, address string, limit time.Duration) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -147,10 +148,11 @@ var services = []string{
 	"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal",
 }
 
-// number is the last part of an address that some resolvers read, such as 127.1, 0x7f000001 or 2130706433.
+// number matches the last part of an address in a form that some resolvers accept, such as 127.1, 0x7f000001 or
+// 2130706433.
 var number = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`)
 
-// check returns an invalid fault if a host may not be reached, by what is written.
+// check returns a fault of kind Invalid if the spelling of a host shows that it must not be reached.
 func (l List) check(host, port string) error {
 	name := plain(host)
 	if at, err := netip.ParseAddr(name); err == nil {
@@ -175,7 +177,7 @@ func (l List) check(host, port string) error {
 	return l.lists(name, port, netip.Addr{})
 }
 
-// lists returns an invalid fault if no entry has a host. at is its address, if it is one.
+// lists returns a fault of kind Invalid unless an entry contains the host. at is the host's address, if name is one.
 func (l List) lists(name, port string, at netip.Addr) error {
 	has := func(e entry) bool {
 		if e.port != "" && e.port != port {
@@ -189,7 +191,7 @@ func (l List) lists(name, port string, at netip.Addr) error {
 		return err == nil && ok
 	}
 	if inner(at).IsLoopback() || slices.ContainsFunc(l.entries, has) {
-		return nil // of the loopback, allow has decided
+		return nil // for the loopback, allow has decided
 	}
 
 	return refuse("this process does not connect to %s: add %s to its list %s, and start it again",
@@ -205,7 +207,7 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("168.63.129.16"),   // Azure
 }
 
-// allow returns an invalid fault if an address of a host may not be reached.
+// allow returns a fault of kind Invalid if an address of a host must not be reached.
 func (l List) allow(at netip.Addr, host, port string) error {
 	for _, ip := range []netip.Addr{at.Unmap().WithZone(""), inner(at)} {
 		switch {
@@ -226,7 +228,7 @@ func (l List) never(host, at string) error {
 		"there and give keys: use another host; %s cannot allow it", host, at, l.variable)
 }
 
-// loopback reports whether the list names the loopback with a port.
+// loopback reports whether the list names the loopback with this port.
 func (l List) loopback(port string) bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool {
 		ip, err := netip.ParseAddr(e.host)
@@ -235,7 +237,7 @@ func (l List) loopback(port string) bool {
 	})
 }
 
-// Prefixes of IPv6 whose addresses hold one of IPv4 that a router or the system may connect to instead.
+// Prefixes of IPv6 addresses that contain an IPv4 address, to which a router or the system may connect instead.
 var (
 	translated = []netip.Prefix{ // in the last four bytes
 		netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), // NAT64
@@ -244,7 +246,7 @@ var (
 	sixToFour = netip.MustParsePrefix("2002::/16") // after the prefix
 )
 
-// inner returns the address of IPv4 that one of IPv6 holds, or the address itself.
+// inner returns the IPv4 address that an IPv6 address contains, or the address itself.
 func inner(at netip.Addr) netip.Addr {
 	at = at.Unmap().WithZone("")
 	if !at.Is6() || at.IsLoopback() || at.IsUnspecified() {
@@ -264,7 +266,7 @@ func inner(at netip.Addr) netip.Addr {
 // plain returns a host in lower case and without a dot at its end.
 func plain(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
-// Port returns the port of an address, which its scheme implies if it is not written.
+// Port returns the port of a URL, or the default port of its scheme.
 func Port(address *url.URL) string {
 	switch {
 	case address.Port() != "":

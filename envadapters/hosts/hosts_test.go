@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/test/kit/nameserver"
 )
 
-// names are what the tests' name server knows.
+// names are the records of the tests' name server.
 var names = map[string]string{
 	"cloud.example": "169.254.169.254", "six.example": "fe80::1", "aws.example": "fd00:ec2::254",
 	"mapped.example": "64:ff9b::a9fe:a9fe", "self.example": "127.0.0.1", "self6.example": "::1",
@@ -25,7 +25,8 @@ var names = map[string]string{
 	"2130706433": "127.0.0.1", // as some resolvers read it
 }
 
-// TestMetadataServicesAreNeverReached: no list allows them, and no spelling or name hides them.
+// TestMetadataServicesAreNeverReached expects that no list allows the services, and that no spelling or name hides
+// them.
 func TestMetadataServicesAreNeverReached(t *testing.T) {
 	nameserver.Start(t, names)
 	for _, host := range []string{
@@ -55,7 +56,7 @@ func TestMetadataServicesAreNeverReached(t *testing.T) {
 	}
 }
 
-// TestTheLoopbackIsReachedIfItIsListed also by names that resolve to it.
+// TestTheLoopbackIsReachedIfItIsListed covers the loopback's addresses and names that resolve to it.
 func TestTheLoopbackIsReachedIfItIsListed(t *testing.T) {
 	nameserver.Start(t, names)
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -109,10 +110,11 @@ func TestHostsThatAreNotListedAreRefused(t *testing.T) {
 	}
 }
 
-// TestAProxyIsNoWayAround: a proxy resolves names itself, so what is written counts, and the proxy is a host, too.
+// TestAProxyIsNoWayAround covers a proxy that resolves names itself, so that only their spelling can be checked. The
+// proxy is a host, too.
 func TestAProxyIsNoWayAround(t *testing.T) {
-	var asked atomic.Int32
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	var requests atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	t.Cleanup(proxy.Close)
 	at, err := url.Parse(proxy.URL)
 	if err != nil {
@@ -134,8 +136,8 @@ func TestAProxyIsNoWayAround(t *testing.T) {
 	}
 
 	allowed := "*," + at.Host
-	if err := get(allowed, "http://api.example/"); err != nil || asked.Load() != 1 {
-		t.Errorf("through a listed proxy: %v after %d requests, want an answer", err, asked.Load())
+	if err := get(allowed, "http://api.example/"); err != nil || requests.Load() != 1 {
+		t.Errorf("through a listed proxy: %v after %d requests, want an answer", err, requests.Load())
 	}
 	for _, address := range []string{
 		"http://169.254.169.254/", "http://metadata.google.internal/", "http://2852039166/", "https://[fe80::1]/",
@@ -148,7 +150,7 @@ func TestAProxyIsNoWayAround(t *testing.T) {
 	if err := get("*", "http://api.example/"); Refused(err) == nil {
 		t.Errorf("through a proxy of the loopback that is not listed: %v, want a refusal", err)
 	}
-	if n := asked.Load(); n != 1 {
+	if n := requests.Load(); n != 1 {
 		t.Errorf("the proxy got %d requests, want 1", n)
 	}
 }
@@ -181,7 +183,7 @@ func TestTheListOfThisProcess(t *testing.T) {
 	check("[127.0.0.1:3128 envs.example:80]")
 }
 
-// TestOtherErrorsAreNoRefusals: they may pass.
+// TestOtherErrorsAreNoRefusals expects no refusal for errors that may be temporary.
 func TestOtherErrorsAreNoRefusals(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

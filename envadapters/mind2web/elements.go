@@ -8,21 +8,23 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// telling are the attributes that say what an element is.
-var telling = []string{"aria_label", "aria-label", "title", "alt", "placeholder", "name", "value", "label", "text"}
+// descriptiveAttributes are the attributes that describe an element.
+var descriptiveAttributes = []string{
+	"aria_label", "aria-label", "title", "alt", "placeholder", "name", "value", "label", "text",
+}
 
-// elements describes candidates by their tags, the text of their parts of the page, and telling attributes.
+// elements describes candidates by their tags, the text of their parts of the page, and their descriptive attributes.
 func (a action) elements(cs []candidate) []domain.Element {
 	texts := pageTexts(a.HTML)
 	out := make([]domain.Element, 0, len(cs))
 	for i, c := range cs {
-		// Some attributes are cut off. The text of the page says enough then.
+		// Some attributes are cut off in the data. The text of the page is then enough.
 		var attrs map[string]any
 		_ = json.Unmarshal([]byte(c.Attributes), &attrs)
-		var said []string
-		for _, key := range telling {
-			if value, ok := attrs[key].(string); ok && value != "" && !slices.Contains(said, value) {
-				said = append(said, value)
+		var descriptions []string
+		for _, key := range descriptiveAttributes {
+			if value, ok := attrs[key].(string); ok && value != "" && !slices.Contains(descriptions, value) {
+				descriptions = append(descriptions, value)
 			}
 		}
 
@@ -31,7 +33,7 @@ func (a action) elements(cs []candidate) []domain.Element {
 			ID:      c.Node,
 			Role:    role(c.Tag, attrs),
 			Text:    texts[c.Node],
-			Desc:    strings.Join(said, " "),
+			Desc:    strings.Join(descriptions, " "),
 			Visible: true,
 		}
 		element.Editable = element.Role == "field"

@@ -11,8 +11,8 @@ import (
 // groupSize is the number of candidates per question of the official protocol.
 const groupSize = 5
 
-// maxQuestions bounds the questions of one step of the official protocol. Each of them takes five candidates away and
-// returns at most one.
+// maxQuestions bounds the questions of one step of the official protocol. Each question removes five candidates and
+// puts back at most one.
 const maxQuestions = (TopK-1)/(groupSize-1) + 1
 
 // maxHistory is the number of earlier actions that the published prompt shows.
@@ -23,10 +23,10 @@ var none = domain.Action{Family: domain.FamilyWeb, Type: domain.ActionNone}
 
 // episode is a recorded task that is being played.
 //
-// The official protocol shuffles the candidates of a step and asks about them in groups of five, where "none" is an
-// answer. It asks again about the chosen ones until one is left. The last one chosen is the prediction, and there is no
-// prediction if none is left. That is exactly the loop of the published evaluation, except that a step without a right
-// candidate, which counts 0 anyway, is asked about once.
+// The official protocol shuffles the candidates of a step and presents them in groups of five, with "none" as a further
+// answer. It then presents the chosen candidates again until one is left. The last one chosen is the prediction; if no
+// candidate is left, there is no prediction. The loop equals the published evaluation, except that a step without a
+// right candidate, which scores 0 in any case, has only one question.
 //
 // The list protocol shows all candidates at once.
 type episode struct {
@@ -36,25 +36,25 @@ type episode struct {
 	seed     uint64
 
 	step int
-	// begun is false until the fields below belong to the step.
-	begun      bool
+	// prepared is false until the fields below belong to the step.
+	prepared   bool
 	candidates []candidate
 	right      []string
-	// pool holds the candidates of the official protocol that are not yet asked about, or chosen.
+	// pool contains the candidates of the official protocol that are still to be presented, or were chosen.
 	pool []candidate
 	last domain.Action
 }
 
-// Goal returns the recorded task.
+// Goal returns the goal of the recorded task.
 func (e *episode) Goal() string { return e.task.Goal }
 
 // begin prepares the current step.
 func (e *episode) begin() {
-	if e.begun {
+	if e.prepared {
 		return
 	}
 
-	e.begun = true
+	e.prepared = true
 	a := e.task.Actions[e.step]
 	e.candidates, e.right = e.ranks.top(e.task, a)
 	e.last = none
@@ -64,8 +64,8 @@ func (e *episode) begin() {
 	}
 }
 
-// asked returns the candidates of the current question.
-func (e *episode) asked() []candidate {
+// group returns the candidates of the current question.
+func (e *episode) group() []candidate {
 	if e.official {
 		return e.pool[:min(groupSize, len(e.pool))]
 	}
@@ -80,11 +80,11 @@ func (e *episode) Pose() (recorded.Pose, bool) {
 
 	e.begin()
 	a := e.task.Actions[e.step]
-	asked := e.asked()
+	group := e.group()
 	pose := recorded.Pose{History: e.history()}
-	pose.Observation.Elements = a.elements(asked)
+	pose.Observation.Elements = a.elements(group)
 	for _, id := range e.right {
-		if slices.ContainsFunc(asked, func(c candidate) bool { return c.Node == id }) {
+		if slices.ContainsFunc(group, func(c candidate) bool { return c.Node == id }) {
 			pose.Right = append(pose.Right, a.do(id))
 		}
 	}
@@ -95,7 +95,7 @@ func (e *episode) Pose() (recorded.Pose, bool) {
 	return pose, true
 }
 
-// history returns the last recorded actions.
+// history returns the last recorded actions, at most maxHistory.
 func (e *episode) history() []string {
 	var out []string
 	for i := max(0, e.step-maxHistory); i < min(e.step, len(e.task.Reprs)); i++ {
@@ -105,7 +105,7 @@ func (e *episode) history() []string {
 	return out
 }
 
-// Do takes the answer to the current question. It returns the score of the step if that was its last question.
+// Do answers the current question. It returns the score of the step if this was its last question, and nil otherwise.
 func (e *episode) Do(a domain.Action) map[string]domain.Metric {
 	e.begin()
 	if !e.official {
@@ -116,14 +116,14 @@ func (e *episode) Do(a domain.Action) map[string]domain.Metric {
 
 	m := score(e.last, e.right, e.task.Actions[e.step].op())
 	e.step++
-	e.begun = false
+	e.prepared = false
 
 	return m
 }
 
-// choose takes an answer of the official protocol and reports whether the step is over.
+// choose applies an answer of the official protocol and reports whether the step is over.
 func (e *episode) choose(a domain.Action) (over bool) {
-	group := e.asked()
+	group := e.group()
 	e.pool = e.pool[len(group):]
 	if i := slices.IndexFunc(group, func(c candidate) bool { return c.Node == a.Element }); i >= 0 {
 		e.pool = append(e.pool, group[i])
@@ -133,7 +133,7 @@ func (e *episode) choose(a domain.Action) (over bool) {
 		return false
 	}
 
-	// The published evaluation never asks about a single candidate, so it is never chosen.
+	// The published evaluation never presents a single candidate, so it is never chosen.
 	if len(e.pool) == 0 || len(e.candidates) == 1 {
 		e.last = none
 	}

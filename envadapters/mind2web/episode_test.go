@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// decide returns an action for an observation. Right are the right actions.
+// decide returns an action for an observation. right contains the right actions.
 type decide = func(o domain.Observation, right []domain.Action) domain.Action
 
 func nothing(domain.Observation, []domain.Action) domain.Action { return none }
@@ -31,7 +31,7 @@ func typo(_ domain.Observation, right []domain.Action) domain.Action {
 	return a
 }
 
-// expertOr returns the recorded action or, if it is not known, that of other.
+// expertOr returns the recorded action, or the action of other if the recorded one is unknown.
 func expertOr(other decide) decide {
 	return func(o domain.Observation, right []domain.Action) domain.Action {
 		if len(right) > 0 {

@@ -21,16 +21,16 @@ var folders = map[string]string{
 	"test_domain":  SplitDomain,
 }
 
-// index says where the tasks are.
+// index contains the places of the tasks.
 type index struct {
-	// splits holds the tasks of each split, sorted by ID.
+	// splits contains the tasks of each split, sorted by ID.
 	splits   map[string][]entry
 	ranks    ranking
 	problems []recorded.Problem
 	version  string
 }
 
-// entry is the place of one task.
+// entry is the place of one task in the files.
 type entry struct {
 	id, website string
 	steps       int
@@ -92,7 +92,7 @@ func (s *Suite) load() (index, error) {
 	return ix, fault.As(fault.Invalid, err)
 }
 
-// add reads a file of a split. A tenth of the training tasks goes to val.
+// add reads a file of a split. A tenth of the training tasks becomes val.
 func (ix *index) add(path, split string, skip bool) error {
 	digest, problems, err := recorded.Read(path, skip, func(raw []byte, at recorded.Where) error {
 		t, err := parseTask(raw)
@@ -116,24 +116,25 @@ func (ix *index) add(path, split string, skip bool) error {
 	return err
 }
 
-// sort orders the tasks of all splits. A task that a split has twice is an error or, with skip, the first one is kept.
+// sort orders the tasks of all splits. If a split has a task twice, it returns an error or, with skip, keeps the first
+// one.
 func (ix *index) sort(skip bool) error {
 	for _, split := range slices.Sorted(maps.Keys(ix.splits)) {
-		var once []entry
+		var unique []entry
 		entries := ix.splits[split]
 		slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.id, b.id) })
 		for _, e := range entries {
-			if n := len(once); n == 0 || once[n-1].id != e.id {
-				once = append(once, e)
+			if n := len(unique); n == 0 || unique[n-1].id != e.id {
+				unique = append(unique, e)
 				continue
 			}
-			twice := fmt.Errorf("task %s is also at %v", e.id, once[len(once)-1].at)
+			duplicate := fmt.Errorf("task %s is also at %v", e.id, unique[len(unique)-1].at)
 			if !skip {
-				return fmt.Errorf("%v: %w", e.at, twice)
+				return fmt.Errorf("%v: %w", e.at, duplicate)
 			}
-			ix.problems = append(ix.problems, recorded.Problem{Where: e.at, Err: twice})
+			ix.problems = append(ix.problems, recorded.Problem{Where: e.at, Err: duplicate})
 		}
-		ix.splits[split] = once
+		ix.splits[split] = unique
 	}
 
 	return nil

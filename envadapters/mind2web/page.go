@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxText bounds the text of an element, in bytes. The last piece of text may exceed it.
+// maxText is the length, in bytes, at which the text of an element ends. The last piece of text may exceed it.
 const maxText = 300
 
 // voids are the tags without an end tag.
@@ -15,7 +15,7 @@ var voids = []string{
 	"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
 }
 
-// node is an open element of a page. Its ID is the backend_node_id, empty if it has none.
+// node is an open element of a page. Its ID is the backend_node_id, or empty.
 type node struct{ tag, id string }
 
 // pageTexts returns the text below every node of a page that has a backend_node_id. It never fails, because the
@@ -41,7 +41,7 @@ func pageTexts(page string) map[string]string {
 	}
 }
 
-// addText appends text to that of all open nodes.
+// addText appends text to the texts of all open nodes.
 func addText(texts map[string]string, open []node, text string) {
 	if text == "" {
 		return
@@ -54,7 +54,8 @@ func addText(texts map[string]string, open []node, text string) {
 	}
 }
 
-// closeTag closes the innermost open node of a tag and those in it. An end tag without a start tag closes nothing.
+// closeTag closes the innermost open node with a tag, and the nodes inside it. An end tag without a start tag closes
+// nothing.
 func closeTag(open []node, tag string) []node {
 	for i := len(open) - 1; i >= 0; i-- {
 		if open[i].tag == tag {

@@ -16,12 +16,12 @@ import (
 	"github.com/collabui/collabui/envadapters/recorded"
 )
 
-// RanksFile is a ranking of the candidates, in the folder of the data. Each line has the form
-// {"id": "<annotation_id>_<action_uid>", "ranks": {"<backend_node_id>": 0, …}}. scripts/mind2web_ranks.py makes it from
+// RanksFile is the name of a file in the folder of the data that ranks the candidates. Each line has the form {"id":
+// "<annotation_id>_<action_uid>", "ranks": {"<backend_node_id>": 0, …}}. scripts/mind2web_ranks.py makes the file from
 // the published pickle of scores. Without it, candidates are ranked by the words that they share with the task.
 const RanksFile = "ranks.jsonl"
 
-// ranking holds the ranks of the candidates of each step. It is nil without a RanksFile.
+// ranking contains the ranks of the candidates of each step. It is nil without a RanksFile.
 type ranking map[string]map[string]int
 
 func readRanks(folder string) (ranking, error) {
@@ -48,8 +48,8 @@ func readRanks(folder string) (ranking, error) {
 	return out, err
 }
 
-// top returns the first TopK candidates of a step, and the right ones among them. In a ranking, a candidate without a
-// rank is left out, and so are all candidates of an unknown step.
+// top returns the first TopK candidates of a step, and the right ones among them. With a ranking, it leaves out
+// candidates without a rank and all candidates of an unknown step.
 func (r ranking) top(t task, a action) (cs []candidate, right []string) {
 	all := slices.Concat(a.Pos, a.Neg)
 	rank := map[string]float64{}
@@ -85,23 +85,23 @@ func (r ranking) top(t task, a action) (cs []candidate, right []string) {
 // weightedRoles are the roles of elements that take input.
 var weightedRoles = []string{"field", domain.RoleSelect, "button", "link", "checkbox", "radio"}
 
-// lexical ranks candidates by the words that they share with the task, where lower is better. A shared word counts more
-// the fewer candidates have it, an element that takes input counts more, and a long text counts less.
+// lexical ranks candidates by the words that they share with the task; lower is better. A shared word counts more the
+// fewer candidates contain it, an element that takes input counts more, and a long text counts less.
 func lexical(t task, a action, all []candidate) map[string]float64 {
-	wanted := map[string]bool{}
+	goalWords := map[string]bool{}
 	for _, word := range tokens(t.Goal) {
-		wanted[word] = true
+		goalWords[word] = true
 	}
 
 	elements := a.elements(all)
 	words := make([][]string, len(elements))
-	often := map[string]int{}
+	frequency := map[string]int{}
 	for i, element := range elements {
 		words[i] = tokens(element.Text + " " + element.Desc)
 		slices.Sort(words[i])
 		words[i] = slices.Compact(words[i])
 		for _, w := range words[i] {
-			often[w]++
+			frequency[w]++
 		}
 	}
 
@@ -109,8 +109,8 @@ func lexical(t task, a action, all []candidate) map[string]float64 {
 	for i, e := range elements {
 		sum := 0.0
 		for _, w := range words[i] {
-			if wanted[w] {
-				sum += math.Log(1 + float64(len(elements))/float64(often[w]))
+			if goalWords[w] {
+				sum += math.Log(1 + float64(len(elements))/float64(frequency[w]))
 			}
 		}
 		if slices.Contains(weightedRoles, e.Role) {

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// task is a record of the published files: a recorded task on one website, without the parts that nothing here uses.
+// task is a record of the published files: a recorded task on one website. Parts that nothing here uses are left out.
 type task struct {
 	ID      string   `json:"annotation_id"`
 	Website string   `json:"website"`
@@ -76,7 +76,7 @@ const (
 // op returns the recorded operation in the form that the score compares.
 func (a action) op() string { return strings.TrimSpace(a.Operation.Op + " " + a.Operation.Value) }
 
-// do returns the recorded operation on an element.
+// do returns the recorded operation as an action on an element.
 func (a action) do(node string) domain.Action {
 	out := domain.Action{Family: domain.FamilyWeb, Type: domain.ActionClick, Element: node}
 	switch a.Operation.Op {

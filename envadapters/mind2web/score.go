@@ -9,24 +9,23 @@ import (
 	"github.com/collabui/collabui/envadapters/recorded"
 )
 
-// TopK is the number of candidates with which a step is posed. A right one after them counts as missed, as in the
-// published evaluation.
+// TopK is the number of candidates with which a step is posed. A right candidate beyond them counts as missed, as in
+// the published evaluation.
 const TopK = 50
 
 // Metrics in addition to envadapters.StepSR.
 const (
-	// MetricElement counts that the chosen element is a right one among the candidates.
+	// MetricElement is 1 if the chosen element is a right one among the candidates.
 	MetricElement = "element_acc"
 	// MetricF1 is the F1 of the sets of words of the operation and its value. It is 0 if no right element is among the
 	// candidates.
 	MetricF1 = "operation_f1"
-	// MetricRecall counts that a right element is among the candidates. It is a figure of the ranking, not of the
-	// agents.
+	// MetricRecall is 1 if a right element is among the candidates. It measures the ranking, not the agents.
 	MetricRecall = "recall@50"
 )
 
-// operation writes an action as "CLICK", "TYPE text" or "SELECT option". It is empty for other actions. A hover is a
-// click, as in the data set.
+// operation formats an action as "CLICK", "TYPE text" or "SELECT option". Other actions give "". A hover is a click, as
+// in the data set.
 func operation(a domain.Action) string {
 	switch a.Type {
 	case domain.ActionClick, domain.ActionHover:
@@ -40,8 +39,8 @@ func operation(a domain.Action) string {
 	return ""
 }
 
-// score follows the published evaluation. Right are the right elements among the candidates, and op is the recorded
-// operation. Without a right element everything is 0.
+// score follows the published evaluation. right contains the right elements among the candidates, and op is the
+// recorded operation. Without a right element all metrics are 0.
 func score(a domain.Action, right []string, op string) map[string]domain.Metric {
 	var element, f1, step, recall float64
 	if len(right) > 0 {

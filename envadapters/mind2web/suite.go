@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// The published tests. The other splits are train and val, which is a tenth of the training tasks.
+// The published test splits. The other splits are train and val, which is a tenth of the training tasks.
 const (
 	SplitTask    = "cross-task"
 	SplitWebsite = "cross-website"
@@ -23,14 +23,14 @@ const (
 
 var splits = []string{domain.SplitTrain, domain.SplitVal, SplitTask, SplitWebsite, SplitDomain}
 
-// Protocols of the option protocol.
+// Values of the option protocol.
 const (
 	protocolOfficial = "official"
 	protocolList     = "list"
 )
 
-// Suite plays the tasks of a folder. It reads the files once to find the tasks, and a task again whenever it is played,
-// so memory does not grow with the files.
+// Suite plays the tasks of a folder. It reads the files once to find the tasks, and a task again each time it is
+// played, so its memory does not grow with the files.
 type Suite struct {
 	data     string
 	skip     bool
@@ -66,7 +66,7 @@ func (s *Suite) Name() string { return "mind2web" }
 // Title returns the benchmark's name.
 func (s *Suite) Title() string { return "Mind2Web" }
 
-// Protocol returns how steps are posed and where the ranks of the candidates come from.
+// Protocol returns how steps are posed and the source of the candidates' ranks.
 func (s *Suite) Protocol() string {
 	p := "list of 50"
 	if s.official {
@@ -82,7 +82,7 @@ func (s *Suite) Protocol() string {
 // Family returns the web family.
 func (s *Suite) Family() domain.Family { return domain.FamilyWeb }
 
-// Splits returns those for which the folder has tasks.
+// Splits returns the splits for which the folder has tasks.
 func (s *Suite) Splits() []string {
 	ix, err := s.read()
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Suite) Version(context.Context) (string, error) {
 	return ix.version, err
 }
 
-// Open returns an environment immediately.
+// Open returns an environment at once.
 func (s *Suite) Open(context.Context) (envadapters.Environment, error) {
 	ix, err := s.read()
 	if err != nil {

@@ -80,7 +80,7 @@ func TestAnEmptyFolderIsDead(t *testing.T) {
 const goodTask = `{"annotation_id":"a","confirmed_task":"g","website":"w","actions":[` +
 	`{"operation":{"op":"CLICK"},"pos_candidates":[{"tag":"a","backend_node_id":"1"}]}]}`
 
-// folder returns one with a file of a test split.
+// folder returns a new folder with one file of a test split.
 func folder(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -17,8 +17,8 @@ const (
 	waitTime = time.Second            // for the action wait
 )
 
-// act executes one action with real input events. For a mistake of the agent it returns the reason and executes
-// nothing.
+// act executes one action with real input events. If the action is a mistake of the agent, it returns the reason and
+// executes nothing.
 func (e *environment) act(ctx context.Context, action domain.Action) (invalid string, err error) {
 	el, invalid := e.target(action)
 	if invalid != "" {
@@ -28,7 +28,7 @@ func (e *environment) act(ctx context.Context, action domain.Action) (invalid st
 		e.touched = browser.Touch(el.Tap[0], el.Tap[1])
 	}
 
-	opened := false // A list of options was open. An action on anything but an option closes it.
+	opened := false // whether a list of options was open; an action on anything but an option closes it
 	if action.Index == nil || el.By != byOption {
 		if err := e.eval(ctx, "collabui.close()", &opened); err != nil {
 			return "", err
@@ -38,7 +38,7 @@ func (e *environment) act(ctx context.Context, action domain.Action) (invalid st
 	switch action.Type {
 	case domain.ActionClick, domain.ActionLongPress, domain.ActionDoubleTap:
 		if opened {
-			return "", e.pass(ctx, settle) // A tap next to an open list closes it and does nothing else.
+			return "", e.pass(ctx, settle) // a tap next to an open list only closes it
 		}
 		if el.By == byOption || el.By == byList && !el.Occluded {
 			return e.ask(ctx, fmt.Sprintf("collabui.use(%d)", el.Index))
@@ -62,7 +62,7 @@ func (e *environment) act(ctx context.Context, action domain.Action) (invalid st
 		}
 		return "there is no home screen", nil
 	case domain.ActionBack, domain.ActionStatus, domain.ActionNone:
-		return "", nil // Back closes an open list and does nothing else: a page has no history.
+		return "", nil // Back only closes an open list: a page has no history
 	case domain.ActionAnswer, domain.ActionOpenApp:
 		return "this app takes no " + action.Type, nil
 	}
@@ -70,7 +70,7 @@ func (e *environment) act(ctx context.Context, action domain.Action) (invalid st
 	return "", fault.New(fault.Fatal, "miniwob does not know the valid action %s", action.JSON())
 }
 
-// target returns the element that an action names, if it names one, or why the action cannot be executed.
+// target returns the element that an action names, if it names one, or the reason why the action cannot be executed.
 func (e *environment) target(a domain.Action) (el element, invalid string) {
 	if err := a.Validate(); !a.InFamily(domain.FamilyMobile) || err != nil && a.Type != domain.ActionNone {
 		return el, fmt.Sprintf("%s is no mobile action: %v", a.JSON(), err)
@@ -99,9 +99,9 @@ func (e *environment) then(ctx context.Context, err error) error {
 	return e.pass(ctx, settle)
 }
 
-// The time after an action has three parts. Timers run for soon. The browser draws for draw of its own time, so the
-// page notices scrolls and what came under the mouse. Timers run for the rest, during which nothing is drawn, because
-// the time of a frame would be unknown.
+// The time after an action has three parts. First, timers run for soon. Then the browser draws for draw of its own
+// time, so that the page notices scrolls and the element under the mouse. Finally, timers run for the rest without
+// drawing, because the time of a frame is unpredictable.
 const (
 	soon = 100 * time.Millisecond
 	draw = 100 * time.Millisecond
@@ -130,7 +130,7 @@ func corner(view browser.View) [2]float64 {
 	return [2]float64{float64(view.Width - 1), float64(view.Height - 1)}
 }
 
-// ask evaluates a call that returns why it did nothing, or an empty text.
+// ask evaluates a call that returns the reason why it did nothing, or an empty text.
 func (e *environment) ask(ctx context.Context, call string) (invalid string, err error) {
 	if err := e.eval(ctx, call, &invalid); err != nil {
 		return "", err
@@ -162,7 +162,7 @@ func (e *environment) touch(ctx context.Context, kind string, el element) error 
 	return err
 }
 
-// write replaces what a field holds.
+// write replaces the contents of a field.
 func (e *environment) write(ctx context.Context, el element, text string) error {
 	if err := e.touch(ctx, domain.ActionClick, el); err != nil {
 		return err
@@ -179,13 +179,13 @@ func (e *environment) write(ctx context.Context, el element, text string) error 
 	return e.Tab().Enter(ctx)
 }
 
-// scroll reveals what lies in a direction.
+// scroll reveals content in a direction.
 func (e *environment) scroll(ctx context.Context, action domain.Action) error {
 	i := -1
 	if action.Index != nil {
 		i = *action.Index
 		if !e.mobile() {
-			e.pointer = e.page.Elements[i].Tap // The wheel scrolls what is under the mouse.
+			e.pointer = e.page.Elements[i].Tap // the wheel scrolls what is under the mouse
 		}
 	}
 

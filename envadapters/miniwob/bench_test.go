@@ -13,17 +13,17 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// short are official tasks that are solved in one or two steps, so an episode is mostly its load: the hardest case.
+// short are official tasks with one or two steps, so that an episode consists mostly of its load: the hardest case.
 var short = []string{
 	"click-test", "click-button", "click-link", "focus-text", "enter-text", "click-dialog", "click-checkboxes",
 	"click-tab",
 }
 
-// browsers is the number of browsers that play, with each client.
+// browsers is the number of browsers that play with each client.
 const browsers = 2
 
-// BenchmarkOfficialPages plays episodes of short tasks by the expert in two browsers, loads included. With
-// COLLABUI_MINIWOB_PYTHON, a Python that has the package miniwob, the official client plays the same tasks afterwards.
+// BenchmarkOfficialPages lets the expert play episodes of short tasks in two browsers, loads included. If
+// COLLABUI_MINIWOB_PYTHON names a Python with the package miniwob, the official client then plays the same tasks.
 func BenchmarkOfficialPages(b *testing.B) {
 	s, err := New(envadapters.Options{Data: official(b)}, browsers, 1)
 	if err != nil {
@@ -66,7 +66,7 @@ func BenchmarkOfficialPages(b *testing.B) {
 		}
 	}
 
-	play(4 * len(short)) // The browsers start, and files are fetched.
+	play(4 * len(short)) // start the browsers and fetch the files
 	steps.Store(0)
 	const episodes = 40
 	for b.Loop() {
@@ -86,8 +86,8 @@ func BenchmarkOfficialPages(b *testing.B) {
 	b.ReportMetric(officialClient(b, "0"), "client-steps/s-without-screenshots")
 }
 
-// officialClient returns the steps per second of the official Python client and its WebDriver, with screenshots, which
-// are its default, if screenshots is 1.
+// officialClient returns the steps per second of the official Python client and its WebDriver. screenshots is 1 for the
+// default, a screenshot per step, and 0 for none.
 func officialClient(b *testing.B, screenshots string) float64 {
 	args := append([]string{"testdata/client.py"}, short...)
 	args = append(args, screenshots, strconv.Itoa(browsers), "160")

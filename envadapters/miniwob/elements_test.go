@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// logOf returns what the page's handlers wrote.
+// logOf returns the log of the page's handlers.
 func logOf(t *testing.T, e *environment) []string {
 	t.Helper()
 

@@ -21,14 +21,14 @@ type environment struct {
 	*browser.Episode
 	suite *Suite
 
-	goal string // The goal as the page says it.
+	goal string // the goal as the page states it
 	page pageState
 	seen domain.Observation
-	memo memory // What the expert remembers.
-	left bool   // The agent left the app.
+	memo memory // what the expert remembers
+	left bool   // the agent left the app
 
-	pointer [2]float64    // Where the mouse rests, in CSS pixels.
-	touched *domain.Touch // Where the action reached the screen.
+	pointer [2]float64    // where the mouse rests, in CSS pixels
+	touched *domain.Touch // where the action touched the screen
 }
 
 // pageState is the answer of collabui.observe.
@@ -36,27 +36,28 @@ type pageState struct {
 	Width    int       `json:"width"`
 	Height   int       `json:"height"`
 	Elements []element `json:"elements"`
-	Over     bool      `json:"over"` // The page ended the episode.
-	Raw      float64   `json:"raw"`  // The page's raw reward, in -1..1, once the episode is over.
+	Over     bool      `json:"over"` // the page ended the episode
+	Raw      float64   `json:"raw"`  // the page's raw reward, in -1..1, once the episode is over
 }
 
-// element is an element with what only the adapter needs.
+// element is an element with fields that only the adapter needs.
 type element struct {
 	domain.Element
-	Tap [2]float64 `json:"tap"` // A point that reaches a visible element, in CSS pixels.
+	Tap [2]float64 `json:"tap"` // a point that reaches a visible element, in CSS pixels
 	By  widget     `json:"by"`
 }
 
-// widget is what the browser itself would show for an element, outside of the page.
+// widget is a control that the browser itself would show for an element, outside of the page.
 type widget string
 
 const (
 	byList   widget = "select" // a list of options
-	byOption widget = "option" // one of them
+	byOption widget = "option" // one of the options
 	byPicker widget = "pick"   // a picker, such as a calendar
 )
 
-// Replayable marks the environment: clock, chance and page state are the same at the beginning of every episode.
+// Replayable marks the environment as replayable: its clock, random numbers and page state are the same at the
+// beginning of every episode of a task.
 func (e *environment) Replayable() {}
 
 // Reset loads the task's page and begins an episode on it.
@@ -93,12 +94,12 @@ func (e *environment) load(ctx context.Context) error {
 	}
 
 	page := e.suite.url + "/miniwob/" + e.Task.Template + ".html"
-	var lost string
+	var missing string
 	err := e.Tab().Running(ctx, func() error {
-		return e.Tab().Eval(ctx, "collabui.open("+browser.Quote(page)+")", &lost)
+		return e.Tab().Eval(ctx, "collabui.open("+browser.Quote(page)+")", &missing)
 	})
-	if err == nil && lost != "" {
-		err = fault.New(fault.Void, "the browser could not fetch %s", lost)
+	if err == nil && missing != "" {
+		err = fault.New(fault.Void, "the browser could not fetch %s", missing)
 	}
 	if err != nil {
 		return err
@@ -127,8 +128,8 @@ func (e *environment) load(ctx context.Context) error {
 }
 
 const (
-	readyTries = 20                    // How often a page is asked whether it is ready.
-	readyPause = 50 * time.Millisecond // How long its timers run before each time.
+	readyTries = 20                    // how often the page's readiness is checked
+	readyPause = 50 * time.Millisecond // how long its timers run before each check
 )
 
 // ready waits until the page can begin an episode.
@@ -153,7 +154,7 @@ func (e *environment) mobile() bool { return e.suite.rules.name == Mobile }
 
 // observe reads the screen.
 func (e *environment) observe(ctx context.Context) error {
-	var raw string // The observation comes as text, because the browser sends large values slowly.
+	var raw string // as text, because the browser sends large values slowly
 	if err := e.eval(ctx, "JSON.stringify(collabui.observe())", &raw); err != nil {
 		return err
 	}
@@ -173,8 +174,8 @@ func (e *environment) observe(ctx context.Context) error {
 	return nil
 }
 
-// Step executes one action and observes the page. The episode ends when the page or the agent says so, when the agent
-// leaves the app, or at the budget. A page sets its reward when it ends the episode, so the first reward that is not 0
+// Step executes one action and observes the page. The episode ends when the page or the agent ends it, when the agent
+// leaves the app, or at the budget. A page sets its reward when it ends the episode, so the first reward other than 0
 // ends it. A page that ends with 0 is over too, because a tap on its cover would begin another task.
 func (e *environment) Step(ctx context.Context, action domain.Action) (envadapters.Transition, error) {
 	if err := e.BeginStep(); err != nil {
@@ -200,7 +201,7 @@ func (e *environment) Step(ctx context.Context, action domain.Action) (envadapte
 	return e.EndStep(tr, over, e.success()), nil
 }
 
-// success reports whether the page gave its full raw reward. Some pages give a part of it for wrong answers.
+// success reports whether the page gave its full raw reward. Some pages give part of it for wrong answers.
 func (e *environment) success() bool { return e.page.Over && e.page.Raw == 1 }
 
 // Score returns the page's raw reward, which is in -1..1, as Raw.

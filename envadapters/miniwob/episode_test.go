@@ -113,7 +113,7 @@ func TestADeadBrowserVoidsTheEpisodeAndTheNextOneStartsAnother(t *testing.T) {
 
 		reset(t, e.(*environment), "form", 1)
 		b = e.(*environment).Place.Browser
-		// The whole group is killed, because the program that was started may be a wrapper.
+		// Kill the whole group, because the program that was started may be a wrapper.
 		if err := syscall.Kill(-b.Pid(), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +205,7 @@ func TestSeedsAndSplitsMakeEpisodesAndNothingElseDoes(t *testing.T) {
 	} {
 		task := domain.Task{Template: "form", Split: split, Seed: 1, MaxSteps: 3}
 		if _, err := e.Reset(t.Context(), task); err != nil {
-			continue // The split does not have the task.
+			continue // the split does not contain the task
 		}
 
 		var mode string

@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// memory is what the expert remembers of an episode: the actions so far, each as its type and the element's name, such
-// as "click Submit".
+// memory contains the actions of an episode so far, each as its type and the element's name, such as "click Submit".
+// The expert has no other state.
 type memory struct{ done []string }
 
 func (m *memory) did(action domain.Action, observation domain.Observation) {
@@ -31,20 +31,20 @@ func called(e domain.Element) string {
 	return e.Desc
 }
 
-// play is what a strategy decides on: what an agent sees, and what it did.
+// play is the input of a strategy: the view of an agent, and its actions so far.
 type play struct {
 	goal   string
-	quoted []string // The texts in double quotes in the goal.
+	quoted []string // the texts in double quotes in the goal
 	o      domain.Observation
 	memo   memory
 }
 
-// strategy returns the next action. ok is false if it knows none.
+// strategy returns the next action. ok is false if it knows of none.
 type strategy func(p play) (a domain.Action, ok bool)
 
 var inQuotes = regexp.MustCompile(`"([^"]*)"`)
 
-// advise returns an action that helps, judging by the goal, the observation and the episode so far.
+// advise returns an action that helps, based on the goal, the observation and the episode so far.
 func advise(task, goal string, observation domain.Observation, m memory) (domain.Action, bool) {
 	s, ok := strategies[task]
 	if !ok {
@@ -115,11 +115,11 @@ func (p play) named(text string) (domain.Element, bool) {
 	return p.first(func(e domain.Element) bool { return same(e) && !e.Editable })
 }
 
-// did reports whether an action was done. The action is its type and the element's name.
+// did reports whether an action was done. what is its type and the element's name.
 func (p play) did(what string) bool { return slices.Contains(p.memo.done, what) }
 
-// last returns the previous action; empty before the first.
-func (p play) last() string {
+// lastAction returns the previous action, or "" before the first one.
+func (p play) lastAction() string {
 	if len(p.memo.done) == 0 {
 		return ""
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// chooseDate pages through a calendar to the goal's month and takes its day.
+// chooseDate pages through a calendar to the goal's month and clicks its day.
 func chooseDate(p play) (domain.Action, bool) {
 	want, err := time.Parse("01/02/2006", regexp.MustCompile(`\d+/\d+/\d+`).FindString(p.goal))
 	if err != nil {
@@ -54,12 +54,12 @@ func handleEmail(p play) (domain.Action, bool) {
 	}
 
 	to := regexp.MustCompile(`forward that email to (\w+)`).FindStringSubmatch(p.goal)
-	if field, ok := p.first(isField); ok { // An answer or a forwarded mail is open.
+	if field, ok := p.first(isField); ok { // an answer or a forwarded mail is open
 		text := append(p.quoted, "")[0]
 		if to != nil {
 			text = to[1]
 		}
-		if strings.TrimSpace(field.Value) != text { // Enter, after typed text, is a line break in an answer.
+		if strings.TrimSpace(field.Value) != text { // Enter, after typed text, is a line break in an answer
 			return enter(field, text)
 		}
 		return click(p.first(func(e domain.Element) bool {
@@ -106,7 +106,7 @@ func handleEmail(p play) (domain.Action, bool) {
 // pagers are the links of a search engine that lead to other pages of results.
 var pagers = []string{"<", ">", "«", "»", "‹", "›", "First", "Last", "Previous", "Next"}
 
-// search searches and pages to the result that the goal counts to. A page has three.
+// search searches and pages to the result whose number the goal gives. A page shows three results.
 func search(p play) (domain.Action, bool) {
 	field, ok := p.first(isField)
 	if !ok || len(p.quoted) == 0 {
@@ -128,7 +128,7 @@ func search(p play) (domain.Action, bool) {
 		return click(p.named("Search"))
 	}
 
-	if page != "1" && p.last() != "click "+page {
+	if page != "1" && p.lastAction() != "click "+page {
 		return click(p.first(func(e domain.Element) bool { return e.Text == page }))
 	}
 
@@ -159,7 +159,7 @@ func phoneBook(p play) (domain.Action, bool) {
 	return click(p.named(">"))
 }
 
-// socialMedia presses one button on posts of one user, as often as the goal says.
+// socialMedia presses one button on posts of one user, as often as the goal states.
 func socialMedia(p play) (domain.Action, bool) {
 	user := strings.TrimRight(regexp.MustCompile(`@\w+`).FindString(p.goal), ".,")
 	if user == "" || len(p.quoted) == 0 {
@@ -185,7 +185,7 @@ func socialMedia(p play) (domain.Action, bool) {
 		return click(e, true)
 	}
 
-	if strings.HasPrefix(p.last(), "click more") {
+	if strings.HasPrefix(p.lastAction(), "click more") {
 		return scroll("down")
 	}
 
@@ -296,7 +296,7 @@ func oddOrEven(p play) (domain.Action, bool) {
 		if err != nil {
 			continue
 		}
-		b := els[i-1] // Odd comes before the number, Even after it.
+		b := els[i-1] // Odd comes before the number, Even after it
 		if n%2 == 0 {
 			b = els[i+1]
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// clickNamed clicks what the goal names in quotes, or as "on NAME.".
+// clickNamed clicks the element that the goal names in quotes, or as "on NAME.".
 func clickNamed(p play) (domain.Action, bool) {
 	if len(p.quoted) > 0 {
 		if p.quoted[0] == "x" {
@@ -30,7 +30,7 @@ var (
 	ordinal  = regexp.MustCompile(`(\d+)(st|nd|rd|th)`)
 )
 
-// clickInTurn clicks what the goal names, in quotes or in capitals, one after the other.
+// clickInTurn clicks the elements that the goal names, in quotes or in capitals, one after the other.
 func clickInTurn(p play) (domain.Action, bool) {
 	names := p.quoted
 	if len(names) == 0 {
@@ -65,7 +65,7 @@ func checkNamed(p play) (domain.Action, bool) {
 	}
 
 	if hidden {
-		if e, ok := p.first(roles("option")); ok { // Scroll inside of the list.
+		if e, ok := p.first(roles("option")); ok { // scroll inside the list
 			action, _ := scroll("down")
 			return action.At(e.Index), true
 		}
@@ -75,7 +75,7 @@ func checkNamed(p play) (domain.Action, bool) {
 	return p.submit()
 }
 
-// chooseList opens a drop-down list, chooses what the goal names and submits.
+// chooseList opens a drop-down list, chooses the option that the goal names and submits.
 func chooseList(p play) (domain.Action, bool) {
 	_, want, _ := strings.Cut(p.goal, "Select ")
 	want, _, _ = strings.Cut(want, " from the ")
@@ -98,7 +98,7 @@ func clickClose(p play) (domain.Action, bool) {
 	}))
 }
 
-// clickNth clicks the field that the goal counts to.
+// clickNth clicks the field whose number the goal gives.
 func clickNth(p play) (domain.Action, bool) {
 	n := nth(p.goal)
 	fields := p.all(isField)
@@ -109,7 +109,7 @@ func clickNth(p play) (domain.Action, bool) {
 	return click(fields[n-1], true)
 }
 
-// expandThenSubmit opens what is collapsed and submits.
+// expandThenSubmit opens the collapsed section and submits.
 func expandThenSubmit(p play) (domain.Action, bool) {
 	if e, ok := p.first(func(e domain.Element) bool { return has(e, "collapsed") }); ok {
 		return click(e, true)
@@ -126,15 +126,15 @@ func isTab(e domain.Element) bool {
 		strings.Contains(e.Desc, "expandable-hitarea")
 }
 
-// uncover opens sections, tabs or folders one after the other until what the goal names appears.
+// uncover opens sections, tabs or folders one after the other until the element that the goal names appears.
 func uncover(p play) (domain.Action, bool) {
 	if len(p.quoted) == 0 {
 		return none, false
 	}
 
-	wanted := func(e domain.Element) bool { return e.Text == p.quoted[0] && !isTab(e) }
-	active := func(e domain.Element) bool { return wanted(e) && e.Role != "text" }
-	for _, f := range []func(domain.Element) bool{active, wanted} {
+	isNamed := func(e domain.Element) bool { return e.Text == p.quoted[0] && !isTab(e) }
+	isActive := func(e domain.Element) bool { return isNamed(e) && e.Role != "text" }
+	for _, f := range []func(domain.Element) bool{isActive, isNamed} {
 		if e, ok := p.first(f); ok {
 			return click(e, true)
 		}
@@ -167,8 +167,8 @@ func openPie(p play) (domain.Action, bool) {
 var colours = strings.Fields("red green blue cyan magenta yellow black white grey gray pink orange purple violet " +
 	"brown aqua olive lime teal navy maroon")
 
-// wanted returns the colour that the goal names; empty if it names none.
-func (p play) wanted() string {
+// goalColour returns the colour that the goal names, or "".
+func (p play) goalColour() string {
 	for _, word := range strings.FieldsFunc(p.goal, func(r rune) bool { return strings.ContainsRune(" .,", r) }) {
 		if word == "gray" {
 			return "grey"
@@ -186,7 +186,7 @@ func (p play) wanted() string {
 
 // clickColour clicks the box of the colour that the goal names.
 func clickColour(p play) (domain.Action, bool) {
-	c := p.wanted()
+	c := p.goalColour()
 	return click(p.first(func(e domain.Element) bool {
 		return c != "" && e.Role == "item" && slices.Contains(strings.Fields(e.Desc), c)
 	}))
@@ -194,7 +194,7 @@ func clickColour(p play) (domain.Action, bool) {
 
 // clickShades marks every box in a shade of the goal's colour and submits.
 func clickShades(p play) (domain.Action, bool) {
-	c := p.wanted()
+	c := p.goalColour()
 	if e, ok := p.first(func(e domain.Element) bool {
 		return e.Role == "item" && slices.Contains(strings.Fields(e.Desc), c) && !has(e, "selected")
 	}); ok {
@@ -206,7 +206,7 @@ func clickShades(p play) (domain.Action, bool) {
 
 // clickShape clicks an item of a size, a colour and a kind, as far as the goal names them.
 func clickShape(p play) (domain.Action, bool) {
-	c := p.wanted()
+	c := p.goalColour()
 	return click(p.first(func(e domain.Element) bool {
 		if e.Role != "item" || strings.HasPrefix(e.Desc, "area") {
 			return false
@@ -214,7 +214,7 @@ func clickShape(p play) (domain.Action, bool) {
 		if c != "" && !slices.Contains(strings.Fields(e.Desc), c) {
 			return false
 		}
-		large := e.Bounds[3] >= 18 // Letters and shapes have 10 to 12 or 20 to 24 pixels.
+		large := e.Bounds[3] >= 18 // letters and shapes have 10 to 12 or 20 to 24 pixels
 		if strings.Contains(p.goal, "small") && large || strings.Contains(p.goal, "large") && !large {
 			return false
 		}

@@ -36,7 +36,7 @@ func fillQuoted(p play) (domain.Action, bool) {
 		texts[0] = strings.ToUpper(texts[0])
 	}
 
-	if e, ok := p.named("Cancel"); ok { // A pop-up asks for another login.
+	if e, ok := p.named("Cancel"); ok { // a pop-up requests another login
 		return click(e, true)
 	}
 
@@ -79,7 +79,7 @@ func spin(p play) (domain.Action, bool) {
 	return click(p.first(func(e domain.Element) bool { return strings.HasSuffix(e.Desc, "spinner-"+way) }))
 }
 
-// nth returns the place that the goal counts to, from 1.
+// nth returns the ordinal in the goal, from 1.
 func nth(goal string) int {
 	if parts := ordinal.FindStringSubmatch(goal); parts != nil {
 		n, _ := strconv.Atoi(parts[1])
@@ -89,7 +89,7 @@ func nth(goal string) int {
 	return 1
 }
 
-// copyText types what a text area holds into the field below.
+// copyText types the contents of a text area into the field below.
 func copyText(p play) (domain.Action, bool) {
 	isArea := func(e domain.Element) bool { return e.Editable && e.Desc != "answer-input" }
 	areas := p.all(isArea)
@@ -124,7 +124,7 @@ func typeShown(p play) (domain.Action, bool) {
 	return p.fill(text.Text)
 }
 
-// readTable types the values that a table has for the goal's label, or for the labels of the fields.
+// readTable types the values that a table contains for the goal's label, or for the labels of the fields.
 func readTable(p play) (domain.Action, bool) {
 	cells := p.all(roles("cell"))
 	value := func(label string) string {
@@ -185,7 +185,7 @@ var (
 	equation = regexp.MustCompile(`(-?\w+) ([-+]) (-?\w+) = (-?\d+)`)
 )
 
-// solve computes a sum, or solves one for x.
+// solve computes a sum, or solves an equation for x.
 func solve(p play) (domain.Action, bool) {
 	for _, e := range p.all(roles("text")) {
 		if parts := equation.FindStringSubmatch(e.Text); parts != nil {
@@ -242,8 +242,8 @@ func guessNumber(p play) (domain.Action, bool) {
 		return none, false
 	}
 
-	said, _ := p.first(func(e domain.Element) bool { return strings.Contains(e.Text, "number is") })
-	parts := regexp.MustCompile(`number is (higher|lower) than (-?\d+)`).FindStringSubmatch(said.Text)
+	hint, _ := p.first(func(e domain.Element) bool { return strings.Contains(e.Text, "number is") })
+	parts := regexp.MustCompile(`number is (higher|lower) than (-?\d+)`).FindStringSubmatch(hint.Text)
 	guess := 4
 	if parts != nil {
 		n, _ := strconv.Atoi(parts[2])
@@ -257,7 +257,7 @@ func guessNumber(p play) (domain.Action, bool) {
 	return p.submit()
 }
 
-// autocomplete types the beginning and takes the entry that ends as the goal says.
+// autocomplete types the beginning and chooses the entry with the goal's ending.
 func autocomplete(p play) (domain.Action, bool) {
 	field, ok := p.first(isField)
 	if !ok || len(p.quoted) == 0 {
@@ -269,8 +269,8 @@ func autocomplete(p play) (domain.Action, bool) {
 		end = p.quoted[1]
 	}
 
-	whole := strings.HasPrefix(field.Value, p.quoted[0]) && strings.HasSuffix(field.Value, end)
-	if whole && (end == "" || len(field.Value) > len(p.quoted[0])) {
+	filled := strings.HasPrefix(field.Value, p.quoted[0]) && strings.HasSuffix(field.Value, end)
+	if filled && (end == "" || len(field.Value) > len(p.quoted[0])) {
 		return p.submit()
 	}
 
@@ -292,7 +292,7 @@ func autocomplete(p play) (domain.Action, bool) {
 var sequence = regexp.MustCompile(
 	`the (\d)\w\w (radio button|checkbox) and enter the number "(-?\d+)" into the (\d)\w\w`)
 
-// fillSequence marks one radio button or checkbox by its place, and fills one field by its place.
+// fillSequence marks one radio button or checkbox and fills one field, both given by their position.
 func fillSequence(p play) (domain.Action, bool) {
 	parts := sequence.FindStringSubmatch(p.goal)
 	if parts == nil {

@@ -63,7 +63,7 @@ func open(t testing.TB, data, semantics string) (*Suite, *environment) {
 	return s, e.(*environment)
 }
 
-// task is a task of the split all.
+// task returns a task of the split all.
 func (s *Suite) task(template string, seed uint64) domain.Task {
 	return domain.Task{
 		Suite:    s.Name(),

@@ -12,7 +12,8 @@ import (
 	"github.com/collabui/collabui/envadapters/acceptance"
 )
 
-// official returns the folder of the official pages that COLLABUI_MINIWOB names. Without one it skips the test.
+// official returns the folder of the official pages that COLLABUI_MINIWOB names. It skips the test if the variable is
+// not set.
 func official(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("COLLABUI_MINIWOB")
@@ -145,8 +146,8 @@ func TestIconsOfOfficialPagesAppearOnTheFirstLoad(t *testing.T) {
 	}
 }
 
-// TestExpertsSolveOfficialTasks plays a part of the tasks that have an expert. A few goals cannot be reached: in
-// mobile semantics an answer to a mail ends with a line break.
+// TestExpertsSolveOfficialTasks plays a part of the tasks that have an expert. A few goals cannot be reached: in mobile
+// semantics an answer to a mail ends with a line break.
 func TestExpertsSolveOfficialTasks(t *testing.T) {
 	_, e := open(t, official(t), Mobile)
 	var played, failed []string

@@ -21,11 +21,11 @@ import (
 const fix = "pip download miniwob==1.1.0 --no-deps && " +
 	"unzip -q miniwob-1.1.0-py3-none-any.whl -d miniwob-pages"
 
-// inside are the places of the pages below the folder that a user names: the folder itself, or the root of the package
-// or of a checkout.
+// inside are the possible places of the pages below the folder that a user names: the folder itself, or below the root
+// of the package or of a checkout.
 var inside = []string{".", "html", "miniwob/html"}
 
-// openPages finds the folder that holds miniwob/*.html and core/. The root that it returns allows no access to anything
+// openPages finds the folder that contains miniwob/*.html and core/. The returned root gives no access to anything
 // outside of that folder.
 func openPages(data string) (*os.Root, error) {
 	if data == "" {
@@ -47,8 +47,8 @@ func openPages(data string) (*os.Root, error) {
 		"core/core.js, or the root of the package or checkout around it; to download one: %s", data, fix)
 }
 
-// tasks lists the names of the tasks that the folder has pages for, sorted. An empty page is an invalid fault. tasks
-// leaves out the folder flight: its pages are copies of airlines' sites, under their own licences.
+// tasks lists the names of the tasks for which the folder has pages, sorted. An empty page is a fault of kind Invalid.
+// tasks leaves out the folder flight: its pages are copies of airlines' sites, under their own licences.
 func tasks(pages fs.FS) ([]string, error) {
 	found, err := fs.Glob(pages, "miniwob/*.html")
 	if err != nil {
@@ -57,7 +57,7 @@ func tasks(pages fs.FS) ([]string, error) {
 
 	found = slices.DeleteFunc(found, envadapters.Stray)
 	for i, f := range found {
-		if page, err := fs.ReadFile(pages, f); err == nil { // what cannot be read fails when it is played
+		if page, err := fs.ReadFile(pages, f); err == nil { // a page that cannot be read fails when it is played
 			if err := envadapters.CheckData(f, page); err != nil {
 				return nil, err
 			}

@@ -1,6 +1,6 @@
 // Package miniwob plays the official MiniWoB++ pages, from a folder that the user names, in real Chromium. It contains
-// no page. Every episode begins with a fresh load into a new frame, because resets in place leak state, and with a
-// clock that is stopped between steps.
+// no pages itself. Every episode begins with a fresh load into a new frame, because resets in place leak state. The
+// clock is stopped between steps.
 //
 // It links no Temporal.
 package miniwob
@@ -21,7 +21,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// The scripts that run in every page, and that of the page around them.
+// The scripts that run in every page, and the script of the page around them.
 var (
 	//go:embed clock.js
 	clockJS string
@@ -41,7 +41,7 @@ const (
 	Mobile = "mobile"
 )
 
-// rules is what differs between the semantics.
+// rules are the differences between the semantics.
 type rules struct {
 	name, title string
 	view        browser.View
@@ -71,17 +71,17 @@ var (
 type Suite struct {
 	rules   rules
 	root    *os.Root
-	names   []string // The names of the tasks, sorted.
+	names   []string // the names of the tasks, sorted
 	version func() (string, error)
 	url     string
 	server  *http.Server
 	pool    *browser.Pool
 }
 
-// semantics holds the rules by their names in specifications.
+// semantics contains the rules by their names in specifications.
 var semantics = map[string]rules{"": standard, Standard: standard, Mobile: mobile}
 
-// Check returns an invalid fault if the options name semantics that there are not.
+// Check returns a fault of kind Invalid if the options name unknown semantics.
 func Check(options envadapters.Options) error {
 	if _, ok := semantics[options.Semantics]; !ok {
 		return fault.New(fault.Invalid, "miniwob has no semantics %q; it has %s and %s",
@@ -92,7 +92,7 @@ func Check(options envadapters.Options) error {
 }
 
 // New finds the pages in options.Data and serves them on loopback. It starts no browser before the first Reset. A
-// folder without pages and unknown semantics are faults of kind Invalid that say what to do.
+// folder without pages and unknown semantics are faults of kind Invalid that advise what to do.
 func New(options envadapters.Options, browsers, tabs int) (*Suite, error) {
 	if err := Check(options); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func New(options envadapters.Options, browsers, tabs int) (*Suite, error) {
 // Name returns the suite's name in specifications.
 func (s *Suite) Name() string { return "miniwob" }
 
-// Title says which semantics hold.
+// Title names the semantics.
 func (s *Suite) Title() string { return s.rules.title }
 
 // Family returns the mobile action family, in both semantics.

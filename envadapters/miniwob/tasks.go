@@ -2,15 +2,15 @@ package miniwob
 
 import "strings"
 
-// Splits in addition to the standard ones. The split all has every page of the folder miniwob/. The 130 pages of the
-// package open, reset and observe, also those whose goal needs a drag or haste.
+// Splits in addition to the standard ones. The split all contains every page of the folder miniwob/. All 130 pages of
+// the package open, reset and can be observed, including the ones whose goal needs a drag or haste.
 const (
 	SplitAll      = "all"
-	SplitMobile62 = "mobile-62" // AndroidWorld's subset as it takes effect: 64 names, of which two are in no registry.
-	SplitMobile92 = "mobile-92" // AndroidWorld's registry.
+	SplitMobile62 = "mobile-62" // AndroidWorld's subset as it takes effect: 64 names, two of which are in no registry
+	SplitMobile92 = "mobile-92" // AndroidWorld's registry
 )
 
-// mobile92 are the names of AndroidWorld's MiniWoB registry.
+// mobile92 are the names in AndroidWorld's MiniWoB registry.
 var mobile92 = strings.Fields(`
 bisect-angle book-flight choose-date choose-date-easy choose-date-medium choose-list circle-center click-button
 click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft click-checkboxes-transfer
@@ -26,7 +26,7 @@ right-angle scroll-text scroll-text-2 search-engine simon-says simple-algebra si
 social-media-all social-media-some terminal text-transform tic-tac-toe unicode-test use-autocomplete use-colorwheel
 use-colorwheel-2 use-slider visual-addition`)
 
-// mobile62 are the names of mobile92 that AndroidWorld's subset has too.
+// mobile62 are the names of mobile92 that are also in AndroidWorld's subset.
 var mobile62 = strings.Fields(`
 book-flight choose-date choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large
 click-checkboxes-soft click-checkboxes-transfer click-collapsible click-collapsible-2 click-color click-dialog

@@ -15,17 +15,17 @@ type environment struct {
 	agents domain.Family
 
 	part string
-	env  envadapters.Environment // of the part; nil before the first Reset
+	env  envadapters.Environment // an environment of the part; nil before the first Reset
 }
 
-// Speak makes the environment speak a family, whichever the parts have.
+// Speak makes the environment speak a family, whichever family its parts have.
 func (e *environment) Speak(agents domain.Family) envadapters.Environment {
 	e.agents = agents
 
 	return e
 }
 
-// Abilities returns those of the part that plays; none before Reset.
+// Abilities returns the abilities of the part that plays. Before Reset there are none.
 func (e *environment) Abilities() envadapters.Abilities {
 	if e.env == nil {
 		return envadapters.Abilities{}

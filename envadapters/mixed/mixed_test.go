@@ -25,7 +25,7 @@ func (w *webSuite) Open(ctx context.Context) (envadapters.Environment, error) {
 	return envadapters.Speaking(e, domain.FamilyMobile, domain.FamilyWeb), err
 }
 
-// suite mixes a suite of mobile actions with one of web actions, which has a place each.
+// suite mixes a suite of mobile actions with a suite of web actions. Each has one place.
 func suite() (s *mixed.Suite, shop *scripted.Suite, desk *webSuite) {
 	shop = &scripted.Suite{Edition: "3", Places: 1, Apps: true}
 	desk = &webSuite{scripted.Suite{Places: 1, More: []string{"x/y"}}}
@@ -140,7 +140,7 @@ func TestTasksOfNoPartAreAtFault(t *testing.T) {
 	}
 }
 
-// sick is a suite in some state of health.
+// sick is a suite in a given state of health.
 type sick struct {
 	scripted.Suite
 	envadapters.Health

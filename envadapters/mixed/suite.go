@@ -1,5 +1,5 @@
 // Package mixed plays the tasks of several suites, its parts, as one suite. A task is named after its part, such as
-// shop/login. Agents see and do what the part has, in their own action family.
+// shop/login. Agents see the observations of the part in their own action family, and act in it.
 //
 // It does no I/O.
 package mixed
@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// between is what separates the name of a part from that of its template.
+// between separates the name of a part from the name of its template.
 const between = "/"
 
 // Name returns the name that a template of a part has in a mixed suite.
@@ -26,10 +26,10 @@ func Name(part, template string) string { return part + between + template }
 // Suite is a mixed suite.
 type Suite struct {
 	parts map[string]envadapters.Suite
-	names []string // of the parts, sorted
+	names []string // the names of the parts, sorted
 }
 
-// New returns a suite of at least one part, by name. The parts are closed with it.
+// New returns a suite of at least one part; parts has them by name. Closing the suite closes the parts.
 func New(parts map[string]envadapters.Suite) *Suite {
 	return &Suite{parts: parts, names: slices.Sorted(maps.Keys(parts))}
 }
@@ -47,7 +47,7 @@ func (s *Suite) Title() string {
 	return "mixed (" + strings.Join(titles, "; ") + ")"
 }
 
-// Family returns that of the first part. Environments speak the family of the agents, see envadapters.Speaker.
+// Family returns the family of the first part. Environments speak the family of the agents; see envadapters.Speaker.
 func (s *Suite) Family() domain.Family { return s.parts[s.names[0]].Family() }
 
 // Splits returns the splits that any part has.
@@ -64,7 +64,7 @@ func (s *Suite) Splits() []string {
 	return out
 }
 
-// Templates returns those of all parts that have the split.
+// Templates returns the templates of all parts that have the split.
 func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 	if !slices.Contains(s.Splits(), split) {
 		return nil, fault.New(fault.Invalid, "no split %q; there are %s", split, strings.Join(s.Splits(), ", "))
@@ -100,7 +100,7 @@ var states = []envadapters.HealthState{
 	envadapters.Ready, envadapters.Busy, envadapters.Degraded, envadapters.Dead,
 }
 
-// Check checks all parts. The state is the worst of theirs.
+// Check checks all parts. The state is the worst of their states.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	all := envadapters.Health{State: envadapters.Ready}
 	var details, fixes []string
@@ -120,7 +120,7 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	return all
 }
 
-// Version returns the versions of all parts that state one.
+// Version returns the versions of all parts that report one.
 func (s *Suite) Version(ctx context.Context) (string, error) {
 	var versions []string
 	for _, name := range s.names {
@@ -140,7 +140,7 @@ func (s *Suite) Version(ctx context.Context) (string, error) {
 	return strings.Join(versions, " "), nil
 }
 
-// Browser returns the browser of the first part that has one: all of them have that of this machine.
+// Browser returns the browser of the first part that has one. All of them use the browser of this machine.
 func (s *Suite) Browser(ctx context.Context) (string, error) {
 	for _, name := range s.names {
 		if browsing, ok := s.parts[name].(envadapters.Browsing); ok {
@@ -151,7 +151,7 @@ func (s *Suite) Browser(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// Figures returns those of all parts that have some, by name.
+// Figures returns the figures of all parts that have any, by name.
 func (s *Suite) Figures() any {
 	figures := map[string]any{}
 	for _, name := range s.names {

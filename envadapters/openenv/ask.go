@@ -7,7 +7,7 @@ import (
 
 type question func(context.Context, *Conn) (Description, error)
 
-// askAny asks all servers at once and returns the first answer. It fails when all have failed.
+// askAny sends a question to all servers at once and returns the first answer. It fails when all of them have failed.
 func askAny(ctx context.Context, servers []string, ask question) (Description, error) {
 	type answer struct {
 		Description

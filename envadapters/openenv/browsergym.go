@@ -7,17 +7,17 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Act is what an action template sees: the action and the element that it names.
+// Act is the data of an action template: the action and the element that it names.
 type Act struct {
 	domain.Action
-	ID   string // The element's ID.
-	Said string // The element's text.
+	ID   string // the element's ID
+	Said string // the element's text
 }
 
 // gymScroll is the distance of a scroll, in pixels.
 const gymScroll = 300
 
-// browserGym writes an action as BrowserGym's agents do. It names the element by its ID.
+// browserGym formats an action as BrowserGym's agents write it. It names the element by its ID.
 func browserGym(act Act) string {
 	switch act.Type {
 	case domain.ActionClick:
@@ -64,7 +64,7 @@ func gymCall(name string, args ...string) string {
 		if i > 0 {
 			call += ", "
 		}
-		literal, _ := json.Marshal(a) // A string cannot fail.
+		literal, _ := json.Marshal(a) // a string always encodes
 		call += string(literal)
 	}
 

@@ -81,7 +81,7 @@ type counted struct{ *scripted.Suite }
 
 func (counted) Protocol() string { return "test" }
 
-// TestARecordedTaskCountsActionsOfTheOtherFamily gives as many of them as the task has steps.
+// TestARecordedTaskCountsActionsOfTheOtherFamily takes as many of them as the task has steps.
 func TestARecordedTaskCountsActionsOfTheOtherFamily(t *testing.T) {
 	t.Parallel()
 	for _, suite := range []envadapters.Suite{&scripted.Suite{Length: 3}, counted{&scripted.Suite{Length: 3}}} {

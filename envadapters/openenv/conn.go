@@ -1,6 +1,6 @@
 // Package openenv plays environments over a network. It speaks the OpenEnv protocol (WebSocket) with the profile
 // collabui/1 (docs/openenv-profile.md) or, by a mapping, with any other server of that protocol. It also serves suites
-// to others by the same protocol.
+// to others over the same protocol.
 //
 // It links no browser driver. It links no Temporal.
 package openenv
@@ -22,18 +22,18 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Bounds of what a server may send, in bytes.
+// Bounds of messages from a server, in bytes.
 const (
 	maxAnswer  = 64 << 20
 	maxMessage = 500 // a server's message in an error
 )
 
-// CallLimit bounds one call to a server. An action on a slow device takes seconds; a server that is silent for longer
-// hangs.
+// CallLimit bounds one call to a server. An action on a slow device takes seconds; a server that does not answer within
+// CallLimit is considered hung.
 const CallLimit = 60 * time.Second
 
-// How long opening and closing a session may take, and asking a server what it offers. A server whose host does not
-// answer is given up sooner, so that another one can be asked.
+// How long opening a session, closing one and describing a server may take. A server whose host does not answer is
+// given up sooner, so that another one can be tried.
 const (
 	connectLimit = 3 * time.Second
 	askLimit     = 5 * time.Second
@@ -41,8 +41,8 @@ const (
 	closeLimit   = time.Second
 )
 
-// Client sends requests to servers of environments, which specifications name: to those that this process may reach. It
-// follows no redirect: a server must choose neither the next request of a worker nor who gets the key.
+// Client sends requests to servers of environments that specifications name, if this process may reach them. It follows
+// no redirects, because a server must not choose the next request of a worker or who receives the key.
 var Client = func() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	hosts.Hold(t, func() hosts.List { return hosts.Worker(os.Getenv(EnvHosts)) }, connectLimit)
@@ -53,7 +53,7 @@ var Client = func() *http.Client {
 	}
 }()
 
-// redirected returns an invalid fault if the answer of a server is a redirect.
+// redirected returns a fault of kind Invalid if the answer of a server is a redirect.
 func redirected(url string, res *http.Response) error {
 	if res == nil || res.StatusCode/100 != 3 {
 		return nil
@@ -63,14 +63,14 @@ func redirected(url string, res *http.Response) error {
 		res.Status)
 }
 
-// Conn is one session with a server, for one call at a time. After an error that is not a refusal it is closed: a late
-// answer would be taken for the answer of the next call.
+// Conn is one session with a server, for one call at a time. It is closed after an error that is not a refusal, because
+// a late answer would be taken for the answer of the next call.
 type Conn struct {
-	Limit  time.Duration // The limit of one call; CallLimit by default.
+	Limit  time.Duration // the limit of one call; CallLimit by default
 	ws     *websocket.Conn
 	frames chan frame
 	done   chan struct{}
-	gone   error // Why reading ended. It is set before done is closed.
+	gone   error // why reading ended; set before done is closed
 	stop   context.CancelFunc
 	once   sync.Once
 }
@@ -112,7 +112,7 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 	return conn, nil
 }
 
-// read runs as long as the session, so pings are answered while an agent thinks.
+// read runs as long as the session, so that pings are answered while an agent thinks.
 func (c *Conn) read(ctx context.Context) {
 	defer close(c.done)
 	for c.gone == nil {
@@ -142,8 +142,8 @@ func (c *Conn) readOne(ctx context.Context) error {
 	}
 }
 
-// Call sends a frame and decodes the data of its answer into out, unless that is nil. A refusal is an *Error in the
-// chain. Every error is a void fault.
+// Call sends a frame and, if out is not nil, decodes the data of its answer into it. A refusal is an *Error in the
+// chain. Every error is a fault of kind Void.
 func (c *Conn) Call(ctx context.Context, kind FrameType, data, out any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Limit, fmt.Errorf("no answer within %v", c.Limit))
 	defer cancel()
@@ -191,7 +191,7 @@ func (c *Conn) exchange(ctx context.Context, kind FrameType, data any) (frame, e
 		return frame{}, err
 	}
 	select {
-	case f := <-c.frames: // unasked: it would be taken for the answer
+	case f := <-c.frames: // unrequested, so it would be taken for the answer
 		if f.Type == frameError {
 			return f, nil
 		}
@@ -200,7 +200,7 @@ func (c *Conn) exchange(ctx context.Context, kind FrameType, data any) (frame, e
 	default:
 	}
 	if err := c.ws.Write(ctx, websocket.MessageText, raw); err != nil {
-		return c.last(err)
+		return c.lastFrame(err)
 	}
 
 	select {
@@ -209,13 +209,13 @@ func (c *Conn) exchange(ctx context.Context, kind FrameType, data any) (frame, e
 	case <-ctx.Done():
 		return frame{}, context.Cause(ctx)
 	case <-c.done:
-		return c.last(fmt.Errorf("the session ended: %w", c.gone))
+		return c.lastFrame(fmt.Errorf("the session ended: %w", c.gone))
 	}
 }
 
-// last returns what the server said before it ended the session, such as CAPACITY_REACHED, or err if it said nothing.
-// Servers of openenv-core say that unasked, as soon as the session is open.
-func (c *Conn) last(err error) (frame, error) {
+// lastFrame returns the frame that the server sent before it ended the session, such as CAPACITY_REACHED, or err if it
+// sent none. Servers of openenv-core send that one unrequested, as soon as the session is open.
+func (c *Conn) lastFrame(err error) (frame, error) {
 	select {
 	case f := <-c.frames:
 		return f, nil
@@ -224,8 +224,8 @@ func (c *Conn) last(err error) (frame, error) {
 	}
 }
 
-// Close ends the session. It waits up to a second for the server to tear down and close the socket, so the place is
-// free afterwards. It may be repeated.
+// Close ends the session. It waits up to a second for the server to tear down and close the socket, so that the place
+// is free afterwards. It may be repeated.
 func (c *Conn) Close() { c.end(true) }
 
 func (c *Conn) end(sound bool) {

@@ -29,7 +29,7 @@ type Task struct {
 	MaxSteps int    `json:"max_steps"`
 }
 
-// Capability is what an environment can do beyond reset and step.
+// Capability is an ability of an environment beyond reset and step.
 type Capability string
 
 // The capabilities.
@@ -43,8 +43,8 @@ const (
 // describeLimit bounds how long opening and resetting one environment may take.
 const describeLimit = 30 * time.Second
 
-// Describe describes a suite. It opens an environment and resets the first task, because whether an episode can be
-// replayed is known only then.
+// Describe describes a suite. It opens an environment and resets it to the first task, because only then is it known
+// whether an episode can be replayed.
 func Describe(suite envadapters.Suite) (Description, error) {
 	d := Description{
 		Profile:      Profile,
@@ -91,7 +91,7 @@ func Describe(suite envadapters.Suite) (Description, error) {
 	return d, nil
 }
 
-// abilities opens an environment, resets the first task and returns what the environment can do.
+// abilities opens an environment, resets it to the first task and returns its abilities.
 func abilities(suite envadapters.Suite, tasks []Task) (envadapters.Abilities, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), describeLimit)
 	defer cancel()

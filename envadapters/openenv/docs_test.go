@@ -15,8 +15,8 @@ import (
 
 var inQuotes = regexp.MustCompile("`([^`]+)`")
 
-// described returns what docs/add-an-environment.md puts into backquotes in the tables of a section, by row and cell.
-// Only tables whose heading begins with a word are read.
+// described returns the backquoted texts in the tables of a section of docs/add-an-environment.md, by row and cell. It
+// reads only tables whose heading begins with a word.
 func described(t *testing.T, heading string) [][][]string {
 	t.Helper()
 	raw, err := os.ReadFile("../../docs/add-an-environment.md")
@@ -70,7 +70,7 @@ func TestTheDocsListEveryActionWithItsFields(t *testing.T) {
 	}
 }
 
-// fieldsOf returns the fields of an action in the order of its signature, those that it may lack with a question mark.
+// fieldsOf returns the fields of an action in the order of its signature. Optional fields have a question mark.
 func fieldsOf(t *testing.T, a domain.Action) string {
 	t.Helper()
 	var fields map[string]json.RawMessage

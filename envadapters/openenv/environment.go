@@ -14,17 +14,17 @@ import (
 type environment struct {
 	Episode
 	suite *Suite
-	place *place // It is nil after Close.
+	place *place // nil after Close
 	conn  *Conn
 	desc  Description
 
 	last   Observation
-	reward float64 // The last reward that the server gave.
+	reward float64 // the last reward that the server gave
 	score  envadapters.Score
-	right  []domain.Action // The actions that help now; agents never see them.
+	right  []domain.Action // the actions that help now; agents never see them
 }
 
-// seedLimit bounds the seeds of a server without the profile.
+// seedLimit bounds the seeds for a server without the profile.
 const seedLimit = 1 << 31
 
 // Reset begins the episode of a task that the server lists.
@@ -72,7 +72,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 	return tr, nil
 }
 
-// taskFault returns the error of a call, which says so if the task itself is at fault.
+// taskFault returns the error of a call, with ErrTask in its chain if the task itself is at fault.
 func taskFault(err error) error {
 	if CodeOf(err) == CodeUnknownTask {
 		return fault.New(fault.Invalid, "%w: %w", envadapters.ErrTask, err)
@@ -81,7 +81,7 @@ func taskFault(err error) error {
 	return err
 }
 
-// Step sends one action. What the server refuses as invalid is a mistake of the agent.
+// Step sends one action. If the server rejects it as invalid, it is a mistake of the agent.
 func (e *environment) Step(ctx context.Context, action domain.Action) (envadapters.Transition, error) {
 	if err := e.BeginStep(ctx); err != nil {
 		return envadapters.Transition{}, err
@@ -106,8 +106,8 @@ func (e *environment) Step(ctx context.Context, action domain.Action) (envadapte
 	return tr, taskFault(err)
 }
 
-// refused returns the transition of a step that the server did not take, by the agent's fault. Nothing has changed, but
-// the step counts.
+// refused returns the transition of a step that the server rejected because of the agent's mistake. Nothing has
+// changed, but the step counts.
 func (e *environment) refused(why string) envadapters.Transition {
 	tr := envadapters.Transition{Observation: e.seen(), Invalid: why}
 	e.Observe(&tr, false, false)
@@ -115,7 +115,7 @@ func (e *environment) refused(why string) envadapters.Transition {
 	return tr
 }
 
-// call makes a reset or a step and reads what it led to.
+// call performs a reset or a step and reads the resulting transition.
 func (e *environment) call(ctx context.Context, kind FrameType, data any) (envadapters.Transition, error) {
 	var got answer
 	if err := e.conn.Call(ctx, kind, data, &got); err != nil {
@@ -129,7 +129,7 @@ func (e *environment) call(ctx context.Context, kind FrameType, data any) (envad
 	e.last = observation
 
 	var reward any
-	_ = json.Unmarshal(got.Reward, &reward) // The reward is optional.
+	_ = json.Unmarshal(got.Reward, &reward) // the reward is optional
 	if r, ok := number(reward); ok {
 		e.reward = r
 	}
@@ -186,7 +186,7 @@ func (e *environment) can(capability Capability) bool {
 	return slices.Contains(e.desc.Capabilities, capability)
 }
 
-// Abilities returns what the server offers.
+// Abilities returns the abilities that the server offers.
 func (e *environment) Abilities() envadapters.Abilities {
 	a := envadapters.Abilities{Replayable: e.can(CapReplayable)}
 	if e.can(CapExpert) {
@@ -202,7 +202,7 @@ func (e *environment) Abilities() envadapters.Abilities {
 	return a
 }
 
-// Advise returns the first of Right.
+// Advise returns the first action of Right.
 func (e *environment) Advise() (domain.Action, bool) {
 	if len(e.right) == 0 {
 		return domain.Action{}, false
@@ -211,10 +211,10 @@ func (e *environment) Advise() (domain.Action, bool) {
 	return e.right[0], true
 }
 
-// Right lists the actions that the server says help now.
+// Right returns the actions that help now, according to the server.
 func (e *environment) Right() []domain.Action { return e.right }
 
-// Screenshot asks the server for the current screen as PNG.
+// Screenshot requests the current screen as PNG.
 func (e *environment) Screenshot(ctx context.Context) ([]byte, error) {
 	var s stateAnswer
 	if err := e.conn.Call(ctx, FrameState, stateData{Image: "png"}, &s); err != nil {
@@ -224,7 +224,7 @@ func (e *environment) Screenshot(ctx context.Context) ([]byte, error) {
 	return s.Image.B64, nil
 }
 
-// Score is known after the end of the episode; before it is zero.
+// Score returns the score after the end of the episode, and zero before.
 func (e *environment) Score(context.Context) (envadapters.Score, error) { return e.score, nil }
 
 // Close ends the session and frees the place. It may be repeated.

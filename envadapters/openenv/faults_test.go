@@ -23,7 +23,7 @@ func TestAnAnswerToNoCallIsNotTakenForTheNext(t *testing.T) {
 	if err := c.Call(t.Context(), FrameState, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	// The second answer waits, or it ended the session because it came before the first one was taken.
+	// The second answer is waiting, or it ended the session by arriving before the first one was taken.
 	for ended := false; len(c.frames) == 0 && !ended; {
 		select {
 		case <-c.done:

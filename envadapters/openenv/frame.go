@@ -27,7 +27,8 @@ type frame struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// encode writes a frame. Without data it has no such key: the server of openenv-core refuses a state frame with one.
+// encode encodes a frame. If data is nil, the frame has no such key, because the server of openenv-core refuses a state
+// frame with one.
 func encode(kind FrameType, data any) ([]byte, error) {
 	if data == nil {
 		return json.Marshal(frame{Type: kind})
@@ -66,12 +67,12 @@ const (
 type Error struct {
 	Code    Code    `json:"code"`
 	Message string  `json:"message"`
-	Retry   float64 `json:"retry_after_s"` // For CodeBusy: when to ask again, in seconds.
+	Retry   float64 `json:"retry_after_s"` // for CodeBusy: the seconds to wait before the next attempt
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
-// CodeOf returns the code of the refusal in err's chain; empty if there is none.
+// CodeOf returns the code of the refusal in err's chain, or "".
 func CodeOf(err error) Code {
 	if e, ok := refusalIn(err); ok {
 		return e.Code

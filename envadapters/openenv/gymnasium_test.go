@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/envadapters/acceptance"
 )
 
-// browserGymExample wraps BrowserGym's Gymnasium environments with the Python package.
+// browserGymExample uses the Python package to serve BrowserGym's Gymnasium environments.
 const browserGymExample = "../../python/examples/browsergym_env.py"
 
 func TestAGymnasiumEnvironmentIsWrappedInPythonInSixtyLines(t *testing.T) {
@@ -67,7 +67,7 @@ func serveBrowserGym(t *testing.T) string {
 	return address
 }
 
-// playForm solves a task of BrowserGym: it types a text with quotes and a backslash, and sends it.
+// playForm solves a task of BrowserGym: it types a text with quotes and a backslash, and submits it.
 func playForm(t *testing.T, env *environment) {
 	t.Helper()
 	task := domain.Task{Template: "sent", Split: domain.SplitTrain, Seed: 1, MaxSteps: 4}

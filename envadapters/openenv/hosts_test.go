@@ -13,10 +13,11 @@ import (
 	"github.com/collabui/collabui/test/kit/nameserver"
 )
 
-// TestServersOfASpecificationAreHostsThatThisProcessMayReach: others get no connection, and no try is repeated.
+// TestServersOfASpecificationAreHostsThatThisProcessMayReach expects no connection to other hosts, and no second
+// attempt.
 func TestServersOfASpecificationAreHostsThatThisProcessMayReach(t *testing.T) {
-	var asked atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	t.Cleanup(server.Close)
 	local := strings.Replace(server.URL, "http", "ws", 1) + "/ws"
 	nameserver.Start(t, map[string]string{"cloud.example": "169.254.169.254"})
@@ -41,12 +42,12 @@ func TestServersOfASpecificationAreHostsThatThisProcessMayReach(t *testing.T) {
 		}
 		_ = suite.Close()
 	}
-	if n := asked.Load(); n != 0 {
+	if n := requests.Load(); n != 0 {
 		t.Errorf("the server got %d requests, want none", n)
 	}
 
 	t.Setenv(EnvHosts, strings.TrimSuffix(strings.TrimPrefix(local, "ws://"), "/ws")) // it may have the key
-	if _, err := Dial(t.Context(), local); hosts.Refused(err) != nil || asked.Load() != 1 {
-		t.Errorf("a server of %s: %v after %d requests, want one request", EnvHosts, err, asked.Load())
+	if _, err := Dial(t.Context(), local); hosts.Refused(err) != nil || requests.Load() != 1 {
+		t.Errorf("a server of %s: %v after %d requests, want one request", EnvHosts, err, requests.Load())
 	}
 }

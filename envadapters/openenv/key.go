@@ -12,11 +12,11 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// EnvKey is the environment variable of the key that servers of environments ask for, if they can be reached from other
-// machines. EnvKey with _FILE names a file that holds it.
+// EnvKey is the environment variable of the key that servers of environments require if they can be reached from other
+// machines. EnvKey with _FILE names a file that contains the key.
 const EnvKey = "COLLABUI_ENVS_KEY"
 
-// Key returns the key, or "" if there is none.
+// Key returns the key, or "" if no key is set.
 func Key() (string, error) {
 	path := os.Getenv(EnvKey + "_FILE")
 	if path == "" {
@@ -31,13 +31,13 @@ func Key() (string, error) {
 }
 
 // EnvHosts is the environment variable that lists the servers to which the key is sent, separated by commas, as
-// HOST:PORT, or HOST for all its ports. Specifications name addresses, and must not decide who gets the key. It is sent
-// encrypted, or on the loopback; ws://HOST:PORT lists a server to which it is sent in clear, such as one of a private
-// network.
+// HOST:PORT, or HOST for all its ports. It exists because specifications name addresses, but must not decide who
+// receives the key. The key is sent encrypted, or on the loopback; ws://HOST:PORT lists a server to which it is sent in
+// clear, such as a server in a private network.
 const EnvHosts = "COLLABUI_ENVS_HOSTS"
 
-// Authorize adds the key to the header of a request to a server of environments, if there is one and the server may
-// have it. Of several, the first is sent.
+// Authorize adds the key to the header of a request to a server of environments, if a key is set and the server may
+// have it. If there are several keys, it sends the first.
 func Authorize(header http.Header, address string) error {
 	keys, err := Key()
 	if err != nil || keys == "" {
@@ -55,7 +55,7 @@ func Authorize(header http.Header, address string) error {
 	return nil
 }
 
-// mayHaveKey reports whether an entry of EnvHosts lets a server have the key.
+// mayHaveKey reports whether an entry of EnvHosts permits a server to receive the key.
 func mayHaveKey(entry string, address *url.URL) bool {
 	host, inClear := strings.CutPrefix(entry, "ws://")
 	encrypted := address.Scheme == "wss" || address.Scheme == "https"

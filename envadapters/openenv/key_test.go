@@ -12,7 +12,7 @@ import (
 )
 
 func TestTheKeyIsSentToListedServersOnly(t *testing.T) {
-	t.Setenv(EnvKey, "canary\nthe-key-before") // of several, the first is sent
+	t.Setenv(EnvKey, "canary\nthe-key-before") // of several keys, the first is sent
 	t.Setenv(EnvHosts, "gpu-1.example, 10.0.0.5:8001,127.0.0.1:8000, [::1]:8000,ws://emulator:8000,ws://lab.example")
 	for address, want := range map[string]bool{
 		"ws://127.0.0.1:8000/ws":         true,
@@ -47,8 +47,8 @@ func TestTheKeyIsSentToListedServersOnly(t *testing.T) {
 
 // TestRedirectsAreNotFollowed lets a server that may have the key redirect to another service of the machine.
 func TestRedirectsAreNotFollowed(t *testing.T) {
-	var asked atomic.Int32
-	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	var requests atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer inside.Close()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		srv := httptest.NewServer(http.RedirectHandler(inside.URL+"/latest/meta-data/", status))
@@ -69,7 +69,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		}
 		srv.Close()
 	}
-	if n := asked.Load(); n > 0 {
+	if n := requests.Load(); n > 0 {
 		t.Errorf("the service that they redirect to was asked %d times, want never", n)
 	}
 }

@@ -24,7 +24,7 @@ type mapping struct {
 // mappedFields are the fields of an element that a mapping can name.
 var mappedFields = []string{"id", "role", "text", "desc", "value", "editable"}
 
-// foreign reports whether there is a mapping at all.
+// foreign reports whether the options contain a mapping.
 func (m mapping) foreign() bool {
 	x := m.Mapping
 	return x.Goal+x.Text+x.Line+x.Elements+x.Score+x.Action+x.Reset+x.Family != "" ||
@@ -63,7 +63,7 @@ func prepare(m envadapters.Mapping) (mapping, error) {
 	return out, nil
 }
 
-// parse parses a template; nil for an empty text.
+// parse parses a template. It returns nil for an empty text.
 func parse(field, text string) (*templates.Template, error) {
 	if text == "" {
 		return nil, nil
@@ -76,7 +76,7 @@ func parse(field, text string) (*templates.Template, error) {
 	return t, nil
 }
 
-// render executes the template of a field, whose result must be JSON. Without a template it returns def.
+// render executes the template of a field, whose result must be JSON. If t is nil, it returns def.
 func render(field string, t *templates.Template, data, def any) (any, error) {
 	if t == nil {
 		return def, nil
@@ -215,7 +215,7 @@ func (m mapping) element(line string) (domain.Element, bool) {
 	return e, true
 }
 
-// at follows a dotted path through decoded JSON. It returns nil if the path leads nowhere.
+// at follows a dotted path through decoded JSON. It returns nil if the path does not exist.
 func at(value any, path string) any {
 	for key := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(path, "$"), "."), ".") {
 		switch x := value.(type) {
@@ -246,12 +246,12 @@ func text(value any) string {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
 
-	raw, _ := json.Marshal(value) // decoded JSON cannot fail
+	raw, _ := json.Marshal(value) // decoded JSON always encodes
 
 	return string(raw)
 }
 
-// number returns a decoded JSON number, or 1 or 0 for a boolean.
+// number converts a decoded JSON number, or a boolean to 1 or 0.
 func number(value any) (float64, bool) {
 	switch x := value.(type) {
 	case float64:

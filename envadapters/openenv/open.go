@@ -12,11 +12,12 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// awayFor is how long the places of a server that did not answer are not offered.
+// awayFor is how long no place of a server is offered after the server did not answer.
 const awayFor = 2 * time.Second
 
-// Open waits for a free place and opens a session. It passes over servers that do not answer, and fails if none does. A
-// server that offers something else than before is a transient fault: what it offers is asked again then.
+// Open waits for a free place and opens a session. It skips servers that do not answer, and fails if none of them
+// answers. If a server offers something else than before, Open returns a fault of kind Transient, and the servers are
+// described anew.
 func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 	description, err := s.described()
 	if err != nil {
@@ -46,14 +47,14 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 	}
 }
 
-// session opens a session with the server of a place, which offers what was described.
+// session opens a session with the server of a place, and checks that the server's description has not changed.
 func (s *Suite) session(ctx context.Context, p *place, description Description) (*Conn, error) {
 	conn, err := Dial(ctx, p.url)
 	if err != nil || s.mapping.foreign() {
 		return conn, err
 	}
 	now, err := s.describe(ctx, conn)
-	if CodeOf(err) == CodeCapacity { // the reset says so
+	if CodeOf(err) == CodeCapacity { // the reset reports it
 		conn.Close()
 
 		return Dial(ctx, p.url)
@@ -61,7 +62,7 @@ func (s *Suite) session(ctx context.Context, p *place, description Description) 
 	if err == nil && !reflect.DeepEqual(now, description) {
 		s.mu.Lock()
 		s.desc = nil
-		s.asked = time.Time{}
+		s.failedAt = time.Time{}
 		s.mu.Unlock()
 		err = fault.New(fault.Transient, "%s offers version %q now, and other tasks or abilities than before, or than "+
 			"another server of the environment (version %q)", p.url, now.Version, description.Version)

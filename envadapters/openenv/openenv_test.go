@@ -59,7 +59,7 @@ func recorded(t *testing.T) envadapters.Suite {
 	return s
 }
 
-// fake is a server that answers as told. An answer may be late; an empty one ends the session.
+// fake starts a server that gives the answers of a function. An answer may be delayed; an empty one ends the session.
 func fake(t *testing.T, answer func(n int, f frame) (string, time.Duration)) string {
 	t.Helper()
 
@@ -128,7 +128,7 @@ func TestAcceptanceOverTheNetwork(t *testing.T) {
 	}
 }
 
-// TestTheNetworkChangesNothing: the same actions lead to the same transitions and score with and without a server.
+// TestTheNetworkChangesNothing expects the same transitions and score with and without a server.
 func TestTheNetworkChangesNothing(t *testing.T) {
 	play := func(s envadapters.Suite) string {
 		env, err := s.Open(t.Context())
@@ -166,7 +166,8 @@ func TestTheNetworkChangesNothing(t *testing.T) {
 	}
 }
 
-// TestALostConnectionTearsDown: the only place of the suite is free again, and one more session finds none.
+// TestALostConnectionTearsDown expects that the only place of the suite is free again, and that one more session gets
+// no place.
 func TestALostConnectionTearsDown(t *testing.T) {
 	c := served(t, &scripted.Suite{Places: 1}, 3)
 	task := domain.Task{Template: "a", Split: domain.SplitTrain, Seed: 1, MaxSteps: 5}
@@ -175,7 +176,7 @@ func TestALostConnectionTearsDown(t *testing.T) {
 	if _, err := one.Reset(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
-	_ = one.conn.ws.CloseNow() // As the end of a killed worker does.
+	_ = one.conn.ws.CloseNow() // as when a worker is killed
 
 	two := opened(t, c)
 	if _, err := two.Reset(t.Context(), task); err != nil {

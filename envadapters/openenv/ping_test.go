@@ -64,8 +64,8 @@ func ask(t *testing.T, ws *websocket.Conn, kind FrameType, data any) {
 	}
 }
 
-// tunnel forwards connections to an address until cut is called: then the network between has vanished, and both
-// sockets stay open.
+// tunnel forwards connections to an address until cut is called. From then on it drops everything, as a vanished
+// network does, and both sockets stay open.
 func tunnel(t *testing.T, to string) (address string, cut func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -115,7 +115,7 @@ func tunnel(t *testing.T, to string) (address string, cut func()) {
 
 func TestAClientThatIsGoneFreesItsPlaceThoughItsSocketIsOpen(t *testing.T) {
 	for name, lose := range map[string]func(t *testing.T, address string){
-		"it hangs": func(t *testing.T, address string) { begin(t, address) }, // and nothing reads any more
+		"it hangs": func(t *testing.T, address string) { begin(t, address) }, // nothing reads any more
 		"its network vanishes": func(t *testing.T, address string) {
 			near, cut := tunnel(t, address)
 			ws, _ := begin(t, near)
@@ -138,7 +138,7 @@ func TestAClientThatIsGoneFreesItsPlaceThoughItsSocketIsOpen(t *testing.T) {
 			address := onePlace(t)
 			lose(t, address)
 			began := time.Now()
-			begin(t, address) // which waits for a place, and is refused after openLimit
+			begin(t, address) // it waits for a place, and is refused after openLimit
 			t.Logf("the place is free after %v", time.Since(began).Round(time.Millisecond))
 		})
 	}
@@ -169,5 +169,5 @@ func TestAClientThatWaitsForItsAgentKeepsItsPlace(t *testing.T) {
 	if err != nil {
 		t.Fatalf("a step after %d pings: %v, want an answer", answered.Load(), err)
 	}
-	<-read // the answer, as nothing else is sent
+	<-read // the answer, because nothing else is sent
 }

@@ -21,22 +21,22 @@ const (
 	maxRight       = 1000
 )
 
-// Observation is an observation of the profile.
+// Observation is an observation in the profile.
 type Observation struct {
 	Goal      string           `json:"goal"`
 	Elements  []domain.Element `json:"elements"`
 	Screen    Screen           `json:"screen"`
 	History   []string         `json:"history,omitempty"`
-	HasHist   bool             `json:"recorded,omitempty"` // History replaces the client's own, even if it is empty.
+	HasHist   bool             `json:"recorded,omitempty"` // History replaces the client's own, even if it is empty
 	MaxSteps  int              `json:"max_steps,omitempty"`
 	Truncated bool             `json:"truncated,omitempty"`
 	Error     *Error           `json:"last_action_error,omitempty"`
 	Score     *float64         `json:"score,omitempty"`
 	Success   *bool            `json:"success,omitempty"`
-	Right     []domain.Action  `json:"right,omitempty"` // Privileged; only if the reset asked for it.
+	Right     []domain.Action  `json:"right,omitempty"` // privileged; only if the reset requested it
 	Info      Info             `json:"info"`
 
-	// Metrics come with the end of an episode of a recorded suite.
+	// Metrics are present at the end of an episode of a recorded suite.
 	Metrics map[string]domain.Metric `json:"metrics,omitempty"`
 }
 
@@ -93,14 +93,14 @@ func (o Observation) Checked() (Observation, error) {
 	return o, nil
 }
 
-// checkRight checks the actions that the server says help: they become demonstrations and labels.
+// checkRight checks the actions that help according to the server, because they become demonstrations and labels.
 func (o Observation) checkRight(family domain.Family) error {
 	if len(o.Right) > maxRight {
 		return fmt.Errorf("right: %d actions, expected at most %d", len(o.Right), maxRight)
 	}
 
 	for _, action := range o.Right {
-		if action.Type == domain.ActionNone { // The no-op belongs to both families.
+		if action.Type == domain.ActionNone { // the no-op belongs to both families
 			continue
 		}
 		if err := action.Validate(); err != nil {
@@ -127,16 +127,16 @@ type resetData struct {
 	Split    string `json:"split"`
 	Seed     uint64 `json:"seed"`
 	MaxSteps int    `json:"max_steps"`
-	Right    bool   `json:"right,omitempty"` // Every observation shall say which actions help.
+	Right    bool   `json:"right,omitempty"` // every observation shall list the actions that help
 }
 
-// stateData is the data of a state request that asks for more than the Description.
+// stateData is the data of a state request for more than the Description.
 type stateData struct {
 	Image      string `json:"image,omitempty"`
 	Generation int    `json:"generation,omitempty"`
 }
 
-// stateAnswer is the answer to it.
+// stateAnswer is the answer to a state request with stateData.
 type stateAnswer struct {
 	Image struct {
 		Mime string `json:"mime"`

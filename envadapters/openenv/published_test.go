@@ -70,7 +70,7 @@ func TestAnEnvironmentOfThePublishedServerKeepsTheContract(t *testing.T) {
 	}
 }
 
-// playBeside plays two episodes at a time at a server with two places. A third session finds none.
+// playBeside plays two episodes at a time at a server with two places. A third session gets no place.
 func playBeside(t *testing.T, s *Suite, judge bool) {
 	t.Helper()
 	task := domain.Task{Template: "three", Split: domain.SplitTrain, Seed: 1, MaxSteps: 8}
@@ -145,7 +145,7 @@ func TestThePublishedClientPlaysWhatWeServe(t *testing.T) {
 	}
 }
 
-// TestThePythonPackageReadsEveryAction compares the actions of python/ with those of package domain.
+// TestThePythonPackageReadsEveryAction compares the actions of the Python package with those of package domain.
 func TestThePythonPackageReadsEveryAction(t *testing.T) {
 	const readAndWrite = `import json, sys
 from collabui_env.wire import KNOWN, read_action

@@ -13,7 +13,7 @@ import (
 func (x *session) reset(ctx context.Context, raw json.RawMessage) (any, error) {
 	var r struct {
 		resetData
-		Episode string `json:"episode_id"` // The clients of OpenEnv send one.
+		Episode string `json:"episode_id"` // the clients of OpenEnv send one
 	}
 
 	if err := decode(raw, &r); err != nil {
@@ -39,7 +39,7 @@ func (x *session) reset(ctx context.Context, raw json.RawMessage) (any, error) {
 	return x.observe(ctx, tr, err)
 }
 
-// find returns the first task that a reset names. A missing task, split or budget is filled in.
+// find returns the first task that matches a reset. It chooses a task, split or budget that the reset leaves out.
 func (x *session) find(data resetData) (domain.Task, error) {
 	for _, t := range x.desc.Tasks {
 		if data.Task != "" && (t.Name != data.Task || data.Split != "" && t.Split != data.Split) {
@@ -60,7 +60,7 @@ func (x *session) find(data resetData) (domain.Task, error) {
 	return domain.Task{}, refuse(CodeUnknownTask, "no task %q in split %q", data.Task, data.Split)
 }
 
-// open opens an environment if the session has none.
+// open opens an environment unless the session has one.
 func (x *session) open(ctx context.Context) error {
 	if x.env != nil {
 		return nil
@@ -79,7 +79,7 @@ func (x *session) open(ctx context.Context) error {
 	return err
 }
 
-// broken closes the environment: nothing is known about its state.
+// broken closes the environment, whose state is unknown.
 func (x *session) broken() {
 	x.env.Close(context.Background())
 	x.env = nil
@@ -95,11 +95,11 @@ func (x *session) step(ctx context.Context, raw json.RawMessage) (any, error) {
 		return nil, refuse(CodeValidation, "%v", err)
 	}
 
-	if action.Type != domain.ActionNone { // The no-op belongs to both families.
+	if action.Type != domain.ActionNone { // the no-op belongs to both families
 		if err := action.Validate(); err != nil {
 			return nil, refuse(CodeValidation, "%v", err)
 		}
-		_, recorded := x.suite.(envadapters.Recorded) // which counts it as a wrong answer
+		_, recorded := x.suite.(envadapters.Recorded) // a recorded suite counts it as a wrong answer
 		if !recorded && !action.InFamily(x.suite.Family()) {
 			return nil, refuse(CodeValidation, "this environment takes %s actions", x.suite.Family())
 		}
@@ -189,8 +189,8 @@ func (x *session) state(ctx context.Context, raw json.RawMessage) (any, error) {
 	return map[string]any{"image": map[string]any{"mime": "image/png", "b64": png}}, nil
 }
 
-// right lists the actions that help now. With a judge they are the judge's, of which the expert's is the first, and
-// without one the expert's alone.
+// right returns the actions that help now: the judge's, beginning with the expert's, or the expert's alone if there is
+// no judge.
 func right(can envadapters.Abilities, observation domain.Observation) []domain.Action {
 	var judged []domain.Action
 	if can.Judge != nil {

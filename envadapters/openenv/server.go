@@ -12,15 +12,15 @@ import (
 
 // Limits of a session at the server.
 const (
-	maxRequest  = 1 << 20          // The size of a frame, in bytes.
-	openLimit   = 5 * time.Second  // The wait for a place.
-	idleLimit   = 10 * time.Minute // The time between two frames.
-	answerLimit = 30 * time.Second // The time to write an answer, or to answer a ping.
-	pingEvery   = 20 * time.Second // The time between an answered ping and the next one.
+	maxRequest  = 1 << 20          // the size of a frame, in bytes
+	openLimit   = 5 * time.Second  // the wait for a place
+	idleLimit   = 10 * time.Minute // the time between two frames
+	answerLimit = 30 * time.Second // the time to write an answer, or to answer a ping
+	pingEvery   = 20 * time.Second // the time between an answered ping and the next one
 )
 
-// Handler serves a suite to others. /ws is a session; /health, /metadata and /schema describe the suite. There are no
-// stateless /reset and /step of OpenEnv, because they cannot play an episode. Pages of a web browser may not connect.
+// Handler serves a suite to others. /ws is a session; /health, /metadata and /schema describe the suite. OpenEnv's
+// stateless /reset and /step are missing, because they cannot play an episode. Pages in a web browser may not connect.
 // A session ends, and frees its place, within a minute after its client stopped answering pings.
 func Handler(suite envadapters.Suite) (http.Handler, error) {
 	return handler(suite, pingEvery, answerLimit)
@@ -52,7 +52,7 @@ func handler(suite envadapters.Suite, every, limit time.Duration) (http.Handler,
 	mux.HandleFunc("GET /ws", func(w http.ResponseWriter, r *http.Request) {
 		ws, err := websocket.Accept(w, r, nil)
 		if err != nil {
-			return // Accept has answered.
+			return // Accept has answered
 		}
 		ws.SetReadLimit(maxRequest)
 		x := &session{suite: suite, desc: description, ws: ws, pingEvery: every, pingLimit: limit}

@@ -55,7 +55,7 @@ func TestTheServerRefusesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// helped is a suite whose expert's action is not the judge's first.
+// helped is a suite in which the expert's action is not the judge's first.
 type helped struct{ scripted.Suite }
 
 func (s *helped) Open(ctx context.Context) (envadapters.Environment, error) {

@@ -14,7 +14,7 @@ import (
 
 var _ envadapters.Served = (*Suite)(nil)
 
-// Servers asks all servers for their health over HTTP, concurrently.
+// Servers queries the health of all servers over HTTP, concurrently.
 func (s *Suite) Servers(ctx context.Context) []envadapters.Server {
 	out := make([]envadapters.Server, len(s.o.Servers))
 	var wg sync.WaitGroup
@@ -32,8 +32,8 @@ func (s *Suite) Servers(ctx context.Context) []envadapters.Server {
 	return out
 }
 
-// healthy returns why the server of a ws:// or wss:// address cannot be reached. What a server answers does not matter:
-// not every one has a page for it.
+// healthy returns an error if the server of a ws:// or wss:// address cannot be reached. Any answer counts, because not
+// every server has a page for its health.
 func healthy(ctx context.Context, address string) error {
 	parsed, err := url.Parse(strings.Replace(address, "ws", "http", 1))
 	if err != nil {

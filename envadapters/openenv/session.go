@@ -19,12 +19,12 @@ type session struct {
 	suite envadapters.Suite
 	desc  Description
 	ws    *websocket.Conn
-	env   envadapters.Environment // It is nil between a broken episode and the next reset.
+	env   envadapters.Environment // nil between a broken episode and the next reset
 	task  domain.Task
 	goal  string
 	steps int
 	over  bool
-	right bool // The client asked which actions help.
+	right bool // whether the client requested the actions that help
 
 	pingEvery, pingLimit time.Duration
 }
@@ -66,8 +66,8 @@ func (x *session) serve(ctx context.Context) {
 	}
 }
 
-// read reads frames until the session ends. It reads while a call runs, so a lost connection ends the call and pings
-// are answered.
+// read reads frames until the session ends. It also reads during a call, so that a lost connection ends the call and
+// pings are answered.
 func (x *session) read(ctx context.Context, frames chan<- []byte) {
 	for {
 		wait, stop := context.WithTimeout(ctx, idleLimit)
@@ -85,8 +85,8 @@ func (x *session) read(ctx context.Context, frames chan<- []byte) {
 	}
 }
 
-// ping asks the client for a sign of life until it gives none in time: a client that hangs, or whose network has
-// vanished, leaves the socket open. A client that waits for its agent still reads, and so answers.
+// ping pings the client until an answer does not arrive in time: a client that hangs, or whose network has vanished,
+// leaves the socket open. A client that waits for its agent still reads, and therefore answers.
 func (x *session) ping(ctx context.Context) {
 	for {
 		select {
@@ -107,7 +107,7 @@ func (x *session) ping(ctx context.Context) {
 func (x *session) serveOne(ctx context.Context, raw []byte) bool {
 	kind, data, err := x.handle(ctx, raw)
 	if errors.Is(err, errClose) {
-		x.end() // Before the socket closes, so the place is free when the client notices.
+		x.end() // before the socket closes, so that the place is free when the client notices
 		return false
 	}
 

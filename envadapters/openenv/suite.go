@@ -17,16 +17,16 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Suite plays the environment that its servers offer. All of them must offer the same one.
+// Suite plays the environment that its servers offer. All servers must offer the same one.
 type Suite struct {
 	o       envadapters.Options
 	mapping mapping
 	free    chan *place
 
-	mu     sync.Mutex
-	desc   *Description // The answer of the first server that answered.
-	failed error        // Why none has answered.
-	asked  time.Time    // When that was known.
+	mu       sync.Mutex
+	desc     *Description // the answer of the first server that answered
+	failed   error        // why no server has answered
+	failedAt time.Time    // the time of that failure
 }
 
 // place is room for one session at a server.
@@ -35,9 +35,9 @@ type place struct{ url string }
 // defaultSteps is the step budget of the tasks of a server without the profile.
 const defaultSteps = 30
 
-// New returns a suite. It does not connect to a server yet. It reads these options: servers are ws:// or wss://
-// addresses; places is the number of sessions at each server (default 1, as OpenEnv's servers); mapping describes a
-// server without the profile; max_steps is the step budget of all tasks (default: the server's, or 30 without the
+// New returns a suite. It does not connect to a server yet. It reads four options: servers contains ws:// or wss://
+// addresses; places is the number of sessions at each server (1 by default, as in OpenEnv's servers); mapping describes
+// a server without the profile; max_steps is the step budget of all tasks (by default the server's, or 30 without the
 // profile).
 func New(options envadapters.Options) (*Suite, error) {
 	m, err := prepare(options.Mapping)
@@ -89,7 +89,7 @@ func (s *Suite) Title() string {
 	return description.Title + " (over OpenEnv)"
 }
 
-// Family returns the family that the mapping or the served suite names, and the mobile family otherwise.
+// Family returns the family that the mapping or the served suite specifies, and the mobile family otherwise.
 func (s *Suite) Family() domain.Family {
 	if s.mapping.foreign() {
 		return domain.Family(cmp.Or(s.mapping.Family, string(domain.FamilyMobile)))
@@ -137,7 +137,7 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 
 // Protocol returns the protocol of the served suite if it is a recorded one.
 func (s *Suite) Protocol() string {
-	description, _ := s.described() // Other calls report a server that does not answer.
+	description, _ := s.described() // other calls report a server that does not answer
 	return description.Recorded
 }
 
@@ -147,8 +147,8 @@ func (s *Suite) Version(context.Context) (string, error) {
 	return description.Version, err
 }
 
-// described asks the servers what they offer until one has answered, and remembers the answer. Why none has
-// answered is remembered for a second: the callers who have waited for that share it.
+// described returns the description of the suite. It queries the servers until one has answered, and keeps the answer.
+// It keeps a failure for a second, so that the callers that waited for it share it.
 func (s *Suite) described() (Description, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *Suite) described() (Description, error) {
 	if s.desc != nil {
 		return *s.desc, nil
 	}
-	if time.Since(s.asked) < time.Second {
+	if time.Since(s.failedAt) < time.Second {
 		return Description{}, s.failed
 	}
 
@@ -168,12 +168,12 @@ func (s *Suite) described() (Description, error) {
 		s.desc = &description
 	}
 	s.failed = err
-	s.asked = time.Now()
+	s.failedAt = time.Now()
 
 	return description, err
 }
 
-// describe returns a server's description of its suite. For a server without the profile, it comes from the mapping.
+// describe returns a server's description of its suite. For a server without the profile, the mapping provides it.
 func (s *Suite) describe(ctx context.Context, conn *Conn) (Description, error) {
 	var description Description
 	if s.mapping.foreign() {
@@ -195,7 +195,7 @@ func (s *Suite) describe(ctx context.Context, conn *Conn) (Description, error) {
 	return description, nil
 }
 
-// Check asks every server.
+// Check queries every server.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	description, err := s.described()
 	if CodeOf(err) == CodeCapacity {
@@ -226,14 +226,14 @@ func (s *Suite) Check(ctx context.Context) envadapters.Health {
 		}
 		conn.Close()
 	}
-	if len(errs) == len(s.o.Servers) { // they answered before
+	if len(errs) == len(s.o.Servers) { // the servers answered before
 		return dead(errors.Join(errs...))
 	}
 
 	return health
 }
 
-// dead is the health of a suite of which no server answers.
+// dead returns the health of a suite of which no server answers.
 func dead(err error) envadapters.Health {
 	return envadapters.Health{
 		State:  envadapters.Dead,
@@ -243,7 +243,7 @@ func dead(err error) envadapters.Health {
 	}
 }
 
-// Rehearse renders the template of actions for a sample of every type, if there is a mapping.
+// Rehearse renders the mapping's template of actions, if any, for a sample action of every type.
 func (s *Suite) Rehearse() error {
 	if !s.mapping.foreign() {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 )
 
-// silent returns the address of a server that cannot be reached: its backlog is full, so the kernel drops packets, as
-// a firewall or a host that is down does.
+// silent returns the address of a server that cannot be reached: its backlog is full, so the kernel drops packets, as a
+// firewall or a host that is down would.
 func silent(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -34,7 +34,7 @@ func silent(t *testing.T) string {
 		t.Fatal(err)
 	}
 	address := (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: at.(*syscall.SockaddrInet4).Port}).String()
-	for range 3 { // the backlog is what may wait, and one more
+	for range 3 { // the backlog, and one more
 		if c, err := net.DialTimeout("tcp", address, 100*time.Millisecond); err == nil {
 			t.Cleanup(func() { _ = c.Close() })
 		}
@@ -43,7 +43,7 @@ func silent(t *testing.T) string {
 	return "ws://" + address + "/ws"
 }
 
-// frozen returns the address of a server that takes connections and says nothing.
+// frozen returns the address of a server that accepts connections and sends nothing.
 func frozen(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,7 +55,8 @@ func frozen(t *testing.T) string {
 	return "ws://" + l.Addr().String() + "/ws"
 }
 
-// A person waits for the checks before a start, which end after eight seconds.
+// TestServersThatCannotBeReachedAreDeadWithinSeconds matters because a person waits for the checks before a start,
+// which end after eight seconds.
 func TestServersThatCannotBeReachedAreDeadWithinSeconds(t *testing.T) {
 	t.Parallel()
 	s, err := New(envadapters.Options{Servers: []string{silent(t), silent(t), frozen(t)}})

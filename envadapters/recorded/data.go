@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// checkFile checks the kind and the beginning of a file. It opens no device or pipe, which could wait for ever.
+// checkFile checks the kind and the beginning of a file. It opens no device or pipe, which could block forever.
 func checkFile(file string) error {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -25,16 +25,16 @@ func checkFile(file string) error {
 		return fault.New(fault.Invalid, "open recorded tasks: %w", err)
 	}
 	defer func() { _ = in.Close() }()
-	begins, err := io.ReadAll(io.LimitReader(in, 4096))
+	beginning, err := io.ReadAll(io.LimitReader(in, 4096))
 	if err != nil {
 		return fault.New(fault.Invalid, "read recorded tasks: %w", err)
 	}
 
-	return envadapters.CheckData(file, begins)
+	return envadapters.CheckData(file, beginning)
 }
 
-// Instead returns what a folder without data has instead: what was skipped, or what desktops left there. It continues a
-// sentence.
+// Instead describes the contents of a folder without data: what was skipped, or what desktop systems left there. It
+// continues a sentence.
 func Instead(dir string, problems []Problem) string {
 	if len(problems) > 0 {
 		return ": " + Summary(problems)

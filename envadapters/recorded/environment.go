@@ -8,12 +8,12 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Pose is what the agents are asked at one step.
+// Pose is the question to the agents at one step.
 type Pose struct {
 	Observation domain.Observation
-	// History is the recorded one.
+	// History is the recorded history.
 	History []string
-	// Right lists all actions that are right. The first is the recorded one.
+	// Right contains all right actions. The first is the recorded one.
 	Right []domain.Action
 }
 
@@ -21,10 +21,10 @@ type Pose struct {
 type Episode interface {
 	// Goal returns the recorded goal.
 	Goal() string
-	// Pose returns the current pose. It is false after the last one.
+	// Pose returns the current pose. ok is false after the last one.
 	Pose() (p Pose, ok bool)
-	// Do takes the action of the agents and moves on. It returns the metrics of a recorded step that ends with the
-	// action, envadapters.StepSR among them, and nil if the step continues.
+	// Do executes the action of the agents. If the action ends a recorded step, Do returns the metrics of the step,
+	// including envadapters.StepSR; if the step continues, it returns nil.
 	Do(a domain.Action) map[string]domain.Metric
 }
 
@@ -75,7 +75,7 @@ func (e *Environment) show() envadapters.Transition {
 	e.pose = pose
 	e.ended = !ok
 	if pose.History == nil {
-		pose.History = []string{} // A nil history would mean the system's own.
+		pose.History = []string{} // nil would stand for the system's own history
 	}
 
 	return envadapters.Transition{Observation: pose.Observation, History: pose.History, Terminated: !ok}

@@ -2,8 +2,9 @@ package recorded
 
 import "sync"
 
-// Once returns a function that calls f until it succeeds, and then returns what it returned: files that were read stay
-// read, and files that a person has put right since are found by a worker that runs. It may be called concurrently.
+// Once returns a function that calls f until it succeeds, and from then on returns the same result. So files are read
+// only once, but a worker in operation finds files that were repaired after a failure. The function may be called
+// concurrently.
 func Once[T any](f func() (T, error)) func() (T, error) {
 	var mu sync.Mutex
 	var value T

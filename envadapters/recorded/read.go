@@ -18,7 +18,7 @@ import (
 // Where is the place of a record in a file.
 type Where struct {
 	File string
-	// Line is that of the record's first character, from 1. It is 0 if the whole file is meant.
+	// Line is the line of the record's first character, from 1. It is 0 if the whole file is meant.
 	Line int
 	// Offset and Length are in bytes.
 	Offset int64
@@ -27,7 +27,7 @@ type Where struct {
 
 func (w Where) String() string { return fmt.Sprintf("%s:%d", w.File, w.Line) }
 
-// Problem is a record, or a whole file, that could not be read.
+// Problem is the failure to read a record or a whole file.
 type Problem struct {
 	Where Where
 	Err   error
@@ -41,7 +41,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%v: %v", p.Where, p.Err)
 }
 
-// Summary counts problems and names the first ones. It is empty if there are none.
+// Summary counts problems and names the first ones. It returns "" if there are no problems.
 func Summary(problems []Problem) string {
 	const most = 5
 	if len(problems) == 0 {
@@ -61,7 +61,7 @@ func Summary(problems []Problem) string {
 	return out
 }
 
-// Skips reads the option broken. It reports whether to skip records that cannot be read.
+// Skips parses the option broken. It reports whether to skip records that cannot be read.
 func Skips(suite, broken string) (bool, error) {
 	switch broken {
 	case "skip":
@@ -73,11 +73,11 @@ func Skips(suite, broken string) (bool, error) {
 	return false, fault.New(fault.Invalid, "%s: broken: expected stop or skip, not %q", suite, broken)
 }
 
-// Read calls f for the JSON objects of a file, which holds an array of them or one after the other. It keeps one record
-// in memory at a time and returns the SHA-256 of the file. A record that is not JSON or not UTF-8, that has a member
-// twice, or for which f fails, is a problem: with skip Read returns it and continues; otherwise it fails with file and
-// line. A file that cannot be read at all is a problem, too, and then the digest is empty. Read ignores what is between
-// the objects.
+// Read calls f for the JSON objects of a file, which contains an array of objects or a sequence of them. It keeps one
+// record in memory at a time and returns the SHA-256 of the file. A record that is not JSON or not UTF-8, that has a
+// duplicate member, or for which f fails, is a problem. With skip, Read returns the problems and continues; otherwise
+// it fails with the file and the line. A file that cannot be read at all is a problem, too, and its digest is empty.
+// Read ignores everything between the objects.
 func Read(file string, skip bool, f func(raw []byte, at Where) error) (
 	digest string, problems []Problem, err error,
 ) {
@@ -105,7 +105,7 @@ func Read(file string, skip bool, f func(raw []byte, at Where) error) (
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err == nil { // what programs read in several ways: halves of characters, a member twice
+		if err == nil { // text that programs read in several ways: halves of characters, duplicate members
 			_, err = jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue()
 		}
 		if err == nil {

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// maxRecord bounds one record of a file, in bytes.
+// maxRecord is the largest size of one record of a file, in bytes.
 const maxRecord = 256 << 20
 
 var (

@@ -19,19 +19,19 @@ const buttons = 6
 type environment struct {
 	suite *Suite
 	task  domain.Task
-	// names are those of the buttons in the order of the screen, want those to tap in order.
+	// names are the buttons in the order of the screen, want the buttons to tap in order.
 	names, want []string
 	at          int
 	steps       int
 	ended       bool
-	// odd is appended to the screen after Diverge.
-	odd    string
+	// a text appended to the screen after Diverge
+	suffix string
 	closed bool
 }
 
 func (e *environment) Replayable() {}
 
-// misbehave does what the script says of the step.
+// misbehave performs the misbehaviour that the script prescribes for the step.
 func (e *environment) misbehave(ctx context.Context, step int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -43,7 +43,7 @@ func (e *environment) misbehave(ctx context.Context, step int) error {
 	case Invalid:
 		return fault.New(fault.Invalid, "%w: scripted", envadapters.ErrTask)
 	case Diverge:
-		e.odd = fmt.Sprintf("odd %d", e.suite.Episodes)
+		e.suffix = fmt.Sprintf("odd %d", e.suite.Episodes)
 	}
 
 	return nil
@@ -65,7 +65,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 	e.at = 0
 	e.steps = 0
 	e.ended = false
-	e.odd = ""
+	e.suffix = ""
 	if err := e.misbehave(ctx, 0); err != nil {
 		return envadapters.Transition{}, err
 	}
@@ -76,7 +76,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 	return envadapters.Transition{Goal: goal, Observation: e.observe()}, nil
 }
 
-// draw names the buttons, chooses those to tap, and orders them on the screen.
+// draw names the buttons, chooses the ones to tap, and orders them on the screen.
 func (e *environment) draw() {
 	rand := domain.Rand(e.task.Seed, e.task.Template, e.task.Split)
 	e.names = nil
@@ -89,7 +89,7 @@ func (e *environment) draw() {
 	rand.Shuffle(len(e.names), func(i, j int) { e.names[i], e.names[j] = e.names[j], e.names[i] })
 }
 
-// observe shows the buttons, and below them how many were tapped.
+// observe shows the buttons and, below them, the number of buttons tapped.
 func (e *environment) observe() domain.Observation {
 	observation := domain.Observation{Width: 100, Height: 100}
 	add := func(role, text string) {
@@ -106,7 +106,7 @@ func (e *environment) observe() domain.Observation {
 	for _, name := range e.names {
 		add("button", name)
 	}
-	add("text", fmt.Sprintf("count %d%s", e.at, e.odd))
+	add("text", fmt.Sprintf("count %d%s", e.at, e.suffix))
 
 	return observation
 }
@@ -136,14 +136,14 @@ func (e *environment) Step(ctx context.Context, action domain.Action) (envadapte
 	return transition, nil
 }
 
-// Takes returns what a step of a task takes, from 1: a lognormal time with σ = 1.
+// Takes returns the duration of a step of a task, counted from 1: a lognormal time with σ = 1.
 func Takes(task domain.Task, step int, median time.Duration) time.Duration {
 	times := math.Exp(domain.Rand(task.Seed, "latency", task.Template, task.Split, step).NormFloat64())
 
 	return time.Duration(times * float64(median))
 }
 
-// wait takes the time of a step.
+// wait waits for the duration of a step.
 func (e *environment) wait(ctx context.Context) error {
 	if e.suite.Latency == 0 {
 		return nil
@@ -157,7 +157,7 @@ func (e *environment) wait(ctx context.Context) error {
 	}
 }
 
-// tap taps a button and returns why it cannot.
+// tap taps a button. invalid is the reason why it cannot.
 func (e *environment) tap(action domain.Action) (invalid string) {
 	switch {
 	case action.Type != domain.ActionClick || action.Index == nil:

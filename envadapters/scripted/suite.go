@@ -1,5 +1,5 @@
 // Package scripted is an environment without a browser that follows a script, for tests of workflows and benchmarks of
-// orchestration. Its tasks ask for some named buttons in order. It breaks where the script says so.
+// orchestration. The goal of its tasks is to tap some named buttons in order. It breaks where the script says so.
 //
 // It does no I/O.
 package scripted
@@ -21,23 +21,23 @@ type Misbehaviour string
 const (
 	// Void loses the episode with fault.Void.
 	Void Misbehaviour = "void"
-	// Invalid blames the task with envadapters.ErrTask.
+	// Invalid makes the task at fault, with envadapters.ErrTask.
 	Invalid Misbehaviour = "invalid"
-	// Diverge shows another screen from then on, so a replay differs.
+	// Diverge shows another screen from then on, so that a replay differs.
 	Diverge Misbehaviour = "diverge"
 )
 
 // Fault is a misbehaviour at one step of a task's episodes.
 type Fault struct {
-	// Split is that of the task. "" means any.
+	// Split is the split of the task. "" means any.
 	Split    string
 	Template string
-	// Seed is that of the task. 0 means any.
+	// Seed is the seed of the task. 0 means any.
 	Seed uint64
-	// Step counts from 1. 0 is Reset.
+	// Step is the step, counted from 1. 0 is Reset.
 	Step int
 	Kind Misbehaviour
-	// Times is how often the environment misbehaves before it behaves.
+	// Times is the number of times that the environment misbehaves.
 	Times int
 }
 
@@ -47,9 +47,9 @@ type Suite struct {
 	Length int
 	// Apps adds the split test-apps.
 	Apps bool
-	// More names further templates, of all splits but test-templates and test-apps.
+	// More names further templates, in all splits but test-templates and test-apps.
 	More []string
-	// Trained names further templates, of train alone.
+	// Trained names further templates, in train alone.
 	Trained []string
 	// Without names templates to leave out.
 	Without []string
@@ -57,7 +57,7 @@ type Suite struct {
 	Edition string
 	// Places is the number of concurrent episodes, 4 by default.
 	Places int
-	// Latency is the median time of a step, which is lognormal with σ = 1. It follows from the task and the step.
+	// Latency is the median time of a step, which is lognormal with σ = 1. The time follows from the task and the step.
 	Latency time.Duration
 
 	once sync.Once
@@ -65,11 +65,11 @@ type Suite struct {
 
 	mu     sync.Mutex
 	faults []Fault
-	// Episodes counts the resets.
+	// Episodes is the number of resets.
 	Episodes int
 }
 
-// Played returns Episodes while others play.
+// Played returns Episodes. Unlike the field, it may be read while episodes run.
 func (s *Suite) Played() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Suite) Break(faults ...Fault) {
 	s.faults = append(s.faults, faults...)
 }
 
-// hit returns the misbehaviour that is due at a step of a task, and counts it. It is empty if none is due.
+// hit returns the misbehaviour that is due at a step of a task, and counts it. It returns "" if none is due.
 func (s *Suite) hit(task domain.Task, step int) Misbehaviour {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Suite) hit(task domain.Task, step int) Misbehaviour {
 	return ""
 }
 
-// Name returns the name of webtasks, so the specifications of tests need no other environment.
+// Name returns the name of webtasks, so that the specifications of tests need no other environment.
 func (s *Suite) Name() string { return "webtasks" }
 
 // Family returns the mobile family.

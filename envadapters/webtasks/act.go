@@ -16,11 +16,11 @@ const (
 	waitTime = time.Second            // for the action wait
 )
 
-// selectAll marks what the focused field holds, so typed text replaces it.
+// selectAll selects the contents of the focused field, so that typed text replaces them.
 const selectAll = "document.activeElement.select && document.activeElement.select()"
 
-// act executes one action with real input events. For a mistake of the agent it returns the reason and executes
-// nothing.
+// act executes one action with real input events. If the action is a mistake of the agent, it returns the reason and
+// executes nothing.
 func (e *environment) act(ctx context.Context, action domain.Action) (invalid string, err error) {
 	if action.Type == domain.ActionNone {
 		return "", nil
@@ -32,7 +32,7 @@ func (e *environment) act(ctx context.Context, action domain.Action) (invalid st
 	case domain.ActionClick, domain.ActionLongPress, domain.ActionDoubleTap, domain.ActionInputText:
 		return e.use(ctx, action)
 	case domain.ActionStatus:
-		e.said = action.GoalStatus == domain.StatusComplete
+		e.declared = action.GoalStatus == domain.StatusComplete
 		return "", nil
 	case domain.ActionAnswer:
 		return "", e.Tab().Eval(ctx, "kit.answer("+browser.Quote(action.Text)+")", nil)

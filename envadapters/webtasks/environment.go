@@ -17,21 +17,21 @@ const fontsReady = `document.fonts.load("15px webtasks").then(f => { if (!f.leng
 // environment plays episodes in one tab, which it keeps between episodes.
 type environment struct {
 	*browser.Episode
-	url   string
-	words string
-	page  pageState
-	said  bool // The agent declared that it reached the goal.
+	url      string
+	words    string
+	page     pageState
+	declared bool // the agent declared that it reached the goal
 
-	touched *domain.Touch // Where the action reached the screen.
+	touched *domain.Touch // where the action touched the screen
 }
 
 // pageState is the answer of kit.reset and kit.observe.
 type pageState struct {
 	Goal string `json:"goal"`
 	domain.Observation
-	Over  bool            `json:"over"`  // The page ended the episode.
-	Done  bool            `json:"done"`  // The state that the goal asks for holds.
-	Right []domain.Action `json:"right"` // The actions that help now.
+	Over  bool            `json:"over"`  // the page ended the episode
+	Done  bool            `json:"done"`  // the state is the one that the goal demands
+	Right []domain.Action `json:"right"` // the actions that help now
 }
 
 // Replayable marks the environment: everything a page shows is a function of template, split, seed and actions.
@@ -45,7 +45,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 		return none, err
 	}
 
-	if err := known(task); err != nil {
+	if err := checkTask(task); err != nil {
 		return none, err
 	}
 
@@ -54,7 +54,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 		return none, err
 	}
 
-	e.said = false
+	e.declared = false
 	reset := fmt.Sprintf("kit.reset(%s, %s, '%d', %s)",
 		browser.Quote(task.Template), browser.Quote(task.Split), task.Seed, browser.Quote(e.words))
 	if err := e.eval(ctx, reset); err != nil {
@@ -64,7 +64,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 	return envadapters.Transition{Goal: e.page.Goal, Observation: e.page.Observation}, nil
 }
 
-func known(task domain.Task) error {
+func checkTask(task domain.Task) error {
 	all, err := templates()
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (e *environment) eval(ctx context.Context, expr string) error {
 		return err
 	}
 
-	// A field that should have stayed empty would have to be emptied: no action does that.
+	// A field filled by mistake would have to be emptied, but no valid action does that.
 	state.Right = slices.DeleteFunc(state.Right, func(action domain.Action) bool { return action.Validate() != nil })
 	e.page = state
 
@@ -117,9 +117,9 @@ func (e *environment) Step(ctx context.Context, action domain.Action) (envadapte
 
 // success reports whether the goal is reached. Apps need the right state and the agent's declaration; widgets end by
 // themselves.
-func (e *environment) success() bool { return e.page.Done && (e.page.Over || e.said) }
+func (e *environment) success() bool { return e.page.Done && (e.page.Over || e.declared) }
 
-// Score grades the current state. Raw is 1 if the state that the goal asks for holds.
+// Score grades the current state. Raw is 1 if the state is the one that the goal demands.
 func (e *environment) Score(context.Context) (envadapters.Score, error) {
 	raw := 0.0
 	if e.page.Done {
@@ -129,7 +129,7 @@ func (e *environment) Score(context.Context) (envadapters.Score, error) {
 	return envadapters.Score{Success: e.success(), Raw: raw}, nil
 }
 
-// Advise returns the first of Right.
+// Advise returns the first action of Right.
 func (e *environment) Advise() (domain.Action, bool) {
 	if len(e.page.Right) == 0 {
 		return domain.Action{}, false
@@ -138,5 +138,5 @@ func (e *environment) Advise() (domain.Action, bool) {
 	return e.page.Right[0], true
 }
 
-// Right lists the actions that help in the current state. It is empty when the state cannot be repaired.
+// Right returns the actions that help in the current state. It returns nothing if the state cannot be repaired.
 func (e *environment) Right() []domain.Action { return e.page.Right }

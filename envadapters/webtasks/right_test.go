@@ -6,8 +6,8 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// TestRightActionsAreOnesThatAgentsCanDo types a wrong text into every field of every page: a field that should have
-// stayed empty cannot be emptied, since no action types nothing.
+// TestRightActionsAreOnesThatAgentsCanDo types a wrong text into every field of every page. A field that should have
+// stayed empty cannot be emptied, because no action types an empty text.
 func TestRightActionsAreOnesThatAgentsCanDo(t *testing.T) {
 	s, e := open(t)
 	ts, err := s.Templates(domain.SplitTrain)

@@ -38,7 +38,7 @@ func TestNoGeneratorIsInTwoSplits(t *testing.T) {
 	}
 }
 
-// TestAppsOfTestAppsAreInNoOtherSplit knows an app by the heading of its first screen.
+// TestAppsOfTestAppsAreInNoOtherSplit identifies an app by the heading of its first screen.
 func TestAppsOfTestAppsAreInNoOtherSplit(t *testing.T) {
 	e := onAPage(t)
 	all, err := templates()
@@ -75,7 +75,8 @@ func TestAppsOfTestAppsAreInNoOtherSplit(t *testing.T) {
 	}
 }
 
-// TestTrainingNeedsEveryKindOfAction plays the expert on train. A type that it never does must be right somewhere.
+// TestTrainingNeedsEveryKindOfAction plays the expert on train. A type of action that the expert never uses must be
+// right somewhere.
 func TestTrainingNeedsEveryKindOfAction(t *testing.T) {
 	s, e := open(t)
 	ts, err := s.Templates(domain.SplitTrain)

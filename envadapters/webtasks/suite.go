@@ -38,22 +38,22 @@ type Suite struct {
 	words   string
 }
 
-// Words of training tasks.
+// The values of the option words, for training tasks.
 const (
-	FromPools = "from-pools" // the default: those of the training pools, about 300
-	MadeUp    = "made-up"    // put together of halves of them for every task, so that a policy cannot remember them
+	FromPools = "from-pools" // the default: words from the training pools, about 300
+	MadeUp    = "made-up"    // words composed of halves of them for every task, so that a policy cannot remember them
 )
 
 var templates = sync.OnceValues(list)
 
 type templateInfo struct {
 	Name, Group string
-	Generator   string // The function of the pages that makes it. All templates of a generator are in one split.
-	Split       string // train, test-templates or test-apps.
-	Max         int    // The step budget.
+	Generator   string // the function of the pages that generates it; all templates of a generator are in one split
+	Split       string // train, test-templates or test-apps
+	Max         int    // the step budget
 }
 
-// in reports whether the template is played on a split. Val and test-seeds play the templates of train.
+// in reports whether the template is played in a split. Val and test-seeds play the templates of train.
 func (t templateInfo) in(split string) bool {
 	if split == domain.SplitVal || split == domain.SplitTestSeeds {
 		split = domain.SplitTrain
@@ -62,10 +62,10 @@ func (t templateInfo) in(split string) bool {
 	return t.Split == split
 }
 
-// splits are the standard splits and one of apps that no other split has.
+// splits are the standard splits, and the split of the apps that no other split contains.
 var splits = append(slices.Clone(domain.Splits), domain.SplitTestApps)
 
-// Check returns an invalid fault if the options name a template or words that there are not.
+// Check returns a fault of kind Invalid if the options name an unknown template or unknown words.
 func Check(options envadapters.Options) error {
 	all, err := templates()
 	if err != nil {
@@ -83,8 +83,8 @@ func Check(options envadapters.Options) error {
 	return nil
 }
 
-// New starts the page server on loopback. It takes the options Without and Words, and starts no browser before the
-// first Reset. A name that no template has and words other than FromPools and MadeUp are invalid faults.
+// New starts the page server on loopback. It reads the options Without and Words, and starts no browser before the
+// first Reset. Unknown templates, and words other than FromPools and MadeUp, are faults of kind Invalid.
 func New(options envadapters.Options, browsers, tabs int) (*Suite, error) {
 	if err := Check(options); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (s *Suite) Name() string { return "webtasks" }
 // Family returns the mobile action family.
 func (s *Suite) Family() domain.Family { return domain.FamilyMobile }
 
-// Title says what the pages are.
+// Title describes the pages.
 func (s *Suite) Title() string { return "webtasks (built-in pages)" }
 
 // Browser returns the Chromium that draws the pages.
@@ -187,7 +187,7 @@ func (s *Suite) Close() error {
 	return s.server.Close()
 }
 
-// list reads the template table. A test keeps it equal to what the pages define.
+// list reads the template table. A test compares it with the templates that the pages define.
 func list() ([]templateInfo, error) {
 	raw, err := pages.ReadFile("pages/templates.json")
 	if err != nil {

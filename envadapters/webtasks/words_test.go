@@ -12,7 +12,7 @@ import (
 func TestMadeUpWordsAreOfTrainingTasksOnly(t *testing.T) {
 	usual := episodes(t, FromPools)
 	for task, seen := range episodes(t, MadeUp) {
-		ours := task.Split != domain.SplitTrain || task.Template == "stepper" // whose words are in no pool
+		ours := task.Split != domain.SplitTrain || task.Template == "stepper" // words that are in no pool
 		if same := slices.Equal(seen, usual[task]); same != ours {
 			t.Errorf("%s, %s: the same as without made-up words: %t, want that of other splits and of stepper only: %s",
 				task.Template, task.Split, same, seen[0])
@@ -20,7 +20,7 @@ func TestMadeUpWordsAreOfTrainingTasksOnly(t *testing.T) {
 	}
 }
 
-// episodes plays a task of every template of every split, which the expert has to solve.
+// episodes plays a task of every template of every split. The expert must solve all of them.
 func episodes(t *testing.T, words string) map[domain.Task][]string {
 	t.Helper()
 

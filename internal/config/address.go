@@ -15,8 +15,8 @@ func (e *Endpoints) SetStore(addr string) {
 	e.Store.TLS = strings.HasPrefix(addr, "https://")
 }
 
-// SetLocalStore sets the object store of this machine, with the bucket of before: what else is known of the store is
-// about another one.
+// SetLocalStore sets the object store of this machine. It keeps only the bucket of the earlier configuration, because
+// all other settings concern another store.
 func (e *Endpoints) SetLocalStore(addr, access, secret string) {
 	e.Store = store.Config{Bucket: e.Store.Bucket, Access: access, Secret: secret}
 	e.SetStore(addr)
@@ -31,10 +31,10 @@ func (e Endpoints) StoreURL() string {
 	return e.Store.Endpoint
 }
 
-// separator splits a list of addresses. A comma that no address follows belongs to an address.
+// separator matches the commas between the addresses of a list. A comma that no address follows belongs to an address.
 var separator = regexp.MustCompile(`\s*,\s*(https?://)`)
 
-// Redacted returns an address, or a list of http addresses separated by commas, without passwords: for people, logs and
+// Redacted returns an address, or a list of http addresses separated by commas, without passwords, for people, logs and
 // errors.
 func Redacted(addr string) string {
 	if !strings.ContainsAny(addr, "@?") {

@@ -1,5 +1,5 @@
-// Package config reads the addresses of services. Addresses come from the environment, secrets from the
-// environment or from files that it names.
+// Package config reads the addresses of services. Addresses come from the environment, and secrets from the environment
+// or from files that it names.
 package config
 
 import (
@@ -25,12 +25,12 @@ type Endpoints struct {
 	View        string // http address of the viewer, for people
 	Codec       string // http address of the codec server, for the Temporal UI
 	Store       store.Config
-	Redis       string // redis:// URL; empty means no live stream
+	Redis       string // redis:// URL; if empty, there is no live stream
 	Policy      string // base URLs up to /v1, separated by commas
-	PolicyKey   string // bearer token of all policy servers; empty means none
+	PolicyKey   string // bearer token of all policy servers; if empty, no token is sent
 }
 
-// Environment variables. A secret may also be kept in a file: the variable with the suffix _FILE then names the file.
+// Environment variables. A secret may also be kept in a file, which the variable with the suffix _FILE names.
 const (
 	EnvTemporal  = "COLLABUI_TEMPORAL"
 	EnvNamespace = "COLLABUI_NAMESPACE"
@@ -59,10 +59,10 @@ const (
 // file is the suffix of variables that name a file with a secret.
 const file = "_FILE"
 
-// defaultName is the namespace and the bucket if none is given.
+// defaultName is the default namespace and bucket.
 const defaultName = "collabui"
 
-// FromEnv returns the endpoints of the environment. Absent ones are empty.
+// FromEnv returns the endpoints that the environment specifies. The others are empty.
 func FromEnv() (Endpoints, error) {
 	endpoints := Endpoints{
 		Temporal:  os.Getenv(EnvTemporal),
@@ -113,12 +113,13 @@ func (e *Endpoints) secrets() []secret {
 		{EnvToken, &e.Store.Token},
 		{EnvPolicyKey, &e.PolicyKey},
 		{EnvTemporalKey, &e.TemporalKey},
-		{EnvRedis, &e.Redis}, // its URL may have a password
+		{EnvRedis, &e.Redis}, // its URL may contain a password
 	}
 }
 
-// Environ is the inverse of FromEnv: the variables of a child process, to be appended to those that it inherits. It
-// empties the variables that name files with secrets, since the secrets themselves are among the variables.
+// Environ is the inverse of FromEnv: the variables of a child process, to be appended to the variables that it
+// inherits. It empties the variables that name files with secrets, because the secrets themselves are among the
+// variables.
 func (e Endpoints) Environ() []string {
 	on := "0"
 	if e.TemporalTLS.On {
@@ -181,7 +182,7 @@ func (e Endpoints) Policies() []string {
 	return urls
 }
 
-// Secret returns a variable, or the content of the file that the variable with the suffix _FILE names.
+// Secret returns the value of a variable, or the content of the file that the variable with the suffix _FILE names.
 func Secret(name string) (string, error) {
 	path := os.Getenv(name + file)
 	if path == "" {
@@ -192,7 +193,7 @@ func Secret(name string) (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// maxSecret bounds a file with a secret or certificates, in bytes.
+// maxSecret is the largest size of a file with a secret or certificates, in bytes.
 const maxSecret = 16 << 20
 
 // read returns the content of a file that a variable names.

@@ -25,7 +25,7 @@ func TestEnvironIsTheInverseOfFromEnv(t *testing.T) {
 			e.Store.Region, e.Store.Style = "eu-central-1", store.StyleVirtual
 
 			for _, x := range e.secrets() {
-				t.Setenv(x.name+"_FILE", "/nowhere") // of the parent, whose content is passed on
+				t.Setenv(x.name+"_FILE", "/nowhere") // the parent's variable; the child gets the secret itself
 			}
 			for _, kv := range e.Environ() {
 				k, v, _ := strings.Cut(kv, "=")

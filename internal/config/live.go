@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// Live returns a function that returns a secret as it is now, so that it can change without a restart: the content of
-// the file that the variable with the suffix _FILE names. If there is none, or it does not say value, which is then of
-// another origin, the secret stays value. While the file cannot be read, as in the middle of its replacement, the
-// secret is what it was. The function may be called by several goroutines.
+// Live returns a function that returns the current value of a secret, so that it can change without a restart: the
+// content of the file that the variable with the suffix _FILE names. If no such variable is set, or if the file does
+// not contain value, so that value has another origin, the secret remains value. While the file cannot be read, such as
+// in the middle of its replacement, the secret keeps its previous value. The function is safe for concurrent use.
 func Live(name, value string) func() string {
-	if said, err := Secret(name); os.Getenv(name+file) == "" || err != nil || said != value {
+	if content, err := Secret(name); os.Getenv(name+file) == "" || err != nil || content != value {
 		return func() string { return value }
 	}
 	var mu sync.Mutex
@@ -27,8 +27,8 @@ func Live(name, value string) func() string {
 	}
 }
 
-// First returns a function that returns the first of the keys of the moment, which are separated by white space: the
-// one that is sent. Without any it returns "".
+// First returns a function that returns the first of the current keys, which are separated by white space. The first
+// key is the one that is sent. Without keys it returns "".
 func First(keys func() string) func() string {
 	return func() string {
 		if all := strings.Fields(keys()); len(all) > 0 {

@@ -124,7 +124,7 @@ func TestRedisIsConnectedWithThePasswordOfTheMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	replace("redis://:two@" + server.Addr())
-	for range 20 { // connections that the restart has broken are thrown away one by one
+	for range 20 { // connections that the restart has broken are discarded one by one
 		if err = c.Ping(t.Context()).Err(); err == nil {
 			break
 		}

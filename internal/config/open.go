@@ -6,8 +6,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// OpenStore returns the object store. It makes no request. Keys that are in files may change at any time. One key
-// without the other, or a style that is none, is an invalid fault.
+// OpenStore returns the object store. It makes no request. Keys from files may change at any time. One key without the
+// other, or an unknown style, is an invalid fault.
 func (e Endpoints) OpenStore() (*store.S3, error) {
 	config := e.Store
 	if (config.Access == "") != (config.Secret == "") {
@@ -29,8 +29,8 @@ func (e Endpoints) OpenStore() (*store.S3, error) {
 	return bucket, err
 }
 
-// PolicyBearer returns a function that returns the key which is sent to policy servers: the first if there are several.
+// PolicyBearer returns a function that returns the key that is sent to policy servers: the first if there are several.
 func (e Endpoints) PolicyBearer() func() string { return First(e.PolicyKeys()) }
 
-// PolicyKeys returns a function that returns the keys which a policy server accepts, separated by white space.
+// PolicyKeys returns a function that returns the keys that a policy server accepts, separated by white space.
 func (e Endpoints) PolicyKeys() func() string { return Live(EnvPolicyKey, e.PolicyKey) }

@@ -15,27 +15,27 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// redisTimeout limits every step of a request to Redis: a dead Redis must cost nothing.
+// redisTimeout bounds every step of a request to Redis, because a dead Redis must cost nothing.
 const redisTimeout = 300 * time.Millisecond
 
-// redisForms is what an address of Redis may look like.
+// redisForms are the forms of an address of Redis.
 const redisForms = "redis://USER:PASSWORD@HOST:PORT/DATABASE, " +
 	"redis+cluster://USER:PASSWORD@HOST:PORT?addr=HOST:PORT or " +
 	"redis+sentinel://HOST:PORT/DATABASE?master_name=NAME&username=USER&password=PASSWORD&addr=HOST:PORT, " +
 	"with rediss for TLS"
 
-// silence is a logger that drops everything.
+// silence is a logger that discards everything.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// The client of Redis has one logger for the whole process, which writes to the terminal of the person at whose command
-// it runs. Its errors are returned, too.
+// The Redis client has one logger for the whole process, which would write to a person's terminal. The client returns
+// its errors in any case.
 func init() { redis.SetLogger(silence{}) }
 
-// OpenRedis returns a client of Redis, or nil if there is no address. It makes no request. A dead Redis must cost
-// nothing: timeouts are short, and nothing is tried again. User and password may change if the address is in a file. An
-// address of another form is an invalid fault.
+// OpenRedis returns a Redis client, or nil without an address. It makes no request. Because a dead Redis must cost
+// nothing, timeouts are short and requests are not retried. User and password may change if the address is in a file.
+// An address of another form is an invalid fault.
 func (e Endpoints) OpenRedis() (redis.UniversalClient, error) {
 	if e.Redis == "" {
 		return nil, nil
@@ -97,7 +97,8 @@ func (a redisAddress) open(keys func() (user, password string)) redis.UniversalC
 	return redis.NewClient(options)
 }
 
-// parseRedis reads an address. Its errors hold no password: the library's errors name options, hosts and databases.
+// parseRedis parses an address. Its errors contain no password: the library's errors contain options, hosts and
+// databases only.
 func parseRedis(addr string) (address redisAddress, err error) {
 	parsed, err := url.Parse(addr)
 	if err != nil || parsed.Opaque != "" {
@@ -146,16 +147,16 @@ func parseRedis(addr string) (address redisAddress, err error) {
 	return address, nil
 }
 
-// anyName lets several hosts have names of their own in their certificates.
+// anyName permits several hosts to have different names in their certificates.
 func anyName(config *tls.Config) {
 	if config != nil {
 		config.ServerName = ""
 	}
 }
 
-// CheckRedis finds out what a server is. A cluster or a sentinel that is addressed as one server is an invalid fault,
-// because it would refuse some keys, or all. If a server cannot be reached, the error is another one. A server that
-// does not answer such questions is no error.
+// CheckRedis finds out the kind of a server. A cluster or a sentinel that is addressed as one server is an invalid
+// fault, because it would refuse some or all keys. A server that cannot be reached is a transient fault. A server that
+// does not report its kind is no error.
 func CheckRedis(ctx context.Context, client redis.UniversalClient) error {
 	if err := client.Ping(ctx).Err(); err != nil {
 		return fault.New(fault.Transient, "redis: %w", err)
@@ -164,13 +165,13 @@ func CheckRedis(ctx context.Context, client redis.UniversalClient) error {
 	if !single {
 		return nil
 	}
-	said, err := one.Info(ctx, "server").Result()
+	info, err := one.Info(ctx, "server").Result()
 	if err != nil {
-		return nil // it may be forbidden, or unknown to a server that does without
+		return nil // the command may be forbidden, or unknown to the server
 	}
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(info) {
 		name, mode, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name != "redis_mode" && name != "server_mode" { // Valkey 9 has the second
+		if name != "redis_mode" && name != "server_mode" { // Valkey 9 uses the second name
 			continue
 		}
 		switch mode {
@@ -186,8 +187,8 @@ func CheckRedis(ctx context.Context, client redis.UniversalClient) error {
 	return nil
 }
 
-// CheckRedisKind returns an invalid fault if what is at the address of Redis is not what the address says, which would
-// be half used. A Redis that is down is no error.
+// CheckRedisKind returns an invalid fault if the address of Redis names another kind of server than the one that
+// answers there. A Redis that is down is no error.
 func (e Endpoints) CheckRedisKind(ctx context.Context) error {
 	client, err := e.OpenRedis()
 	if client == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// TLS says how to connect to a Temporal server on another machine. Any of its fields turns TLS on.
+// TLS specifies how to connect to a Temporal server on another machine. Any of its fields turns TLS on.
 type TLS struct {
 	On   bool   // use the system's root certificates and no client certificate
 	CA   string // file with the only root certificates that are trusted
@@ -18,8 +18,8 @@ type TLS struct {
 }
 
 // TLS returns the configuration of the connection to Temporal, or nil without TLS. A file that cannot be read, or that
-// holds something else, is an invalid fault that names the file and its variable. The client's certificate is read
-// again for every connection.
+// has other contents, is an invalid fault that names the file and its variable. The client's certificate is read again
+// for every connection.
 func (e Endpoints) TLS() (*tls.Config, error) {
 	files := e.TemporalTLS
 	if files == (TLS{}) && e.TemporalKey == "" {
@@ -50,7 +50,7 @@ func (e Endpoints) TLS() (*tls.Config, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if now, err := files.pair(); err == nil {
-			pair = now // it was renewed; while it is being replaced, the one before is used
+			pair = now // it was renewed; while it is being replaced, the previous one is used
 		}
 
 		return &pair, nil

@@ -69,7 +69,7 @@ func TestTemporalOverTLS(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		tls  TLS
-		want string // error; empty if the connection succeeds
+		want string // part of the error, or "" if the connection succeeds
 	}{
 		{"all given", TLS{CA: caFile, Cert: cert, Key: key, Name: "temporal.test"}, ""},
 		{"other root", TLS{CA: otherFile, Cert: cert, Key: key, Name: "temporal.test"}, "unknown authority"},
@@ -163,7 +163,7 @@ func TestImpossibleSettingsNameTheVariable(t *testing.T) {
 	})
 }
 
-// wantInvalid checks that err is an invalid fault with all words.
+// wantInvalid checks that err is an invalid fault that contains all words.
 func wantInvalid(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil || fault.KindOf(err) != fault.Invalid {

@@ -1,5 +1,5 @@
-// Package experiment has the rules of experiments: what a file declares beforehand, what is played for it, and how its
-// contrasts are tested. Its functions are pure.
+// Package experiment contains the rules of experiments: what a file declares beforehand, which systems play for it, and
+// how its contrasts are tested. Its functions are pure.
 //
 // It does no I/O.
 package experiment
@@ -15,28 +15,28 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// Experiment compares systems of variants of one specification, its arms, over seeds. All systems play the same
-// episodes.
+// Experiment compares systems of several arms, which are variants of one specification, over seeds. All systems play
+// the same episodes.
 type Experiment struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
 
-	Spec     spec.Spec      `json:"spec"`     // what all arms change
-	Seeds    int            `json:"seeds"`    // 1 to Seeds
-	Episodes map[string]int `json:"episodes"` // that every system plays per seed, by split
+	Spec     spec.Spec      `json:"spec"`     // the specification that all arms change
+	Seeds    int            `json:"seeds"`    // the seeds are 1 to Seeds
+	Episodes map[string]int `json:"episodes"` // by split, how many every system plays per seed
 
-	Arms      []Arm      `json:"arms"` // others share with the first what they have equal
+	Arms      []Arm      `json:"arms"` // all share the equal parts of the first one's run
 	Contrasts []Contrast `json:"contrasts"`
 }
 
 // Arm is a variant of the specification.
 type Arm struct {
 	Name string            `json:"name"`
-	Like string            `json:"like,omitempty"` // an arm before it, whose values it has, too
-	Set  map[string]string `json:"set,omitempty"`  // other values, in YAML by key; those of Like among them once parsed
+	Like string            `json:"like,omitempty"` // an earlier arm, whose values this arm also has
+	Set  map[string]string `json:"set,omitempty"`  // other values, in YAML by key; once parsed, with those of Like
 
-	// From is an arm before it whose best system it trains further, with its policies, its topology and its values. The
-	// number of epochs in Set is that of further ones.
+	// From is an earlier arm. This arm trains its best system further, with its policies, topology and values. The
+	// number of epochs in Set counts the further epochs.
 	From string `json:"from,omitempty"`
 }
 
@@ -44,17 +44,18 @@ type Arm struct {
 type Contrast struct {
 	Of    string `json:"of"` // ARM/SYSTEM
 	Minus string `json:"minus"`
-	Split string `json:"split"` // or ENVIRONMENT.SPLIT, where that is another environment than that of the arms
+	Split string `json:"split"` // or ENVIRONMENT.SPLIT, for another environment than the arms' own
 
-	// Primary is what the experiment is made for. The p-values of all others are adjusted for their number (Holm).
+	// Primary marks the contrast for which the experiment is made. The p-values of all others are adjusted for their
+	// number (Holm).
 	Primary bool `json:"primary,omitempty"`
 
-	// Claim says what must hold; empty claims nothing. Margin is its bound in points.
+	// Claim is the condition that must hold; if empty, nothing is claimed. Margin is its bound in points.
 	Claim  Claim   `json:"claim,omitempty"`
 	Margin float64 `json:"margin,omitempty"`
 
-	// Expected is the difference that is expected, and Spread the standard deviation over seeds, both in points: the
-	// power of the test follows from them. 0 means that nobody said.
+	// Expected is the expected difference, and Spread its standard deviation over seeds, both in points. They determine
+	// the power of the test. 0 means that they were not given.
 	Expected float64 `json:"expected,omitempty"`
 	Spread   float64 `json:"spread,omitempty"`
 }
@@ -66,8 +67,8 @@ type Play struct {
 	Split string // as in Contrast
 }
 
-// Elsewhere returns the environment and the split of SPLIT or ENVIRONMENT.SPLIT. The environment is empty where it is
-// that of the arm.
+// Elsewhere returns the environment and the split of SPLIT or ENVIRONMENT.SPLIT. environment is empty for the arm's own
+// environment.
 func Elsewhere(split string) (environment, name string) {
 	if at := strings.LastIndexByte(split, '.'); at >= 0 {
 		return split[:at], split[at+1:]
@@ -82,7 +83,7 @@ func (p Play) String() string { return fmt.Sprintf("%s/%s on %s", p.Arm, p.Kind,
 // String returns OF − MINUS on SPLIT, which identifies the contrast.
 func (c Contrast) String() string { return c.Of + " − " + c.Minus + " on " + c.Split }
 
-// sides returns both systems of a contrast that was checked.
+// sides returns both systems of a contrast that has been checked.
 func (c Contrast) sides() (of, minus Play) {
 	return play(c.Of, c.Split), play(c.Minus, c.Split)
 }
@@ -94,8 +95,8 @@ func play(text, split string) Play {
 	return Play{Arm: arm, Kind: kind, Split: split}
 }
 
-// Plays returns what an arm plays for all contrasts, each once, in two stages: systems that read the messages of others
-// play after those.
+// Plays returns the systems that an arm plays for all contrasts, without duplicates, in two stages: systems that read
+// the messages of others play after those others.
 func (x Experiment) Plays(arm string) (first, second []Play) {
 	add := func(to *[]Play, p Play) {
 		if !slices.Contains(*to, p) {
@@ -120,7 +121,7 @@ func (x Experiment) Plays(arm string) (first, second []Play) {
 	return first, second
 }
 
-// Imitates reports whether an arm has a system that imitates: its control must be trained.
+// Imitates reports whether an arm has a system that imitates, so that its control must be trained.
 func (x Experiment) Imitates(arm string) bool {
 	first, second := x.Plays(arm)
 
@@ -139,30 +140,30 @@ func (x Experiment) Run(arm string, seed int) string {
 	return fmt.Sprintf("%s-%s-s%d", x.Name, arm, seed)
 }
 
-// Of returns the specification of the run of an arm and a seed. It plays no tests of its own: the experiment does.
+// Of returns the specification of the run of an arm and a seed. The run plays no tests, because the experiment does.
 func (x Experiment) Of(arm string, seed int, catalog spec.Catalog) (spec.Spec, error) {
-	given := x.Spec
-	given.Name = x.Run(arm, seed)
-	given.Seed = uint64(seed)
-	given.Evaluation = given.Evaluation.WithoutTests()
-	given.Evaluation.OutOfDistribution = nil
+	specification := x.Spec
+	specification.Name = x.Run(arm, seed)
+	specification.Seed = uint64(seed)
+	specification.Evaluation = specification.Evaluation.WithoutTests()
+	specification.Evaluation.OutOfDistribution = nil
 
-	return given.Set(x.Arm(arm).Set, spec.Source{}, catalog)
+	return specification.Set(x.Arm(arm).Set, spec.Source{}, catalog)
 }
 
-// Shares says what the run of an arm takes over from that of the first one.
+// Shares is the part of the first arm's run that the run of another arm takes over.
 type Shares int
 
-// What an arm takes over.
+// The parts that an arm can take over.
 const (
 	SharesNothing Shares = iota
 	SharesBase           // the base policy: it trains no stage 1 of its own
-	SharesRun            // it is a fork before the first epoch
+	SharesRun            // everything before the first epoch: it is a fork of the run
 )
 
-// Shares returns what an arm with this specification takes over from the first one, and the keys that either of them
-// sets. The arm is a fork if only values differ that a run can change; otherwise it has the same base policy if stage 1
-// makes the same one whatever values these keys have.
+// Shares returns the part of the first arm's run that an arm with this specification takes over, and the keys that
+// either of them sets. The arm is a fork if the specifications differ only in keys that a run can change. Otherwise it
+// shares the base policy if stage 1 makes the same policy regardless of these keys.
 func (x Experiment) Shares(arm string, specification spec.Spec) (Shares, map[string]string) {
 	differ := map[string]string{}
 	maps.Copy(differ, x.Arm(arm).Set)
@@ -179,5 +180,5 @@ func (x Experiment) Shares(arm string, specification spec.Spec) (Shares, map[str
 	return SharesNothing, differ
 }
 
-// splits are those on which systems may be compared.
+// splits are the splits on which systems may be compared.
 var splits = append(slices.Clone(domain.Splits), domain.SplitTestApps)

@@ -37,7 +37,7 @@ contrasts:
   - {of: rft/trained-alone, minus: full/imitation, split: test-seeds}
 `
 
-// parse reads the text of an experiment whose specification has nothing but a name.
+// parse parses the text of an experiment whose specification contains only a name.
 func parse(text string) (experiment.Experiment, error) {
 	read := func(path string) ([]byte, error) {
 		if path != "/x/s.yaml" {
@@ -215,13 +215,17 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 func TestClaimsHoldOnlyWhereTheIntervalShowsIt(t *testing.T) {
 	for name, c := range map[string]struct {
-		differences []int // successes more than the other, by seed, of 100
+		differences []int // by seed, how many more of 100 episodes succeed
 		holds       []experiment.Claim
 	}{
-		"a gain":         {[]int{10, 11, 12}, []experiment.Claim{experiment.ClaimGain, experiment.ClaimNotWorse}},
-		"a small gain":   {[]int{2, 2, 2}, []experiment.Claim{experiment.ClaimEqual, experiment.ClaimNoGain, experiment.ClaimNotWorse}},
-		"a wide gain":    {[]int{0, 10, 40}, nil},
-		"nothing":        {[]int{0, 0, 0}, []experiment.Claim{experiment.ClaimEqual, experiment.ClaimNoGain, experiment.ClaimNotWorse}},
+		"a gain": {[]int{10, 11, 12}, []experiment.Claim{experiment.ClaimGain, experiment.ClaimNotWorse}},
+		"a small gain": {[]int{2, 2, 2}, []experiment.Claim{
+			experiment.ClaimEqual, experiment.ClaimNoGain, experiment.ClaimNotWorse,
+		}},
+		"a wide gain": {[]int{0, 10, 40}, nil},
+		"nothing": {[]int{0, 0, 0}, []experiment.Claim{
+			experiment.ClaimEqual, experiment.ClaimNoGain, experiment.ClaimNotWorse,
+		}},
 		"a loss":         {[]int{-10, -11, -12}, []experiment.Claim{experiment.ClaimNoGain}},
 		"noise around 0": {[]int{-30, 0, 30}, nil},
 	} {
@@ -285,7 +289,8 @@ func TestAContrastOnOneTemplateHasStudentsIntervalOnly(t *testing.T) {
 	}
 }
 
-// Systems that have nothing of a run are the same with every seed, so that seeds are no further draws of them.
+// TestSeedsAreNoDrawsOfSystemsWithoutARun expects that seeds count as one draw for systems that do not depend on a run,
+// because such systems are the same with every seed.
 func TestSeedsAreNoDrawsOfSystemsWithoutARun(t *testing.T) {
 	play := func(of string, templates ...string) []experiment.Row {
 		x := experiment.Experiment{Contrasts: []experiment.Contrast{

@@ -2,15 +2,15 @@ package experiment
 
 // Figures are further figures of a system, over all seeds.
 type Figures struct {
-	// FalseCompletes is the share of episodes, from 0 to 1, that the agents declared to be over without success.
+	// FalseCompletes is the share of episodes, from 0 to 1, that the agents declared to be complete without success.
 	FalseCompletes float64 `json:"false_completes"`
 	// Pass is pass^k (Yao et al. 2024) for k = 1, 2 and 4: the probability that k episodes of a template are all
-	// successes, estimated without bias for every seed and template and averaged over those with at least k episodes.
-	// It ends before the first k for which there are none.
+	// successes, estimated without bias for every seed and template, and averaged over templates with at least k
+	// episodes. It ends before the first k for which no template has enough episodes.
 	Pass []float64 `json:"pass"`
 }
 
-// passes are the k of Figures.Pass.
+// passes are the values of k in Figures.Pass.
 var passes = [3]int{1, 2, 4}
 
 // FiguresOf returns the figures of a system that played some episodes, by seed.
@@ -23,7 +23,7 @@ func FiguresOf(seeds [][]Episode) Figures {
 	counts := map[cell][2]int{}
 	played := 0
 	lied := 0
-	var order []cell // sums of floats depend on it
+	var order []cell // sums of floats depend on the order
 	for k, episodes := range seeds {
 		for _, episode := range episodes {
 			if episode.Missing {
@@ -65,7 +65,7 @@ func FiguresOf(seeds [][]Episode) Figures {
 	return figures
 }
 
-// choose returns the binomial coefficient n over k, 0 if there are fewer than k.
+// choose returns the binomial coefficient n over k, which is 0 if n < k.
 func choose(n, k int) float64 {
 	out := 1.0
 	for i := range k {

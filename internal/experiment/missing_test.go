@@ -7,7 +7,8 @@ import (
 	"github.com/collabui/collabui/internal/experiment"
 )
 
-// TestWhatIsMissingIsCountedAndAClaimHoldsAtTheWorst: first one episode is missing, then also all of a seed, then all.
+// TestWhatIsMissingIsCountedAndAClaimHoldsAtTheWorst lets first one episode be missing, then also all of a seed, then
+// all.
 func TestWhatIsMissingIsCountedAndAClaimHoldsAtTheWorst(t *testing.T) {
 	x, err := parse(good)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// maxArms bounds the arms of an experiment: an arm may repeat all that another one sets.
+// maxArms bounds the number of arms of an experiment, because each may repeat everything that another one sets.
 const maxArms = 100
 
-// file is an experiment as it is written.
+// file is an experiment in the form of its file.
 type file struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
-	// Specification is a file, relative to this one.
+	// Specification is the path of a file, relative to this one.
 	Specification string         `json:"specification"`
 	Seeds         int            `json:"seeds"`
 	Episodes      map[string]int `json:"episodes"`
@@ -26,8 +26,8 @@ type file struct {
 	Contrasts     []Contrast     `json:"contrasts"`
 }
 
-// Parse decodes the file of an experiment. read reads the file of its specification, and the prompt templates that it
-// names, by their paths. The error lists all mistakes with their places.
+// Parse decodes the file of an experiment. read returns the contents of the file of its specification, and of the
+// prompt templates that it names, by their paths. The error lists all mistakes with their places.
 func Parse(src spec.Source, raw []byte, read func(path string) ([]byte, error), c spec.Catalog) (Experiment, error) {
 	f := file{Seeds: 6}
 	if err := spec.Decode(src, raw, &f, func(must spec.Must) { f.check(must) }); err != nil {
@@ -58,7 +58,7 @@ func Parse(src spec.Source, raw []byte, read func(path string) ([]byte, error), 
 	return declared, nil
 }
 
-// inherit gives arms the values of those that they are like, or that they train further.
+// inherit gives arms the values of the arms in their Like or From.
 func (f file) inherit() {
 	for i, arm := range f.Arms {
 		k := slices.IndexFunc(f.Arms[:i], func(b Arm) bool { return b.Name == arm.Like || b.Name == arm.From })
@@ -74,39 +74,41 @@ func (f file) inherit() {
 	}
 }
 
-// Validate returns an invalid fault if an arm is not a possible specification, or cannot have a system.
+// Validate returns an invalid fault if an arm is not a possible specification, or cannot have a system that a contrast
+// names.
 func (x Experiment) Validate(catalog spec.Catalog) error {
-	var wrong []string
+	var problems []string
 	for _, arm := range x.Arms {
-		given, err := x.Of(arm.Name, 1, catalog)
+		specification, err := x.Of(arm.Name, 1, catalog)
 		if err != nil {
-			wrong = append(wrong, "arm "+arm.Name+": "+err.Error())
+			problems = append(problems, "arm "+arm.Name+": "+err.Error())
 			continue
 		}
 		if x.Imitates(arm.Name) {
-			if err := given.CheckImitation(catalog); err != nil {
-				wrong = append(wrong, "arm "+arm.Name+": "+err.Error())
+			if err := specification.CheckImitation(catalog); err != nil {
+				problems = append(problems, "arm "+arm.Name+": "+err.Error())
 			}
 		}
 		first, second := x.Plays(arm.Name)
 		for _, p := range append(first, second...) {
 			if environment, _ := Elsewhere(p.Split); environment != "" {
-				given.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: environment, Split: p.Split}}
-				if err := given.Validate(catalog); err != nil {
-					wrong = append(wrong, "arm "+arm.Name+": "+p.Split+": "+err.Error())
+				other := spec.Elsewhere{Environment: environment, Split: p.Split}
+				specification.Evaluation.OutOfDistribution = []spec.Elsewhere{other}
+				if err := specification.Validate(catalog); err != nil {
+					problems = append(problems, "arm "+arm.Name+": "+p.Split+": "+err.Error())
 				}
 			}
-			_, err := p.Kind.System(given, make([]string, given.Agents))
-			if err == nil && p.Kind.Learnt() && given.Epochs == 0 {
+			_, err := p.Kind.System(specification, make([]string, specification.Agents))
+			if err == nil && p.Kind.Learnt() && specification.Epochs == 0 {
 				err = fault.New(fault.Invalid, "%s: the arm trains no epochs", p.Kind)
 			}
 			if err != nil {
-				wrong = append(wrong, "arm "+arm.Name+": "+err.Error())
+				problems = append(problems, "arm "+arm.Name+": "+err.Error())
 			}
 		}
 	}
-	if len(wrong) > 0 {
-		return fault.New(fault.Invalid, "%s", strings.Join(wrong, "\n"))
+	if len(problems) > 0 {
+		return fault.New(fault.Invalid, "%s", strings.Join(problems, "\n"))
 	}
 
 	return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/method/stats"
 )
 
-// Claim is a condition that a contrast must fulfil. Each is about both intervals at 95 %, so that noise cannot fulfil
-// it: an interval that is wider than the margin allows fails.
+// Claim is a condition that a contrast must fulfil. It must hold for both intervals at 95 %, so that noise cannot
+// fulfil it: an interval wider than the margin permits fails.
 type Claim string
 
 // Claims of contrasts, with their margins in points.
@@ -20,10 +20,10 @@ const (
 	ClaimNoGain   Claim = "no-gain"   // a gain of the margin or more is excluded
 )
 
-// claim is the form of a claim.
+// claim is the definition of a claim.
 type claim struct {
-	needs string // with the margin
-	holds func(r Row, margin float64) bool
+	condition string // the condition in words, with the margin
+	holds     func(r Row, margin float64) bool
 }
 
 var claims = map[Claim]claim{
@@ -41,7 +41,7 @@ var claims = map[Claim]claim{
 // Claims returns the names of all claims, sorted.
 func Claims() []Claim { return slices.Sorted(maps.Keys(claims)) }
 
-// Episode is how a system did in an episode of a seed.
+// Episode is the outcome of a system in an episode of a seed.
 type Episode struct {
 	Template string
 	Success  float64 // 0 or 1, or the share of right steps of a recorded task
@@ -61,23 +61,24 @@ type Row struct {
 	WideLow   float64   `json:"wide_low"` // if templates were drawn, too: clusters are seeds and templates
 	WideHigh  float64   `json:"wide_high"`
 	P         float64   `json:"p"`     // of Student's t
-	Adjusted  float64   `json:"p_adj"` // for the number of contrasts; of the primary one, P itself
+	Adjusted  float64   `json:"p_adj"` // for the number of contrasts; for the primary one, P itself
 	Needs     string    `json:"needs,omitempty"`
-	Holds     bool      `json:"holds"` // true, too, where nothing is claimed
+	Holds     bool      `json:"holds"` // also true where nothing is claimed
 
-	// Missing counts the pairs of episodes of which one is missing, or both: they are in none of the figures above.
-	// Worst and Best are Mean if all that is missing had gone against it, or for it. A claim must hold at the worst.
+	// Missing is the number of pairs of episodes of which one or both are missing. None of the figures above include
+	// them. Worst and Best are the values of Mean if all missing episodes had gone against it, or for it. A claim must
+	// hold at the worst.
 	Missing int     `json:"missing,omitempty"`
 	Worst   float64 `json:"worst,omitempty"`
 	Best    float64 `json:"best,omitempty"`
 
-	// Repeated says that neither system has anything of a run, such as two agents of one chat model, so that seeds
-	// repeat the same systems on the same tasks. Both intervals are then that over seeds and templates, or everything
-	// if there is one template; nothing is tested, and both p are 1.
+	// Repeated is true if neither system depends on a run, such as two agents of one chat model, so that seeds repeat
+	// the same systems on the same tasks. Both intervals are then the one over seeds and templates, or everything if
+	// there is one template; nothing is tested, and both p are 1.
 	Repeated bool `json:"repeated,omitempty"`
 
-	Version int  `json:"version"`        // of the declaration that has the contrast and as many seeds first
-	Late    bool `json:"late,omitempty"` // that was declared when results were known
+	Version int  `json:"version"`        // the first version of the declaration with this contrast and as many seeds
+	Late    bool `json:"late,omitempty"` // that version was declared when results were known
 }
 
 // Episodes returns the episodes of a system, by seed and then in order.
@@ -108,7 +109,7 @@ func (x Experiment) Test(episodes Episodes) []Row {
 // tested reports whether the p-value is one of those that are adjusted for their number.
 func (r Row) tested() bool { return !r.Primary && !r.Repeated }
 
-// test tests one contrast on the episodes that both systems played. A seed without any says nothing.
+// test tests one contrast on the episodes that both systems played. A seed without such episodes is left out.
 func test(contrast Contrast, episodes Episodes) Row {
 	row := Row{Contrast: contrast, Holds: true}
 	one, two := contrast.sides()
@@ -166,7 +167,7 @@ func test(contrast Contrast, episodes Episodes) Row {
 	}
 	row.WideLow = row.Low
 	row.WideHigh = row.High
-	if len(templates) > 1 && len(cells) > 1 { // one template, or one seed, says nothing about others
+	if len(templates) > 1 && len(cells) > 1 { // one template, or one seed, is no sample of others
 		_, row.WideLow, row.WideHigh = stats.TwoWay(cells)
 	}
 	if row.Repeated {
@@ -174,14 +175,14 @@ func test(contrast Contrast, episodes Episodes) Row {
 		row.High = row.WideHigh
 	}
 	if form, ok := claims[contrast.Claim]; ok {
-		row.Needs = fmt.Sprintf(form.needs, contrast.Margin)
+		row.Needs = fmt.Sprintf(form.condition, contrast.Margin)
 		row.Holds = form.holds(row.atWorst(), contrast.Margin)
 	}
 
 	return row
 }
 
-// least and most are the bounds of an episode's success: an episode that is missing may have been either.
+// least and most are the bounds of an episode's success: a missing episode may have been either.
 func (e Episode) least() float64 {
 	if e.Missing {
 		return 0
@@ -212,7 +213,7 @@ func inBoth(of, minus [][]Episode) (templates []string) {
 	return templates
 }
 
-// atWorst returns the row with one interval that holds both, and what is missing at its worst and best.
+// atWorst returns the row with one interval that covers both, and with missing episodes at their worst and best.
 func (r Row) atWorst() Row {
 	r.Low = min(r.Low, r.WideLow)
 	r.High = max(r.High, r.WideHigh)
@@ -225,7 +226,7 @@ func (r Row) atWorst() Row {
 	return r
 }
 
-// Verdict says what is claimed and whether it holds. It is empty if nothing is claimed.
+// Verdict returns the claim and whether it holds, or "" if nothing is claimed.
 func (r Row) Verdict() string {
 	switch {
 	case r.Needs == "":
@@ -237,8 +238,8 @@ func (r Row) Verdict() string {
 	return "FAILS: " + r.Needs
 }
 
-// Power returns the probability that the interval of a contrast excludes 0 in the expected direction. It is false if
-// the contrast says not what is expected.
+// Power returns the probability that the interval of a contrast excludes 0 in the expected direction. ok is false if
+// the contrast specifies no expected difference.
 func (x Experiment) Power(contrast Contrast) (float64, bool) {
 	if contrast.Spread == 0 || contrast.Expected == 0 {
 		return 0, false

@@ -1,9 +1,9 @@
-// Package failpoint makes places of this program fail, so that tests can show what a fault there costs. It does nothing
-// unless COLLABUI_FAILPOINT is set.
+// Package failpoint makes places in this program fail, so that tests can show the consequences of a fault there. It
+// does nothing unless COLLABUI_FAILPOINT is set.
 //
-// Places are named by what happens there: put.KIND and get.KIND for an object of the store, where KIND is its key
-// without names and numbers (put.epochs/episodes/steps); begin.NAME and end.NAME for an activity; ask.NAME for a policy
-// server; write.NAME for a file of this machine.
+// Places are named by their effects: put.KIND and get.KIND for an object of the store, where KIND is its key without
+// names and numbers (put.epochs/episodes/steps); begin.NAME and end.NAME for an activity; ask.NAME for a policy server;
+// write.NAME for a file of this machine.
 package failpoint
 
 import (
@@ -18,8 +18,9 @@ import (
 	"time"
 )
 
-// Variable holds the failpoints, separated by commas: PLACE@N=VERB:FILE makes the Nth time at PLACE fail, once. FILE is
-// created first, and a process that finds it goes on. With the place "list", FILE gets a line for every place.
+// Variable is the environment variable that contains the failpoints, separated by commas: PLACE@N=VERB:FILE makes the
+// Nth time at PLACE fail, once. FILE is created first, and a process that finds it continues without the failure. With
+// the place "list", FILE gets a line for every place.
 const Variable = "COLLABUI_FAILPOINT"
 
 // Verb is how a place fails.
@@ -36,7 +37,7 @@ const (
 	Lost      Verb = "lost"       // the effect takes place, and an error says that it did not
 )
 
-// Verbs are all of them.
+// Verbs contains all verbs.
 var Verbs = []Verb{Error, Sleep, Pause, Kill, KillAfter, Torn, Lost}
 
 // ErrStruck is the error of a failpoint.
@@ -49,10 +50,11 @@ var (
 	hits = map[string]int{} // by failpoint, as it is set
 )
 
-// Set reports whether there are failpoints, so that names of places need not be made for nothing.
+// Set reports whether there are failpoints. Without failpoints, callers need not compute the names of places.
 func Set() bool { return os.Getenv(Variable) != "" }
 
-// Do has an effect at a place. torn asks for half of it; do then returns an error, or Do does.
+// Do performs the effect of a place by calling do, unless a failpoint strikes. If torn, do performs half of the effect;
+// if do then returns nil, Do returns an error.
 func Do(place string, do func(torn bool) error) error {
 	setting := os.Getenv(Variable)
 	if setting == "" {
@@ -112,7 +114,7 @@ func reached(failpoint string, n int) bool {
 	return hits[failpoint] == n
 }
 
-// claim creates the file of a failpoint, and reports whether it did.
+// claim creates the file of a failpoint, and reports whether this call created it.
 func claim(file, failpoint string) bool {
 	f, err := os.OpenFile(filepath.Clean(file), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -123,7 +125,7 @@ func claim(file, failpoint string) bool {
 	return f.Close() == nil
 }
 
-// note appends a place to a file, once for each process.
+// note appends a place to a file, once per process.
 func note(file, place string) {
 	mu.Lock()
 	defer mu.Unlock()

@@ -14,9 +14,9 @@ func TestAPlaceFailsOnceAtItsTurn(t *testing.T) {
 		t.Run(string(verb), func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "struck")
 			t.Setenv(Variable, "other@1=error:"+file+"x,put.a/b@2="+string(verb)+":"+file)
-			var did []bool
+			var effects []bool
 			do := func(torn bool) error {
-				did = append(did, torn)
+				effects = append(effects, torn)
 
 				return nil
 			}
@@ -34,8 +34,8 @@ func TestAPlaceFailsOnceAtItsTurn(t *testing.T) {
 			want := map[Verb][]bool{
 				Error: {false, false, false}, Torn: {false, true, false, false}, Lost: {false, false, false, false},
 			}[verb]
-			if !slices.Equal(did, want) {
-				t.Errorf("got the effects (true: torn) %v, want %v", did, want)
+			if !slices.Equal(effects, want) {
+				t.Errorf("got the effects (true: torn) %v, want %v", effects, want)
 			}
 			if raw, err := os.ReadFile(file); err != nil || !strings.Contains(string(raw), "put.a/b@2") {
 				t.Errorf("the file says %q, error %v; want the failpoint", raw, err)

@@ -13,7 +13,7 @@ var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // IsDigest reports whether a model's name has the form of a policy's digest: the 64 hex digits of a SHA-256.
 func IsDigest(name string) bool { return digest.MatchString(name) }
 
-// ReadAdapter returns the adapter that a request names in lora_name, as vLLM's paths for adapters take it.
+// ReadAdapter returns the adapter that a request names in lora_name, as vLLM's paths for adapters expect.
 func ReadAdapter(body io.Reader) (string, error) {
 	var q struct {
 		Name string `json:"lora_name"`

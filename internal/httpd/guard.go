@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// Guard wraps the handler of a server that listens on the loopback only, where the browser of a person is a way in for
-// every page that is open there. It refuses requests for another host, which a page sends after its name was bound to
-// the loopback, and requests of other sites and of other services of this machine, but for those of some origins, such
-// as http://127.0.0.1:8080. A link of another site leads to / only, and into no frame. Programs send none of what this
-// looks at. Neither does a browser of before 2023 for a link or an image: it gets an answer that the page cannot read.
+// Guard wraps the handler of a server that listens on the loopback only. Every page that is open in a person's browser
+// could reach such a server. Guard refuses requests for another host, which a page sends after its name was rebound to
+// the loopback, and requests from other sites and from other services of this machine, except from the given origins,
+// such as http://127.0.0.1:8080. A link from another site may lead to / only, and not into a frame. Programs send none
+// of the headers that Guard reads. Browsers from before 2023 send none for a link or an image either: they receive an
+// answer that the page cannot read.
 func Guard(handler http.Handler, origins ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -43,7 +44,7 @@ func IsLoopback(host string) bool {
 }
 
 // foreign reports whether a browser sent the request for a page of another origin, unless a person follows a link to /.
-// Browsers say so by Sec-Fetch-Site, or older ones and WebSockets by Origin.
+// Browsers report this in Sec-Fetch-Site; older browsers, and WebSockets, in Origin.
 func foreign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "cross-site":
@@ -66,8 +67,8 @@ func followed(r *http.Request) bool {
 		r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// source returns the origin of the page that asks. A link has its page in Referer, which a page can leave out, but not
-// choose.
+// source returns the origin of the page that made the request. For a link it is in Referer, which the page can leave
+// out, but not choose.
 func source(r *http.Request) string {
 	if !followed(r) {
 		return r.Header.Get("Origin")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A page that a person opens can send requests to this machine: under its own name, which then resolves to the
-// loopback (rebinding), or across sites.
+// TestALoopbackServerAnswersNoForeignPage covers pages that a person opens. They can send requests to this machine:
+// under their own name, which then resolves to the loopback (rebinding), or across sites.
 func TestALoopbackServerAnswersNoForeignPage(t *testing.T) {
 	answers := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	for _, c := range []struct {
@@ -73,7 +73,7 @@ func TestALoopbackServerAnswersNoForeignPage(t *testing.T) {
 	}
 }
 
-// follows are the headers of a browser that opens an address, for a page of a site, in a tab or a frame.
+// follows returns the headers of a browser that opens an address, for a page of a site, in a tab or a frame.
 func follows(site, in string) map[string]string {
 	return map[string]string{"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": in}
 }

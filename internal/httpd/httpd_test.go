@@ -71,7 +71,7 @@ func TestMetricsKeepNamesAndLabels(t *testing.T) {
 	m.Counter("loads_total", "Loads.").Add(2)
 	m.Gauge("asleep", "Sleeps.", func() float64 { return 1 })
 	m.Count("/v1/models", 200)
-	m.Count("/\xff\"", 404) // a path is whatever a client sends
+	m.Count("/\xff\"", 404) // a client may send any path
 
 	rec := httptest.NewRecorder()
 	m.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Allowed reports whether a request carries one of the keys of this moment as its bearer token. Without a key, or with
-// nil, every request is allowed.
+// Allowed reports whether the bearer token of a request is one of the current keys. If keys is nil or returns "", every
+// request is allowed.
 func Allowed(r *http.Request, keys func() string) bool {
 	if keys == nil {
 		return true
@@ -22,7 +22,7 @@ func Allowed(r *http.Request, keys func() string) bool {
 }
 
 // Accepted reports whether got is one of the keys, which are separated by white space: several are accepted while one
-// replaces another. Without a key everything is. It takes the same time for everything that is as long.
+// replaces another. Without keys, everything is accepted. The time depends on the length of got alone.
 func Accepted(got, keys string) bool {
 	all := strings.Fields(keys)
 	ok := len(all) == 0
@@ -35,7 +35,7 @@ func Accepted(got, keys string) bool {
 	return ok
 }
 
-// Locked asks for one of the keys of the moment, as the password of basic authentication, if there are any.
+// Locked requires one of the current keys as the password of basic authentication, if there are any keys.
 func Locked(handler http.Handler, keys func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, got, _ := r.BasicAuth()

@@ -11,17 +11,18 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Timeouts of a connection, so a client that says nothing does not hold one forever.
+// Timeouts of a connection, so that a client that sends nothing does not hold one forever.
 const (
 	headerTimeout = 10 * time.Second
 	bodyTimeout   = time.Minute
 	idleTimeout   = 2 * time.Minute
 )
 
-// maxRequests is the number of requests that a server works on concurrently. Others are told to come back.
+// maxRequests is the number of requests that a server handles concurrently. It rejects others with the advice to come
+// back.
 const maxRequests = 512
 
-// bounded answers no more than a number of requests concurrently.
+// bounded handles at most the given number of requests concurrently.
 func bounded(handler http.Handler, most int) http.Handler {
 	places := make(chan struct{}, most)
 
@@ -37,8 +38,8 @@ func bounded(handler http.Handler, most int) http.Handler {
 	})
 }
 
-// Listen listens on an address, HOST:PORT. Without a key the address must be one of this machine's loopback, because
-// whoever reaches the port may use the server. variable is the environment variable that holds the key.
+// Listen listens on an address, HOST:PORT. Without a key the address must be on this machine's loopback, because every
+// client that reaches the port may use the server. variable is the environment variable that contains the key.
 func Listen(addr, key, variable string, files TLS) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -66,7 +67,7 @@ func Listen(addr, key, variable string, files TLS) (net.Listener, error) {
 	return s, nil
 }
 
-// Guarded returns handler for a server on listener: guarded if only this machine reaches listener.
+// Guarded returns handler for a server on listener, wrapped in Guard if only this machine reaches listener.
 func Guarded(listener net.Listener, handler http.Handler, origins ...string) http.Handler {
 	if tcpAddr, ok := listener.Addr().(*net.TCPAddr); ok && tcpAddr.IP.IsLoopback() {
 		return Guard(handler, origins...)
@@ -75,8 +76,8 @@ func Guarded(listener net.Listener, handler http.Handler, origins ...string) htt
 	return handler
 }
 
-// Serve answers requests until ctx ends. It then finishes the requests in flight, for at most drain. On the loopback it
-// answers no foreign page but those of some origins; see Guard.
+// Serve answers requests until ctx ends. It then finishes the requests in flight, within drain. On the loopback it
+// answers foreign pages only from the given origins; see Guard.
 func Serve(ctx context.Context, listener net.Listener, h http.Handler, drain time.Duration, origins ...string) error {
 	srv := &http.Server{
 		Handler:           bounded(Guarded(listener, h, origins...), maxRequests),

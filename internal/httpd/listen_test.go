@@ -66,7 +66,7 @@ func TestServeGuardsTheLoopback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Host = host // empty: that of the address
+		r.Host = host // if empty, the host of the address is sent
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)

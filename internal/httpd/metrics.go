@@ -10,17 +10,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics are a server's figures for Prometheus. Safe for concurrent use.
+// Metrics are a server's metrics for Prometheus. They are safe for concurrent use.
 type Metrics struct {
 	prefix   string
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 
 	mu    sync.Mutex
-	paths map[string]bool // that have counters of their own
+	paths map[string]bool // paths with counters of their own
 }
 
-// maxPaths is the number of paths that are counted by themselves: clients choose them, and each costs memory.
+// maxPaths is the number of paths that are counted separately. Clients choose paths, and each path costs memory.
 const maxPaths = 64
 
 // NewMetrics returns metrics whose names begin with a prefix and an underscore. They count requests by path and status.
@@ -44,13 +44,13 @@ func (m *Metrics) Counter(name, help string) prometheus.Counter {
 	return counter
 }
 
-// Gauge adds a figure that is read when the metrics are asked for. It panics if the name is taken.
+// Gauge adds a gauge that is read on every scrape. It panics if the name is taken.
 func (m *Metrics) Gauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Namespace: m.prefix, Name: name, Help: help}, value))
 }
 
-// Count counts an answered request. A path may be any that a client sent; beyond a number of paths, others are counted
+// Count counts an answered request. path may be any path that a client sent; beyond maxPaths, further paths are counted
 // together.
 func (m *Metrics) Count(path string, status int) {
 	m.mu.Lock()

@@ -15,8 +15,8 @@ const comeBack = 5 * time.Second
 type Refusal struct {
 	Status int
 	After  time.Duration // Retry-After; 0 means that none is sent
-	Code   string        // OpenAI's code, such as model_not_found; empty means null
-	Param  string        // the member of the request that is wrong; empty means null
+	Code   string        // OpenAI's code, such as model_not_found; if empty, null is sent
+	Param  string        // the member of the request that is wrong; if empty, null is sent
 	Err    error
 }
 
@@ -28,7 +28,7 @@ func Refuse(status int, format string, args ...any) error {
 	return &Refusal{Status: status, Err: fmt.Errorf(format, args...)}
 }
 
-// Later returns a refusal with status 503 that asks the client to come back in a few seconds.
+// Later returns a refusal with status 503 that makes the client come back in a few seconds.
 func Later(format string, args ...any) error {
 	return &Refusal{Status: http.StatusServiceUnavailable, After: comeBack, Err: fmt.Errorf(format, args...)}
 }

@@ -8,11 +8,11 @@ import (
 	"net/http"
 )
 
-// ScorePath is where policy servers score answers, after the base URL up to /v1. It takes a ScoreRequest by POST and
-// returns a ScoreResponse. Status 501 means that the server cannot score answers.
+// ScorePath is the path at which policy servers score answers, below the base URL up to /v1. It takes a ScoreRequest by
+// POST and returns a ScoreResponse. Status 501 means that the server cannot score answers.
 const ScorePath = "/answers/score"
 
-// ScoreRequest asks for the log-probabilities of answers to one prompt. The system message may be empty.
+// ScoreRequest requests the log-probabilities of answers to one prompt. The system message may be empty.
 type ScoreRequest struct {
 	Model   string   `json:"model"`
 	System  string   `json:"system"`
@@ -20,19 +20,19 @@ type ScoreRequest struct {
 	Answers []string `json:"answers"`
 }
 
-// ScoreResponse holds a score for every answer, in their order.
+// ScoreResponse contains a score for every answer, in order.
 type ScoreResponse struct {
 	Scores []Score `json:"scores"`
 }
 
-// Score is the log-probability of an answer: the sum over its tokens in nats. LogProb is nil if the policy cannot say
-// the answer.
+// Score is the log-probability of an answer: the sum over its tokens in nats. LogProb is nil if the policy cannot
+// produce the answer.
 type Score struct {
 	LogProb *float64 `json:"logprob"`
 	Tokens  int      `json:"tokens"`
 }
 
-// NewScore returns a score; a logprob of −∞ means that the policy cannot say the answer.
+// NewScore returns a score. A logprob of −∞ means that the policy cannot produce the answer.
 func NewScore(logprob float64, tokens int) Score {
 	if math.IsInf(logprob, -1) {
 		return Score{}

@@ -7,7 +7,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// TLS are the files with a server's certificate and its private key, in PEM. Without both it speaks plain HTTP.
+// TLS contains the files with a server's certificate and its private key, in PEM. If both are empty, the server speaks
+// plain HTTP.
 type TLS struct{ Cert, Key string }
 
 // secured is a listener that speaks TLS.
@@ -32,7 +33,7 @@ func (t TLS) secure(listener net.Listener) (net.Listener, error) {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			now, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 			if err != nil {
-				return &last, nil // it is being replaced
+				return &last, nil // the certificate is being replaced
 			}
 
 			return &now, nil
@@ -42,7 +43,7 @@ func (t TLS) secure(listener net.Listener) (net.Listener, error) {
 	return secured{tls.NewListener(listener, config)}, nil
 }
 
-// URL returns the address of a listener: scheme is http or ws, and gets an s with TLS.
+// URL returns the address of a listener. scheme is http or ws, and gets an s with TLS.
 func URL(listener net.Listener, scheme string) string {
 	if _, ok := listener.(secured); ok {
 		scheme += "s"

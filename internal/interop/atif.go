@@ -10,7 +10,7 @@ import (
 // atifVersion is the version of the format.
 const atifVersion = "ATIF-v1.8"
 
-// The types below are those of Harbor's Agent Trajectory Interchange Format that an episode needs.
+// The types below are the part of Harbor's Agent Trajectory Interchange Format that an episode needs.
 type (
 	atifTrajectory struct {
 		Version string         `json:"schema_version"`
@@ -84,8 +84,8 @@ const atifNotes = "The agents of a decision are sub-agents, with a trajectory fo
 	"an agent step for each round in which the agent was asked, with the critic's label in extra. This trajectory " +
 	"has the goal, the first screen and the executed actions; total_steps counts the actions."
 
-// ATIF returns an episode as a trajectory. An agent of a decision is a sub-agent, whose trajectory is embedded. Version
-// is that of this program.
+// ATIF returns an episode as a trajectory. Each agent of a decision is a sub-agent, whose trajectory is embedded.
+// version is the version of this program.
 func ATIF(e Episode, version string) ([]byte, error) {
 	trajectory := atifTrajectory{
 		Version: atifVersion, Session: e.id(), ID: e.id(), Notes: atifNotes,
@@ -125,8 +125,8 @@ func ATIF(e Episode, version string) ([]byte, error) {
 	return json.Marshal(trajectory)
 }
 
-// atifDecision returns step i, counted from 0, and the trajectories of its agents. No model decides which action is
-// executed: votes are counted.
+// atifDecision returns step i, counted from 0, and the trajectories of its agents. No model chooses the executed
+// action, because votes are counted.
 func (e Episode) atifDecision(i int, version string) (atifStep, []atifTrajectory) {
 	s := e.Steps[i]
 	none := 0
@@ -151,7 +151,7 @@ func (e Episode) atifDecision(i int, version string) (atifStep, []atifTrajectory
 	return step, subagents
 }
 
-// atifAgent returns what an agent was shown and said at step i. It has no steps if the agent was not asked.
+// atifAgent returns the prompts and answers of an agent at step i. It has no steps if the agent was not called.
 func (e Episode) atifAgent(i, agent int, version string) atifTrajectory {
 	step := e.Steps[i]
 	t := atifTrajectory{
@@ -184,7 +184,7 @@ func (e Episode) policy(agent int) string {
 	return ""
 }
 
-// atifAnswer returns what an agent said in a cell of step i. What it proposes is not executed, so it has no result.
+// atifAnswer returns an agent's answer in a cell of step i. The proposed action is not executed, so it has no result.
 func (e Episode) atifAnswer(i, cell int) atifStep {
 	s := e.Steps[i]
 	c := s.Decision.Cells[cell]

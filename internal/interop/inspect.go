@@ -15,7 +15,7 @@ import (
 // inspectVersion is the version of the format of Inspect's logs.
 const inspectVersion = 2
 
-// inspectScorer names what scores an episode: the judge of its environment.
+// inspectScorer is the name of the scorer of an episode: the judge of its environment.
 const inspectScorer = "success"
 
 // object is a JSON object of a log. Inspect's types have many fields, of which an episode needs a few.
@@ -23,12 +23,12 @@ type object = map[string]any
 
 // InspectLog writes a log of Inspect, sample by sample: a zip file of JSON. Close must be called.
 type InspectLog struct {
-	Task  string // what was played
+	Task  string // the task that was played
 	Model string // the system that played it
-	About object // facts of the run
+	About object // facts about the run
 
 	zip       *zip.Writer
-	at        string // the store keeps no times: all are those of the export
+	at        string // the store keeps no times, so every time is that of the export
 	summaries []object
 	ids       []int
 	usage     domain.Usage
@@ -37,7 +37,7 @@ type InspectLog struct {
 	err       error
 }
 
-// NewInspectLog returns a log that is written to out, with the time that it is to have.
+// NewInspectLog returns a log that is written to out. at is the time that the log states.
 func NewInspectLog(out io.Writer, at time.Time, task, model string, about map[string]any) *InspectLog {
 	log := &InspectLog{
 		Task: task, Model: model, About: about, zip: zip.NewWriter(out), at: at.UTC().Format(time.RFC3339),
@@ -61,7 +61,7 @@ func (l *InspectLog) put(name string, value any) {
 	l.err = err
 }
 
-// eval says what was evaluated. It is written twice: before and, with the number of samples, after them.
+// eval describes the evaluation. It is written twice: before the samples, and after them with their number.
 func (l *InspectLog) eval() object {
 	id := runs.Digest([]string{l.Task, l.Model})[:22]
 
@@ -73,7 +73,7 @@ func (l *InspectLog) eval() object {
 	}
 }
 
-// Close writes what is known of all samples. A log that is not complete is marked as started.
+// Close writes the summaries of all samples. A log that is not complete is marked as started.
 func (l *InspectLog) Close(complete bool) error {
 	status := "success"
 	if !complete {
@@ -109,7 +109,7 @@ func (l *InspectLog) Close(complete bool) error {
 	return l.zip.Close()
 }
 
-// sample writes a sample and notes its summary. Why is what it failed of; it then has no score.
+// sample writes a sample and keeps its summary. why is the reason for its failure; a failed sample has no score.
 func (l *InspectLog) sample(id int, s object, o domain.Outcome, usage domain.Usage, why string) {
 	s["id"], s["epoch"], s["target"], s["uuid"] = id, 1, "", runs.Digest([]any{l.Task, l.Model, id})[:22]
 	s["model_usage"] = object{l.Model: inspectUsage(usage)}
@@ -161,7 +161,7 @@ func (l *InspectLog) Rollout(episode Episode) {
 	l.sample(episode.Record.Slot.Number, s, episode.Record.Outcome, episode.usage(), episode.Record.Failed)
 }
 
-// inspectMessages returns the episode as a conversation between the screens and the agents together.
+// inspectMessages returns the episode as a conversation between the screens and the agents as a group.
 func (e Episode) inspectMessages() []object {
 	out := []object{}
 	for i, step := range e.Steps {
@@ -170,15 +170,15 @@ func (e Episode) inspectMessages() []object {
 				"role": "user", "source": "input", "content": e.Record.Goal + "\n\n" + screen(step.Observation),
 			})
 		}
-		said := object{"role": "assistant", "source": "generate", "content": verdict(step)}
+		message := object{"role": "assistant", "source": "generate", "content": verdict(step)}
 		after := e.after(i)
 		if vote(step).Canonical == "" {
-			out = append(out, said, object{"role": "user", "content": after})
+			out = append(out, message, object{"role": "user", "content": after})
 			continue
 		}
 		id := fmt.Sprintf("step-%d", step.Number)
-		said["tool_calls"] = []object{inspectCall(id, step.Decision.Executed)}
-		out = append(out, said, object{
+		message["tool_calls"] = []object{inspectCall(id, step.Decision.Executed)}
+		out = append(out, message, object{
 			"role": "tool", "tool_call_id": id, "function": step.Decision.Executed.Type, "content": after,
 		})
 	}
@@ -191,7 +191,7 @@ type transcript struct {
 	log    *InspectLog
 	uuid   string
 	events []object
-	spans  []string // open ones, the innermost last
+	spans  []string // open spans, the innermost last
 }
 
 // add adds an event to the innermost span.
@@ -223,7 +223,7 @@ func (t *transcript) end() {
 	t.spans = t.spans[:len(t.spans)-1]
 }
 
-// step adds a decision: the answers of each agent, the vote, and what was executed.
+// step adds a decision: the answers of each agent, the vote, and the executed action.
 func (t *transcript) step(episode Episode, i int) {
 	s := episode.Steps[i]
 	t.begin("step", fmt.Sprintf("step-%d", s.Number))
@@ -248,7 +248,7 @@ func (t *transcript) step(episode Episode, i int) {
 	t.end()
 }
 
-// answer adds the call of a model that made a cell. Where prompts were not recorded, it has no messages.
+// answer adds the call of a model that made a cell. It has no messages if the prompts were not recorded.
 func (t *transcript) answer(cell domain.Cell, model, system string, facts object) {
 	input := []object{}
 	if system != "" && cell.Prompt != "" {

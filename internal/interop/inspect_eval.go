@@ -8,8 +8,8 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// Evaluated adds an episode of an evaluated item, counted from 1. Its record has no prompts.
-// The vote of the last round decided if lastRound is set, and otherwise that of all rounds.
+// Evaluated adds episode n, counted from 1, of an evaluated item. Its record contains no prompts. The vote of the last
+// round decided if lastRound is set, and otherwise the vote of all rounds.
 func (l *InspectLog) Evaluated(n int, e runs.EvalEpisode, lastRound bool) {
 	t := transcript{log: l, uuid: fmt.Sprintf("episode-%d", n), events: []object{}}
 	messages := []object{}

@@ -1,5 +1,5 @@
-// Package interop writes what a run left in the store as files that other programs read: episodes as trajectories of
-// ATIF and logs of Inspect, its parameters, curves and results as tables in CSV and JSON.
+// Package interop converts the records of a run to files that other programs read: episodes to ATIF trajectories and
+// Inspect logs, and parameters, curves and results to tables in CSV and JSON.
 package interop
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// Episode is a stored episode with everything that was made of it.
+// Episode is a stored episode with all records that were derived from it.
 type Episode struct {
 	Run      string
 	Epoch    int
@@ -19,22 +19,22 @@ type Episode struct {
 	Rounds   int
 	Topology domain.Topology
 	Steps    []runs.Step
-	Credits  *runs.Credits // nil: not graded yet
-	Pairs    *runs.Pairs   // nil: not paired yet
+	Credits  *runs.Credits // nil if it is not graded yet
+	Pairs    *runs.Pairs   // nil if it is not paired yet
 	Void     []string      // why earlier attempts at the slot do not count, in order
-	Message  string        // the agents' system message; empty if it is not known
+	Message  string        // the agents' system message, or "" if it is unknown
 	Policies []string      // digests of the agents' policies
 }
 
-// id names the episode as its workflow does.
+// id returns the name of the episode, which is also its workflow's.
 func (e Episode) id() string {
 	return fmt.Sprintf("%s/epoch/%04d/episode/%04d", e.Run, e.Epoch, e.Record.Slot.Number)
 }
 
-// system names the system that played the episode.
+// system returns the name of the system that played the episode.
 func (e Episode) system() string { return fmt.Sprintf("%s@%d", e.Run, e.Record.System) }
 
-// label returns the critic's label of a cell of step i, counted from 0. It is nil if there is none.
+// label returns the critic's label of a cell of step i, counted from 0, or nil if the cell has no label.
 func (e Episode) label(i, cell int) *domain.Label {
 	if e.Credits == nil || i >= len(e.Credits.Steps) || cell >= len(e.Credits.Steps[i].Labels) {
 		return nil
@@ -57,7 +57,7 @@ func (e Episode) pairs(step int, cell domain.Cell) int {
 	return n
 }
 
-// ending says how an episode ended, for people.
+// ending describes the outcome of an episode for people.
 func ending(outcome domain.Outcome) string {
 	switch {
 	case outcome.Success:
@@ -69,7 +69,7 @@ func ending(outcome domain.Outcome) string {
 	return "The episode ended: the task is not solved."
 }
 
-// after returns the screen after step i, counted from 0, or how the episode ended.
+// after returns the screen after step i, counted from 0, or the outcome of the episode after its last step.
 func (e Episode) after(i int) string {
 	if i+1 < len(e.Steps) {
 		return screen(e.Steps[i+1].Observation)
@@ -78,7 +78,7 @@ func (e Episode) after(i int) string {
 	return ending(e.Record.Outcome)
 }
 
-// screen returns what agents can see of an observation, a line for each element.
+// screen returns the visible part of an observation, one line per element.
 func screen(observation domain.Observation) string {
 	return strings.Join(agents.Lines(observation), "\n")
 }
@@ -93,7 +93,7 @@ func vote(step runs.Step) domain.Vote {
 	return d.AllRound
 }
 
-// verdict says in words how an action was chosen.
+// verdict describes how an action was chosen.
 func verdict(step runs.Step) string {
 	v := vote(step)
 	if v.Canonical == "" {
@@ -103,7 +103,7 @@ func verdict(step runs.Step) string {
 	return fmt.Sprintf("The vote chose %s with %d votes (%s).", v.Canonical, v.Votes, v.Rule)
 }
 
-// facts are the figures of a cell that no format has a field for.
+// facts returns the figures of a cell for which no format has a field.
 func (e Episode) facts(i, cell int) map[string]any {
 	step := e.Steps[i]
 	c := step.Decision.Cells[cell]
@@ -132,7 +132,7 @@ func (e Episode) facts(i, cell int) map[string]any {
 // labels are the names of a critic's labels.
 var labels = map[domain.Label]string{domain.Positive: "right", domain.Negative: "wrong", domain.Uncertain: "uncertain"}
 
-// task describes what was played and how it ended.
+// task describes the task and its outcome.
 func (e Episode) task() map[string]any {
 	r := e.Record
 	out := map[string]any{

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Records are what the figures of a run are made of: its committed epochs, evaluations, and calls to chat endpoints.
+// Records are the sources of a run's figures: its committed epochs, evaluations, and calls to chat endpoints.
 type Records struct {
 	Run      runs.Run
 	Spec     spec.Spec
@@ -33,7 +33,7 @@ type Committed struct {
 // Evaluated is the result of an evaluated item.
 type Evaluated struct {
 	Folder string
-	Epoch  int // of the systems; 0 is the base policy, and what belongs to no epoch
+	Epoch  int // of the systems; 0 is the base policy, and items that belong to no epoch
 	runs.Result
 }
 
@@ -117,7 +117,7 @@ func (r *Records) readResults(ctx context.Context, bucket store.Bucket) error {
 	return nil
 }
 
-// base returns the result of the base policy on val, that the curve of val begins with.
+// base returns the result of the base policy on val, with which the curve of val begins.
 func (r Records) base() (Evaluated, bool) {
 	i := slices.IndexFunc(r.Results, func(e Evaluated) bool {
 		return e.Folder == rules.EpochFolder(0) && e.System == rules.ValName(r.Spec, 0) && e.Split == domain.SplitVal

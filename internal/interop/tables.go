@@ -15,11 +15,11 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// Table is a table of a run.
+// Table is a table about a run.
 type Table struct {
 	Name    string
 	Columns []string
-	Rows    [][]any // text, bool, int, float64, or nil where nothing is known
+	Rows    [][]any // text, bool, int, float64, or nil where the value is unknown
 }
 
 // Tables returns the tables run, parameters, results, curve, updates, training and costs.
@@ -56,7 +56,7 @@ func (r Records) parameters() (Table, error) {
 	return table, nil
 }
 
-// flatten adds the keys of a document and of those below it.
+// flatten adds the keys of a document, and the keys below them, to out.
 func flatten(out map[string]string, name string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -69,7 +69,7 @@ func flatten(out map[string]string, name string, value any) {
 	case string:
 		out[name] = v
 	default:
-		raw, _ := json.Marshal(v) // it came from JSON
+		raw, _ := json.Marshal(v) // the value came from JSON
 		out[name] = string(raw)
 	}
 }
@@ -167,8 +167,8 @@ func (r Records) costs() Table {
 	return t
 }
 
-// CSV returns the table as CSV with a line of column names. What is not known is empty. A text that a spreadsheet would
-// take for a formula has an apostrophe in front.
+// CSV returns the table as CSV with a line of column names. Unknown values are empty. A text that a spreadsheet would
+// interpret as a formula has an apostrophe in front.
 func (t Table) CSV() ([]byte, error) {
 	var out bytes.Buffer
 	writer := csv.NewWriter(&out)
@@ -193,7 +193,7 @@ func (t Table) CSV() ([]byte, error) {
 	return out.Bytes(), writer.Error()
 }
 
-// Inert returns a text that no spreadsheet takes for a formula.
+// Inert returns a text that no spreadsheet interprets as a formula.
 func Inert(text string) string {
 	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) {
 		return "'" + text

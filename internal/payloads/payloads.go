@@ -1,8 +1,8 @@
-// Package payloads encrypts what Temporal stores: inputs, results, heartbeats, memos and the text of failures. Names of
-// workflows and search attributes stay readable, so that people find runs.
+// Package payloads encrypts the payloads that Temporal stores: inputs, results, heartbeats, memos and the text of
+// failures. Names of workflows and search attributes stay readable, so that people find runs.
 //
-// Encryption keeps payloads secret and shows damage. It does not show who wrote them: plain payloads are taken, as runs
-// from before the keys have them, and an encrypted one is valid in every workflow.
+// Encryption keeps payloads secret and reveals damage. It does not authenticate their author: plain payloads are
+// accepted, because runs from before the keys contain them, and an encrypted payload is valid in every workflow.
 package payloads
 
 import (
@@ -21,11 +21,13 @@ import (
 	"github.com/collabui/collabui/internal/config"
 )
 
-// EnvKeys is the variable with the keys, one per line: NAME=KEY, where KEY is base64 of 32 bytes. The first encrypts,
-// all of them decrypt. A file that the variable with _FILE appended names is read again whenever it is needed.
+// EnvKeys is the variable with the keys, one per line: NAME=KEY, where KEY is base64 of 32 bytes. The first key
+// encrypts, and all of them decrypt. If the variable with _FILE appended names a file instead, the file is read again
+// whenever a key is needed.
 const EnvKeys = "COLLABUI_PAYLOAD_KEYS"
 
-// Metadata of an encrypted payload. The encoding and the name of the key's field are those of Temporal's examples.
+// Metadata of an encrypted payload. The encoding and the name of the key's field are the same as in Temporal's
+// examples.
 const (
 	encoding = "binary/encrypted"
 	keyField = "encryption-key-id"
@@ -37,8 +39,8 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// Codec encrypts and decrypts payloads with AES-256-GCM. It may be used by several goroutines. Without keys it leaves
-// payloads as they are, and refuses encrypted ones.
+// Codec encrypts and decrypts payloads with AES-256-GCM. It is safe for concurrent use. Without keys it leaves payloads
+// as they are, and refuses encrypted ones.
 type Codec struct{ text func() string }
 
 // New returns a codec with the keys of the environment, which may change meanwhile if they are in a file. Keys that
@@ -88,8 +90,8 @@ func (c *Codec) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return out, nil
 }
 
-// Decode decrypts those payloads that are encrypted. One whose key is missing, or that is not as Encode left it, is an
-// invalid fault.
+// Decode decrypts the encrypted payloads among in. A payload whose key is missing, or that has changed since Encode, is
+// an invalid fault.
 func (c *Codec) Decode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	out := make([]*commonpb.Payload, len(in))
 	for i, payload := range in {
@@ -134,7 +136,7 @@ func open(keys []key, payload *commonpb.Payload) (*commonpb.Payload, error) {
 		name, EnvKeys)
 }
 
-// parse reads keys.
+// parse parses keys in the form of EnvKeys.
 func parse(text string) ([]key, error) {
 	var keys []key
 	for n, line := range strings.Split(text, "\n") {
@@ -163,12 +165,12 @@ func parse(text string) ([]key, error) {
 	return keys, nil
 }
 
-// Converter returns what makes payloads of values and back.
+// Converter returns the converter between values and payloads.
 func (c *Codec) Converter() converter.DataConverter {
 	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)
 }
 
-// Use makes clients, and workers with them, encrypt what they send. Failures are encrypted only if there are keys:
+// Use makes clients, and workers that use them, encrypt their payloads. Failures are encrypted only if there are keys;
 // otherwise their text stays where every tool looks for it.
 func (c *Codec) Use(options *client.Options) {
 	options.DataConverter = c.Converter()

@@ -16,12 +16,12 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// line returns a key of a name, as a line of EnvKeys.
+// line returns a line of EnvKeys with a key of a name.
 func line(name string, first byte) string {
 	return name + "=" + base64.StdEncoding.EncodeToString(append([]byte{first}, make([]byte, 31)...)) + "\n"
 }
 
-// codec returns one with some keys.
+// codec returns a codec with the given keys.
 func codec(t *testing.T, keys string) *Codec {
 	t.Helper()
 	t.Setenv(EnvKeys, keys)

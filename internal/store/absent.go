@@ -16,8 +16,9 @@ var ErrAbsent = errors.New("the store does not show it, although it must exist: 
 // absent returns the fault for an object that must exist but is not shown.
 func absent(key string) error { return fault.New(fault.Transient, "%s: %w", key, ErrAbsent) }
 
-// lost turns the error of reading an object that must exist into that fault, if the store does not show the object.
-func lost(key string, err error) error {
+// mustExist turns the error of reading an object that must exist into that fault, if the store does not show the
+// object.
+func mustExist(key string, err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return absent(key)
 	}

@@ -49,11 +49,11 @@ func TestAnObjectThatIsNotShownIsAFaultAndNotAFact(t *testing.T) {
 			t.Errorf("%s = %v, want a transient fault that wraps ErrAbsent only", name, err)
 		}
 	}
-	if _, there, err := store.May[int](ctx, hidden, key); there || err != nil {
-		t.Errorf("May = %v, %v; want that it is not shown", there, err)
+	if _, exists, err := store.May[int](ctx, hidden, key); exists || err != nil {
+		t.Errorf("May = %v, %v; want that it is not shown", exists, err)
 	}
-	if _, there, err := store.MayBlob(ctx, noBlob, blob.SHA256); there || err != nil {
-		t.Errorf("MayBlob = %v, %v; want that it is not shown", there, err)
+	if _, exists, err := store.MayBlob(ctx, noBlob, blob.SHA256); exists || err != nil {
+		t.Errorf("MayBlob = %v, %v; want that it is not shown", exists, err)
 	}
 }
 
@@ -65,12 +65,12 @@ func TestSureOfAnObject(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if v, there, err := store.Sure[int](ctx, m, "log/0001.json"); v != 7 || !there || err != nil {
-		t.Errorf("Sure of an object = %v, %v, %v; want 7", v, there, err)
+	if v, exists, err := store.Sure[int](ctx, m, "log/0001.json"); v != 7 || !exists || err != nil {
+		t.Errorf("Sure of an object = %v, %v, %v; want 7", v, exists, err)
 	}
 	for _, key := range []string{"log/0001", "log/0002.json"} { // the first is a prefix of others
-		if _, there, err := store.Sure[int](ctx, m, key); there || err != nil {
-			t.Errorf("Sure(%s) = %v, %v; want that it does not exist", key, there, err)
+		if _, exists, err := store.Sure[int](ctx, m, key); exists || err != nil {
+			t.Errorf("Sure(%s) = %v, %v; want that it does not exist", key, exists, err)
 		}
 	}
 }
@@ -92,8 +92,8 @@ func (w writing) List(ctx context.Context, prefix string) ([]store.Ref, error) {
 func TestSureReadsAnObjectThatIsWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
 	const key = "log/0001.json"
-	v, there, err := store.Sure[int](t.Context(), writing{&store.Memory{}, key}, key)
-	if v != 7 || !there || err != nil {
-		t.Errorf("Sure = %v, %v, %v; want 7, which was written between the read and the list", v, there, err)
+	v, exists, err := store.Sure[int](t.Context(), writing{&store.Memory{}, key}, key)
+	if v != 7 || !exists || err != nil {
+		t.Errorf("Sure = %v, %v, %v; want 7, which was written between the read and the list", v, exists, err)
 	}
 }

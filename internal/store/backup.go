@@ -29,15 +29,15 @@ func (d Backup) replace(ctx context.Context, key string, body []byte) error {
 	return err
 }
 
-// upload copies a file, unless again is false and the object already has the file's size.
-func (d Backup) upload(ctx context.Context, key, file string, size int64, again bool) error {
+// upload copies a file, unless force is false and the object already has the file's size.
+func (d Backup) upload(ctx context.Context, key, file string, size int64, force bool) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return fault.As(fault.Transient, err)
 	}
 	defer func() { _ = f.Close() }()
 
-	if i, err := os.Stat(filepath.Join(d.Dir, filepath.FromSlash(key))); err == nil && i.Size() == size && !again {
+	if i, err := os.Stat(filepath.Join(d.Dir, filepath.FromSlash(key))); err == nil && i.Size() == size && !force {
 		return nil
 	}
 	body := &verified{file: f, left: size, sum: strings.TrimPrefix(key, BlobPrefix), hash: sha256.New()}

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// TestAWeightOfABackupIsNotHeldInMemory copies a file there and back, first over one that was written by half.
+// TestAWeightOfABackupIsNotHeldInMemory copies a file there and back, first over a half-written one.
 func TestAWeightOfABackupIsNotHeldInMemory(t *testing.T) {
 	body := bytes.Repeat([]byte("weights "), 4<<20)
 	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")

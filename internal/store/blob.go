@@ -76,11 +76,11 @@ func readBack(ctx context.Context, bucket Bucket, sum string) error {
 func GetBlob(ctx context.Context, bucket Bucket, sum string) ([]byte, error) {
 	body, err := getBlob(ctx, bucket, sum)
 
-	return body, lost(BlobPrefix+sum, err)
+	return body, mustExist(BlobPrefix+sum, err)
 }
 
 // MayBlob reads a blob that a person names, by its sum, and reports whether the store shows it.
-func MayBlob(ctx context.Context, bucket Bucket, sum string) (body []byte, there bool, err error) {
+func MayBlob(ctx context.Context, bucket Bucket, sum string) (body []byte, exists bool, err error) {
 	body, err = getBlob(ctx, bucket, sum)
 	if errors.Is(err, ErrNotFound) {
 		return nil, false, nil
@@ -121,11 +121,11 @@ func StreamBlob(ctx context.Context, bucket Bucket, sum string, use func(io.Read
 	}()
 
 	digest := sha256.New()
-	whole := io.TeeReader(pipeReader, digest)
-	used := use(whole)
-	_, _ = io.Copy(io.Discard, whole) // an error of the download is in copied
+	hashed := io.TeeReader(pipeReader, digest)
+	used := use(hashed)
+	_, _ = io.Copy(io.Discard, hashed) // an error of the download is in copied
 	if err := <-copied; err != nil {
-		return lost(BlobPrefix+sum, err)
+		return mustExist(BlobPrefix+sum, err)
 	}
 	if hex.EncodeToString(digest.Sum(nil)) != sum {
 		return errBlob(sum)
@@ -137,8 +137,8 @@ func StreamBlob(ctx context.Context, bucket Bucket, sum string, use func(io.Read
 // uploads is an optional capability of a Bucket for blobs that should not pass through memory, such as weights of
 // several gigabytes.
 type uploads interface {
-	// upload sends a file, unless again is false and the object already has the file's size.
-	upload(ctx context.Context, key, file string, size int64, again bool) error
+	// upload sends a file, unless force is false and the object already has the file's size.
+	upload(ctx context.Context, key, file string, size int64, force bool) error
 }
 
 // downloads is the counterpart of uploads for reading.
@@ -194,7 +194,7 @@ func GetBlobFile(ctx context.Context, bucket Bucket, sum, file string) error {
 	defer func() { _ = os.Remove(f.Name()) }() // fails after the rename
 
 	digest := sha256.New()
-	err = lost(BlobPrefix+sum, copyBlob(ctx, bucket, sum, io.MultiWriter(f, digest)))
+	err = mustExist(BlobPrefix+sum, copyBlob(ctx, bucket, sum, io.MultiWriter(f, digest)))
 	if err == nil {
 		err = fault.As(fault.Transient, errors.Join(f.Chmod(0o644), f.Sync()))
 	}

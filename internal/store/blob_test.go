@@ -10,10 +10,10 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// lying is a bucket that says that it wrote an object without having written it, or with other bytes.
+// lying is a bucket that reports a write although it wrote nothing, or other bytes.
 type lying struct {
 	Bucket
-	instead []byte // nil: nothing
+	instead []byte // nil: nothing is written
 }
 
 func (l lying) PutOnce(ctx context.Context, key string, _ []byte) (bool, error) {
@@ -69,7 +69,7 @@ func kindOrNone(err error) fault.Kind {
 	return fault.KindOf(err)
 }
 
-// TestABlobThatWasWrittenByHalfIsWrittenAgain lets a server keep half of a blob.
+// TestABlobThatWasWrittenByHalfIsWrittenAgain makes a server keep half of a blob.
 func TestABlobThatWasWrittenByHalfIsWrittenAgain(t *testing.T) {
 	t.Parallel()
 	body := []byte("weights")
@@ -83,7 +83,8 @@ func TestABlobThatWasWrittenByHalfIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestAReaderTakesABlobBackFromTheTrash: a collection has put a blob there that a manifest has named since.
+// TestAReaderTakesABlobBackFromTheTrash covers a blob that a collection moved to the trash, and that a manifest has
+// named since.
 func TestAReaderTakesABlobBackFromTheTrash(t *testing.T) {
 	t.Parallel()
 	for name, read := range map[string]func(b Bucket, sum string) ([]byte, error){

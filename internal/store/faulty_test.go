@@ -15,12 +15,12 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// faulty is an S3 server in memory with one fault. It makes the requests of a client, too.
+// faulty is an S3 server in memory with one fault. It is also the transport of its client.
 type faulty struct {
-	fault func(w http.ResponseWriter, r *http.Request) bool // answers a request instead; nil: never
+	fault func(w http.ResponseWriter, r *http.Request) bool // handles a request instead, if it returns true; may be nil
 	skew  time.Duration                                     // of its clock
-	deaf  bool                                              // to If-None-Match
-	keeps bool                                              // what is deleted
+	deaf  bool                                              // ignores If-None-Match
+	keeps bool                                              // keeps deleted objects
 	lossy bool                                              // copies and joins lose bytes
 
 	mu      sync.Mutex
@@ -99,7 +99,7 @@ func (f *faulty) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// kept returns what a copy has.
+// kept returns the bytes that a copy has.
 func (f *faulty) kept(body []byte) []byte {
 	if f.lossy {
 		return []byte(strings.ToUpper(string(body)))
@@ -128,7 +128,7 @@ func (f *faulty) list(w http.ResponseWriter, prefix, delimiter string) {
 	answerXML(w, http.StatusOK, "ListBucketResult", text)
 }
 
-// answerXML answers with a document.
+// answerXML answers with an XML document.
 func answerXML(w http.ResponseWriter, status int, name, text string) {
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)

@@ -12,8 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// TestRecordOnceGivesEveryCallerTheFirstValue has a server in it that ignores If-None-Match, to show what the test
-// finds.
+// TestRecordOnceGivesEveryCallerTheFirstValue includes a server that ignores If-None-Match, to show what the test
+// detects.
 func TestRecordOnceGivesEveryCallerTheFirstValue(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]store.Bucket{"memory": &store.Memory{}, "S3": (&faulty{}).open(t)} {
@@ -28,11 +28,11 @@ func TestRecordOnceGivesEveryCallerTheFirstValue(t *testing.T) {
 	}
 }
 
-// callers is how many callers record a value concurrently.
+// callers is the number of concurrent callers that record a value.
 const callers = 16
 
-// recordAtOnce lets callers record values concurrently, and returns what is wrong: the first value must be what the
-// store has, and what every caller gets. None writes before all have looked and found nothing.
+// recordAtOnce lets callers record values concurrently, and returns an error if something is wrong: the store, and
+// every caller, must get the first value. No caller writes before all have looked and found nothing.
 func recordAtOnce(ctx context.Context, b store.Bucket, key string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -83,7 +83,7 @@ func recordAtOnce(ctx context.Context, b store.Bucket, key string) error {
 	return nil
 }
 
-// noting notes the bodies of objects that the store says it has written.
+// noting records the bodies of the objects that the store reports as written.
 type noting struct {
 	store.Bucket
 

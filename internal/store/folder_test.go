@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// streamed is a bucket that takes files as S3 does.
+// streamed is a bucket that accepts files as S3 does.
 type streamed struct{ Bucket }
 
 func (s streamed) upload(ctx context.Context, key, file string, _ int64, _ bool) error {
@@ -35,7 +35,7 @@ func (s streamed) download(ctx context.Context, key string, w io.Writer) error {
 	return err
 }
 
-// eachWay runs a test on both ways to store files.
+// eachWay runs a test with both ways to store files.
 func eachWay(t *testing.T, test func(t *testing.T, b Bucket, dir string)) {
 	t.Helper()
 	for name, b := range map[string]Bucket{"in memory": &Memory{}, "streamed": streamed{Bucket: &Memory{}}} {
@@ -43,7 +43,7 @@ func eachWay(t *testing.T, test func(t *testing.T, b Bucket, dir string)) {
 	}
 }
 
-// put stores weights as a file and returns the reference to them.
+// put stores weights as a file and returns a reference to them.
 func put(t *testing.T, b Bucket, dir string) Ref {
 	t.Helper()
 	file := filepath.Join(dir, "from")

@@ -55,7 +55,7 @@ const (
 // awsKeys provides the keys from the first place that has any, in the order of AWS's own programs.
 type awsKeys struct {
 	credentials.Chain
-	again time.Time // when the places are searched again
+	nextSearch time.Time // when the places are searched again
 }
 
 func newAWSKeys() *awsKeys {
@@ -86,10 +86,10 @@ func (k *awsKeys) RetrieveWithCredContext(cc *credentials.CredContext) (credenti
 		err = fault.New(fault.Invalid, "no keys for the object store: set COLLABUI_S3_ACCESS_KEY and "+
 			"COLLABUI_S3_SECRET_KEY, or give keys as for AWS's programs, by AWS_ACCESS_KEY_ID, a file or a role")
 	}
-	k.again = time.Now().Add(readAgain)
+	k.nextSearch = time.Now().Add(readAgain)
 
 	return value, err
 }
 
 // IsExpired reports whether the keys must be retrieved again.
-func (k *awsKeys) IsExpired() bool { return k.Chain.IsExpired() || time.Now().After(k.again) }
+func (k *awsKeys) IsExpired() bool { return k.Chain.IsExpired() || time.Now().After(k.nextSearch) }

@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// awsHost makes this process find no keys of AWS but those that a test places.
+// awsHost hides all AWS keys from this process except the ones that a test provides.
 func awsHost(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
@@ -40,7 +40,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// served lets a server answer by path.
+// served starts a server that answers by path.
 func served(t *testing.T, answers map[string]string) (address string) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// counting counts reads, and answers none of them once it is broken.
+// counting counts reads, and answers none once it is broken.
 type counting struct {
 	store.Bucket
 	reads  int

@@ -56,13 +56,13 @@ func Unseal(key string, raw []byte) (json.RawMessage, error) {
 	return nil, whyNot(key, raw)
 }
 
-// sealed is what precedes the hash in what Seal writes, and sealedBody what stands between hash and body.
+// sealed is the text before the hash in the output of Seal, and sealedBody the text between the hash and the body.
 var (
 	sealed     = fmt.Appendf(nil, `{"format":%d,"sha256":"`, FormatVersion)
 	sealedBody = []byte(`","body":`)
 )
 
-// whyNot describes what is wrong with the bytes of a manifest.
+// whyNot describes the damage to the bytes of a manifest.
 func whyNot(key string, raw []byte) error {
 	var e envelope
 	if err := json.Unmarshal(raw, &e); err != nil {
@@ -84,13 +84,13 @@ func whyNot(key string, raw []byte) error {
 func Must[T any](ctx context.Context, bucket Bucket, key string) (T, Ref, error) {
 	v, ref, err := read[T](ctx, bucket, key)
 
-	return v, ref, lost(key, err)
+	return v, ref, mustExist(key, err)
 }
 
 // May reads a manifest that may not have been written yet, and reports whether the store shows it. The caller must
 // reach the same outcome if a manifest that exists is not shown, because a store may be late: what the caller does then
 // is recorded by RecordOnce, is tried again, or is shown to a person. Any other caller needs Sure.
-func May[T any](ctx context.Context, bucket Bucket, key string) (v T, there bool, err error) {
+func May[T any](ctx context.Context, bucket Bucket, key string) (v T, exists bool, err error) {
 	v, _, err = read[T](ctx, bucket, key)
 	if errors.Is(err, ErrNotFound) {
 		return v, false, nil
@@ -101,20 +101,20 @@ func May[T any](ctx context.Context, bucket Bucket, key string) (v T, there bool
 
 // Sure is May for a caller that bases a decision on absence. Two requests must agree: if a list shows a manifest that a
 // read before and a read after the list do not, it returns a fault that wraps ErrAbsent.
-func Sure[T any](ctx context.Context, bucket Bucket, key string) (v T, there bool, err error) {
-	v, there, err = May[T](ctx, bucket, key)
-	if err != nil || there {
-		return v, there, err
+func Sure[T any](ctx context.Context, bucket Bucket, key string) (v T, exists bool, err error) {
+	v, exists, err = May[T](ctx, bucket, key)
+	if err != nil || exists {
+		return v, exists, err
 	}
 	listed, err := bucket.List(ctx, key)
 	if err == nil && len(listed) > 0 && listed[0].Key == key { // the key itself is the first of its prefix
-		v, there, err = May[T](ctx, bucket, key) // it may have been written since the first read
-		if err == nil && !there {
+		v, exists, err = May[T](ctx, bucket, key) // it may have been written since the first read
+		if err == nil && !exists {
 			err = absent(key)
 		}
 	}
 
-	return v, there, err
+	return v, exists, err
 }
 
 // read decodes a manifest. The error wraps ErrNotFound if the store does not show it.

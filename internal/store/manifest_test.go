@@ -56,7 +56,7 @@ func TestEveryFlippedBitOfAManifestIsCorrupt(t *testing.T) {
 			bad := append([]byte(nil), raw...)
 			bad[i] ^= 1 << bit
 			_, err := Unseal("k", bad)
-			// A format that is not known yet may be that of a newer version.
+			// An unknown format may come from a newer version.
 			newer := raw[i] == '1' && i == len(`{"format":`) && bad[i] > raw[i] && bad[i] <= '9'
 			if kind := fault.KindOf(err); kind != fault.Corrupt && (!newer || kind != fault.Transient) {
 				t.Errorf("byte %d bit %d of %s: %v, want a corrupt fault", i, bit, raw, err)

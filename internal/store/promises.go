@@ -100,7 +100,7 @@ func (t *trial) clean(ctx context.Context) (err error) {
 	return err
 }
 
-// refused returns a sentence about what the store refuses, if an error means that it always will.
+// refused returns a sentence about the refusal of the store, if an error means that the store will always refuse.
 func refused(what string, err error) (string, error) {
 	r := response(err)
 	switch r.StatusCode {
@@ -126,7 +126,7 @@ func refused(what string, err error) (string, error) {
 
 // writes writes twice under one key.
 func (t *trial) writes(ctx context.Context) (string, error) {
-	const alone = "If-None-Match keeps a second writer from replacing what is recorded, and nothing else does"
+	const protection = "If-None-Match keeps a second writer from replacing what is recorded, and nothing else does"
 	first, err := t.PutOnce(ctx, t.key("a"), []byte("first"))
 	if err != nil {
 		if forbidden(err) {
@@ -134,13 +134,13 @@ func (t *trial) writes(ctx context.Context) (string, error) {
 		}
 		broken, err := refused("a write with If-None-Match", err)
 		if broken != "" {
-			broken += ". " + alone
+			broken += ". " + protection
 		}
 
 		return broken, err
 	}
 	if !first {
-		return "a new object is said to exist already", nil
+		return "the object store reports that a new object exists already", nil
 	}
 
 	second, err := t.PutOnce(ctx, t.key("a"), []byte("second"))
@@ -148,7 +148,7 @@ func (t *trial) writes(ctx context.Context) (string, error) {
 		return refused("the second write of a key in another way than by 412", err)
 	}
 	if second {
-		return "the object store ignores If-None-Match: it let a second writer replace an object. " + alone, nil
+		return "the object store ignores If-None-Match: it let a second writer replace an object. " + protection, nil
 	}
 
 	return "", nil

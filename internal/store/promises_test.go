@@ -71,7 +71,7 @@ func TestAServerThatCannotDoWhatAStoreMustIsFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		server *faulty
-		want   []string // of the sentence; none: all is well
+		want   []string // of the sentence; none if all is well
 	}{
 		"all is well":               {&faulty{}, nil},
 		"a clock that is a bit off": {&faulty{skew: 40 * time.Second}, nil},

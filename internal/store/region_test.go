@@ -12,7 +12,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// elsewhere answers as a server whose bucket is in a region, and refuses requests that are signed for another one.
+// elsewhere is the handler of a server whose bucket is in a region. It refuses requests that are signed for another
+// region.
 func elsewhere(region string, refuse http.HandlerFunc) (_ http.HandlerFunc, refused *atomic.Int32) {
 	refused = &atomic.Int32{}
 
@@ -27,7 +28,7 @@ func elsewhere(region string, refuse http.HandlerFunc) (_ http.HandlerFunc, refu
 	}, refused
 }
 
-// malformed answers 400 with an error document, which the answer to a HEAD lacks.
+// malformed answers 400 with an error document, which the response to a HEAD lacks.
 func malformed(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/xml")
@@ -43,7 +44,7 @@ func TestTheRegionIsWhatTheServerNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse http.HandlerFunc
 		given  string // the region of the settings
-		first  int32  // requests for a wrong region, at most
+		first  int32  // the largest number of requests for a wrong region
 	}{
 		"AWS, in an element": {malformed("<Region>eu-central-1</Region>"), "", 1},
 		"by a setting":       {malformed(""), "eu-central-1", 0},
@@ -84,7 +85,7 @@ func TestARegionThatTheServerDoesNotNameIsAskedFor(t *testing.T) {
 	}
 }
 
-// A HEAD has no words: what is wrong is asked for by another request.
+// TestCheckSaysWhatTheServerSays relies on another request, because the response to a HEAD has no message.
 func TestCheckSaysWhatTheServerSays(t *testing.T) {
 	t.Parallel()
 	b := answering(t, func(w http.ResponseWriter, r *http.Request) {

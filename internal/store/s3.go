@@ -91,8 +91,8 @@ func (s *S3) within(operation, key string, effect func(partial bool) error) erro
 	return s.around(operation, key, effect)
 }
 
-// ended is deferred at the beginning of an operation.
-func (s *S3) ended(ctx context.Context, operation string, began time.Time, err *error) {
+// report reports an operation to the observer, if any. It is deferred at the beginning of the operation.
+func (s *S3) report(ctx context.Context, operation string, began time.Time, err *error) {
 	if s.observed != nil {
 		s.observed(ctx, operation, began, *err)
 	}
@@ -171,7 +171,7 @@ const conflicts = 6
 // taken only if the object exists. An earlier failed request may have left half of a blob, which readers of a replica
 // may not see at once. The blob is therefore written again: its name is the hash of its bytes.
 func (s *S3) PutOnce(ctx context.Context, key string, body []byte) (created bool, err error) {
-	defer s.ended(ctx, "put", time.Now(), &err)
+	defer s.report(ctx, "put", time.Now(), &err)
 	err = s.within("put", key, func(partial bool) (err error) {
 		created, err = s.putOnce(ctx, key, body, partial)
 
@@ -219,7 +219,7 @@ func (s *S3) putOnce(ctx context.Context, key string, body []byte, partial bool)
 
 // replace writes an object, whether or not the key is taken.
 func (s *S3) replace(ctx context.Context, key string, body []byte) (err error) {
-	defer s.ended(ctx, "put", time.Now(), &err)
+	defer s.report(ctx, "put", time.Now(), &err)
 	options := minio.PutObjectOptions{DisableMultipart: true, ContentType: "application/octet-stream"}
 	if _, err := s.client.PutObject(ctx, s.bucket, key, bytes.NewReader(body), int64(len(body)), options); err != nil {
 		return fault.New(fault.Transient, "write %s: %w", key, err)
@@ -250,7 +250,7 @@ func (s *S3) Get(ctx context.Context, key string) ([]byte, error) {
 
 // List returns keys and sizes under a prefix in lexical order.
 func (s *S3) List(ctx context.Context, prefix string) (out []Ref, err error) {
-	defer s.ended(ctx, "list", time.Now(), &err)
+	defer s.report(ctx, "list", time.Now(), &err)
 	for info := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
 		if info.Err != nil {
 			return nil, fault.New(fault.Transient, "list %s: %w", prefix, info.Err)
@@ -263,7 +263,7 @@ func (s *S3) List(ctx context.Context, prefix string) (out []Ref, err error) {
 
 // Folders returns the names of the folders directly under a prefix, in lexical order.
 func (s *S3) Folders(ctx context.Context, prefix string) (out []string, err error) {
-	defer s.ended(ctx, "list", time.Now(), &err)
+	defer s.report(ctx, "list", time.Now(), &err)
 	for objectInfo := range s.client.ListObjects(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix}) {
 		if objectInfo.Err != nil {
 			return nil, fault.New(fault.Transient, "list %s: %w", prefix, objectInfo.Err)

@@ -23,7 +23,7 @@ import (
 
 const noSuchKey = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>NoSuchKey</Code><Key>a</Key></Error>`
 
-// answering returns a bucket on a server that answers as the test says.
+// answering returns a bucket on a server with the given handler.
 func answering(t *testing.T, answer http.HandlerFunc) *store.S3 {
 	t.Helper()
 	srv := httptest.NewServer(answer)
@@ -39,12 +39,13 @@ func answering(t *testing.T, answer http.HandlerFunc) *store.S3 {
 	return b
 }
 
-// A 404 of something in between, such as a proxy, says nothing about the object.
+// TestOnlyAnS3ServerSaysThatAnObjectDoesNotExist covers a 404 from a program in between, such as a proxy, which shows
+// nothing about the object.
 func TestOnlyAnS3ServerSaysThatAnObjectDoesNotExist(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body  string
-		found bool // the answer says that there is no object
+		found bool // whether the response shows that there is no object
 	}{
 		"an S3 error document": {noSuchKey, true},
 		"no body":              {"", false},
@@ -68,7 +69,7 @@ func TestOnlyAnS3ServerSaysThatAnObjectDoesNotExist(t *testing.T) {
 	}
 }
 
-// A conflict means that another write is under way, not that the object exists.
+// TestAConflictIsTriedAgain covers a conflict, which means that another write is under way, not that the object exists.
 func TestAConflictIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -123,12 +124,12 @@ func TestAnObjectThatIsSaidToExistIsLookedFor(t *testing.T) {
 	}
 }
 
-// A copy of gc may be all that is left of an object.
+// TestACopyThatIsSaidToBeThereIsLookedFor matters because a copy by gc may be the last one of an object.
 func TestACopyThatIsSaidToBeThereIsLookedFor(t *testing.T) {
 	t.Parallel()
 	const done = `<CopyObjectResult><ETag>"1"</ETag></CopyObjectResult>`
 	for name, c := range map[string]struct {
-		copied string // the size of the copy; empty: it is not there
+		copied string // the size of the copy; if empty, it does not exist
 		ok     bool
 	}{
 		"it is there": {"7", true},
@@ -160,8 +161,8 @@ func TestACopyThatIsSaidToBeThereIsLookedFor(t *testing.T) {
 	}
 }
 
-// TestABlobWhoseWriteFailedIsWrittenAgainWhateverReadersSee lets a server keep half of a blob and fail, while a replica
-// that is behind answers reads: it has the whole blob, from before it was collected.
+// TestABlobWhoseWriteFailedIsWrittenAgainWhateverReadersSee makes a server keep half of a blob and fail, while a
+// replica that is behind answers reads: it has the whole blob, from before it was collected.
 func TestABlobWhoseWriteFailedIsWrittenAgainWhateverReadersSee(t *testing.T) {
 	t.Parallel()
 	whole := "weights"
@@ -197,7 +198,7 @@ func TestABlobWhoseWriteFailedIsWrittenAgainWhateverReadersSee(t *testing.T) {
 	}
 }
 
-// TestAFileThatWasSentByHalfIsSentAgain lets a server have a blob of the right size with other bytes.
+// TestAFileThatWasSentByHalfIsSentAgain covers a server with a blob of the right size and other bytes.
 func TestAFileThatWasSentByHalfIsSentAgain(t *testing.T) {
 	t.Parallel()
 	has := []byte("weighty")

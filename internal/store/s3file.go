@@ -19,10 +19,10 @@ import (
 
 // upload sends a file in parts. Concurrent senders of one blob send the same bytes, so the order of arrival does not
 // matter.
-func (s *S3) upload(ctx context.Context, key, file string, size int64, again bool) (err error) {
-	defer s.ended(ctx, "put", time.Now(), &err)
+func (s *S3) upload(ctx context.Context, key, file string, size int64, force bool) (err error) {
+	defer s.report(ctx, "put", time.Now(), &err)
 	st, err := s.client.StatObject(ctx, s.bucket, key, minio.StatObjectOptions{})
-	if err == nil && st.Size == size && !again {
+	if err == nil && st.Size == size && !force {
 		return nil
 	}
 
@@ -50,7 +50,7 @@ func (s *S3) upload(ctx context.Context, key, file string, size int64, again boo
 
 // download writes an object to out, or part of it if it returns an error.
 func (s *S3) download(ctx context.Context, key string, out io.Writer) (err error) {
-	defer s.ended(ctx, "get", time.Now(), &err)
+	defer s.report(ctx, "get", time.Now(), &err)
 
 	return s.within("get", key, func(partial bool) error {
 		if partial {
@@ -108,9 +108,9 @@ func (v *verified) Read(p []byte) (int, error) {
 	n, err := v.file.Read(p[:min(int64(len(p)), v.left)])
 	_, _ = v.hash.Write(p[:n]) // cannot fail
 	v.left -= int64(n)
-	wrong := v.left == 0 && hex.EncodeToString(v.hash.Sum(nil)) != v.sum
+	mismatch := v.left == 0 && hex.EncodeToString(v.hash.Sum(nil)) != v.sum
 	short := v.left > 0 && err == io.EOF
-	if wrong || short {
+	if mismatch || short {
 		return 0, errChanged(v.file.Name())
 	}
 

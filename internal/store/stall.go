@@ -44,15 +44,15 @@ func (s stallLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 		n.Add(1)
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	quiet := s.limit
+	silence := s.limit
 	allowed := s.allowed(req.ContentLength)
-	if works := serverWorks(req); works > 0 {
-		quiet = works
-		allowed = works
+	if serverTime := serverWorks(req); serverTime > 0 {
+		silence = serverTime
+		allowed = serverTime
 	}
 	w := &watchdog{
-		ctx: ctx, cancel: cancel, limit: quiet,
-		stalled: time.AfterFunc(quiet, func() { cancel(errStalled) }),
+		ctx: ctx, cancel: cancel, limit: silence,
+		stalled: time.AfterFunc(silence, func() { cancel(errStalled) }),
 		slow:    time.AfterFunc(allowed, func() { cancel(errSlow) }),
 	}
 	req = req.Clone(ctx)

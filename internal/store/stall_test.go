@@ -15,7 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// stalls returns a bucket on a server that answers as the test says, and gives up after 100 ms without progress.
+// stalls returns a bucket on a server with the given handler, which gives up after 100 ms without progress.
 func stalls(t *testing.T, answer http.HandlerFunc) *store.S3 {
 	t.Helper()
 	srv := httptest.NewServer(answer)
@@ -31,7 +31,7 @@ func stalls(t *testing.T, answer http.HandlerFunc) *store.S3 {
 	return b
 }
 
-// part sends the headers of an object of 1,000 bytes and the first of them.
+// part sends the headers of an object of 1,000 bytes, and its first n bytes.
 func part(w http.ResponseWriter, n int) {
 	w.Header().Set("Content-Length", "1000")
 	w.Header().Set("Last-Modified", "Sun, 22 Nov 2026 12:00:00 GMT")
@@ -63,7 +63,7 @@ func TestARequestThatMakesNoProgressEnds(t *testing.T) {
 		return err
 	}
 	nothing := func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // a server notices that a client leaves only when it has read the body
+		_, _ = io.Copy(io.Discard, r.Body) // a server notices that a client leaves only after it has read the body
 		<-r.Context().Done()
 	}
 
@@ -98,7 +98,7 @@ func TestARequestThatMakesNoProgressEnds(t *testing.T) {
 	}
 }
 
-// TestAServerThatCopiesMayBeSilent: it sends no byte until a large object is copied.
+// TestAServerThatCopiesMayBeSilent covers a server that sends no byte until a large object is copied.
 func TestAServerThatCopiesMayBeSilent(t *testing.T) {
 	t.Parallel()
 	b := stalls(t, func(w http.ResponseWriter, r *http.Request) {

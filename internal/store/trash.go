@@ -9,12 +9,12 @@ import (
 )
 
 // TrashPrefix is the prefix of objects that a collection has removed. They stay there for a while before they are gone
-// for good: a blob is restored when it is read, and people restore what they miss.
+// for good: reading a blob restores it, and people restore objects that they miss.
 const TrashPrefix = "trash/"
 
 // TrashKey returns the key to which a collection, by its number, moves an object. Each collection has keys of its own,
-// so that no slow collection touches what a later one has removed, and a run never meets the objects of an earlier run
-// of its name.
+// so that a slow collection does not touch objects that a later one has removed, and a run never meets the objects of
+// an earlier run of its name.
 func TrashKey(key string, collection int) string {
 	return fmt.Sprintf("%s%s/%06d", TrashPrefix, key, collection)
 }

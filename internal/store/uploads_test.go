@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAnUploadIsAsOldAsItsNewestPart asks a server for uploads that began an hour ago. Of the second one, a part has
-// just been written; the third one ends meanwhile.
+// TestAnUploadIsAsOldAsItsNewestPart lists uploads that began an hour ago. A part of the second one has just been
+// written; the third one ends meanwhile.
 func TestAnUploadIsAsOldAsItsNewestPart(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Second)

@@ -63,7 +63,7 @@ func compared(t *testing.T, b store.Bucket, run runs.Run) {
 	}
 }
 
-// everyPage are pages of everything, and a text that each has.
+// everyPage lists a page of every kind, with a text that it contains.
 var everyPage = map[string]string{
 	"#/run/small":                               "Tokens by role",
 	"#/run/small/evaluations":                   "trained-4/test-seeds",

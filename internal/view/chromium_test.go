@@ -21,7 +21,7 @@ import (
 	"github.com/collabui/collabui/envadapters/browser"
 )
 
-// tab is a page of a real Chromium, with what it complained about.
+// tab is a page in a real Chromium, with its complaints.
 type tab struct {
 	t   testing.TB
 	ctx context.Context
@@ -33,7 +33,8 @@ type tab struct {
 // stopChromium ends the browser that tests share.
 var stopChromium = func() {}
 
-// chromium starts one browser for all tests, with the web platform as people have it: time runs, files may be opened.
+// chromium starts one browser for all tests, with the web platform as users have it: time runs, and files may be
+// opened.
 var chromium = sync.OnceValues(func() (context.Context, error) {
 	path, err := browser.Find()
 	if err != nil {
@@ -94,7 +95,7 @@ func (x *tab) complain(text string) {
 	x.complaints = append(x.complaints, text)
 }
 
-// quiet fails the test if the page complained about anything, such as what its security policy forbids.
+// quiet fails the test if the page complained about anything, such as a violation of its security policy.
 func (x *tab) quiet() {
 	x.t.Helper()
 	x.mu.Lock()
@@ -116,7 +117,7 @@ func (x *tab) quietBut(texts ...string) {
 	x.quiet()
 }
 
-// size makes the window as large, in pixels.
+// size sets the size of the window, in pixels.
 func (x *tab) size(width, height int64) {
 	x.t.Helper()
 	x.call(call(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{

@@ -15,7 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/view"
 )
 
-// task is how an evaluated episode ended, by the seed of its task.
+// task is the outcome of an evaluated episode, with the seed of its task.
 type task struct {
 	seed  uint64
 	right bool
@@ -37,7 +37,7 @@ func evaluates(t *testing.T, b store.Bucket, run runs.Run, id string, tasks ...t
 	return string(run) + "/" + id
 }
 
-// comparing is the address of the page that compares evaluations.
+// comparing returns the address of the page that compares evaluations.
 func comparing(a, b string, more ...string) string {
 	list := strings.Join(more, ",")
 
@@ -117,7 +117,7 @@ func TestAnExperimentLeadsToItsArmsSideBySide(t *testing.T) {
 	} {
 		tab.wait(fmt.Sprintf("document.body.innerText.includes(%q)", want))
 	}
-	// The browser may complain that files of whole episodes are missing: pages find out by asking for them.
+	// The browser may complain that files of whole episodes are missing, because pages find out by requesting them.
 	tab.page("#/evaluation/table-full-s1/experiment%2Ftrained%2Fval", "1 of 1 episodes")
 	tab.page("#/evaluation/table-full-s1/experiment%2Ftrained%2Fval/1", "has only lines about these episodes")
 }

@@ -39,7 +39,7 @@ type detail struct {
 	Workflow    string             `json:"workflow,omitempty"` // the shard; reports link to none
 }
 
-// detailScreen is what the screen showed.
+// detailScreen is a screen.
 type detailScreen struct {
 	Screen domain.Observation `json:"screen"`
 	Image  string             `json:"image,omitempty"` // digest of the screenshot
@@ -47,7 +47,7 @@ type detailScreen struct {
 	touch *domain.Touch // where the action that led to the screen touched the screen before it
 }
 
-// detailStep is a step with what was decided, graded and paired. Action is the executed action.
+// detailStep is a step with its decision, labels and pairs. Action is the executed action.
 type detailStep struct {
 	detailScreen
 	History []string       `json:"history,omitempty"`
@@ -55,7 +55,7 @@ type detailStep struct {
 	Seen    [][]int        `json:"seen,omitempty"`
 	Action  detailAction   `json:"action"`
 	Vote    domain.Vote    `json:"vote"`            // the deciding vote
-	Right   []detailAction `json:"right,omitempty"` // what the judge considers right
+	Right   []detailAction `json:"right,omitempty"` // the actions that the judge considers right
 	Audit   *detailAudit   `json:"audit,omitempty"`
 	Pairs   []detailPair   `json:"pairs,omitempty"`
 	Asked   []detailCall   `json:"asked,omitempty"` // calls of the adversary
@@ -217,7 +217,7 @@ func (e Episode) step(i int) detailStep {
 	return d
 }
 
-// addAudit adds what is known about the grades of a step.
+// addAudit adds the known facts about the grades of a step.
 func (e Episode) addAudit(i int, step *detailStep) {
 	if e.Credits == nil || i >= len(e.Credits.Audit) {
 		return

@@ -212,8 +212,8 @@ func (r epoch) readOpen(ctx context.Context, out Episode, slot int) (Episode, bo
 		}
 	}
 	for {
-		step, there, err := r.run.Step(r.number, slot, attempt, len(out.Steps)+1).May(ctx, r.b)
-		if err != nil || !there {
+		step, exists, err := r.run.Step(r.number, slot, attempt, len(out.Steps)+1).May(ctx, r.b)
+		if err != nil || !exists {
 			return out, true, err
 		}
 		out.Steps = append(out.Steps, step)

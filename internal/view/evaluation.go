@@ -50,8 +50,8 @@ func (l *Library) evalEpisodes(ctx context.Context, run runs.Run, id string, fir
 
 // result returns the result of an evaluation that an address names.
 func (l *Library) result(ctx context.Context, run runs.Run, id string) (runs.Result, error) {
-	r, there, err := run.Result(id).May(ctx, l.Bucket)
-	if err == nil && !there {
+	r, exists, err := run.Result(id).May(ctx, l.Bucket)
+	if err == nil && !exists {
 		err = fmt.Errorf("run %s has no result of %s: %w", run, id, store.ErrNotFound)
 	}
 

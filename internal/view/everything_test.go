@@ -63,7 +63,7 @@ func committed(t *testing.T, b store.Bucket, run runs.Run) {
 	record(t, b, run.EvalEpisode(id, 1), runs.EvalEpisode{
 		Goal: step.Goal, Steps: []runs.EvalStep{runs.NewEvalStep(step.Goal, step.Observation, step.Decision)},
 		Outcome: domain.Outcome{Success: true, Steps: 1},
-		Task:    domain.Task{Template: "tap" + hostile[0], Split: "train", Seed: 1<<64 - 1}, // that of slot 5
+		Task:    domain.Task{Template: "tap" + hostile[0], Split: "train", Seed: 1<<64 - 1}, // the seed of slot 5
 	})
 	record(t, b, run.Result(id), runs.NewResult("base-2"+hostile[0], "val", 1, 1, 0, "plain"+hostile[1]))
 }

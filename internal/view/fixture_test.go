@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// hostile are texts that would do something if a page took them for more than text.
+// hostile are texts that would have an effect if a page interpreted them.
 var hostile = []string{
 	`<img src=x onerror="window.pwned=1">`, `</script><script>window.pwned=1</script>`,
 	`"><svg onload=window.pwned=1>`, "javascript:window.pwned=1", "${window.pwned=1}", "</title><b>bold</b>",
@@ -144,7 +144,7 @@ func credited(t testing.TB, b store.Bucket, run runs.Run) {
 	}}})
 }
 
-// liveStatus is what an open run says of itself.
+// liveStatus is the status of an open run.
 var liveStatus = map[string]any{
 	"phase": "rollouts" + hostile[0], "slots": 5, "done": 3, "successes": 1, "per_minute": 2.5, "left_s": 120,
 	"training":    []any{map[string]any{"of": "update/0", "now": "step 3" + hostile[1]}},

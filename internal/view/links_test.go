@@ -10,15 +10,15 @@ import (
 	"github.com/collabui/collabui/internal/httpd"
 )
 
-// TestALinkOfTheViewerOpensTheTemporalUI, which is another service of this machine. Its other pages open nothing, and a
-// frame shows nothing.
+// TestALinkOfTheViewerOpensTheTemporalUI covers the links of the viewer, which is another service of this machine.
+// Links of other pages open nothing, and a frame shows nothing.
 func TestALinkOfTheViewerOpensTheTemporalUI(t *testing.T) {
 	viewer := httptest.NewServer(nil)
 	t.Cleanup(viewer.Close)
-	asked := make(chan string, 10)
+	requests := make(chan string, 10)
 	ui := httptest.NewServer(httpd.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/favicon.ico" {
-			asked <- r.URL.Path
+			requests <- r.URL.Path
 		}
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<title>opened</title>")
@@ -38,7 +38,7 @@ func TestALinkOfTheViewerOpensTheTemporalUI(t *testing.T) {
 	x.open(viewer.URL, "document.title === 'first'")
 	x.eval("document.getElementById('a').click()")
 	x.wait("document.title === 'opened'")
-	if got := <-asked; got != "/workflows/x" {
+	if got := <-requests; got != "/workflows/x" {
 		t.Errorf("the link opened %s, want /workflows/x", got)
 	}
 
@@ -49,7 +49,7 @@ func TestALinkOfTheViewerOpensTheTemporalUI(t *testing.T) {
 		viewer.Config.Handler = page("no-referrer", body)
 		newTab(t).open(viewer.URL, "true")
 		select {
-		case got := <-asked:
+		case got := <-requests:
 			t.Errorf("%s opened %s, want nothing", name, got)
 		case <-time.After(500 * time.Millisecond):
 		}

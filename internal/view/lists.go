@@ -48,7 +48,7 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 	if err != nil {
 		return nil, err
 	}
-	slots, err := r.begun(ctx)
+	slots, err := r.begunSlots(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func (l *Library) epochRows(ctx context.Context, run runs.Run, number int) ([]ro
 	return out, err
 }
 
-// begun returns the slots of the epoch that have begun, in order.
-func (r epoch) begun(ctx context.Context) (out []int, err error) {
+// begunSlots returns the slots of the epoch that have begun, in order.
+func (r epoch) begunSlots(ctx context.Context) (out []int, err error) {
 	at, err := r.run.In(ctx, r.b, r.number)
 	if err != nil {
 		return nil, err

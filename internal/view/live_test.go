@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/view"
 )
 
-// eventful serves a store, and tells its pages of what the returned function says has happened.
+// eventful serves a store. The returned function notifies its pages that something has happened.
 func eventful(t *testing.T, b store.Bucket, run string) (url string, happen func()) {
 	t.Helper()
 	var events atomic.Int64

@@ -28,7 +28,7 @@ import (
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 
-// unreadable is a script that returns texts whose contrast with what lies under them is below that of WCAG's level AA.
+// unreadable is a script that returns texts whose contrast with their background is below WCAG's level AA.
 const unreadable = `(() => {
 	const rgba = (c) => { const n = c.match(/[\d.]+/g).map(Number); return [...n, 1].slice(0, 4); };
 	const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
@@ -69,7 +69,7 @@ func TestEveryPageFitsIntoWindowsOfAllWidthsInBothThemes(t *testing.T) {
 	x.quiet()
 }
 
-// kept makes a page keep what it would save as a file.
+// kept makes a page keep the file that it would save.
 const kept = `(() => {
 	const make = URL.createObjectURL.bind(URL);
 	URL.createObjectURL = (blob) => { window.body = blob; return make(blob); };
@@ -119,7 +119,7 @@ func TestABrowserSavesFigures(t *testing.T) {
 	x.quiet()
 }
 
-// wellFormed says what is wrong with a saved file.
+// wellFormed returns an error that describes what is wrong with a saved file.
 func wellFormed(name string, body []byte) error {
 	switch filepath.Ext(name) {
 	case ".svg":
@@ -183,7 +183,7 @@ func TestEveryFigureCanBeSaved(t *testing.T) {
 	kinds := map[string]int{}
 	for hash, c := range map[string]struct {
 		text string
-		want int // buttons
+		want int // number of buttons
 	}{
 		"#/run/small":               {"Tokens by role", 5*3 + 3 + 2*2 + 3*2 + 2},
 		"#/run/small/episodes":      {"20 of 20 episodes", 2},
@@ -221,7 +221,7 @@ func TestEveryFigureCanBeSaved(t *testing.T) {
 	x.quiet()
 }
 
-// named returns the names of buttons of the page, as screen readers have them.
+// named returns the names of the page's buttons for screen readers.
 func named(t *testing.T, x *tab) (names []string) {
 	t.Helper()
 	root, err := chromedp.Call(x.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// experimentPage holds what the page of an experiment shows: the newest version that has a result.
+// experimentPage is the content of the page of an experiment: the newest version that has a result.
 type experimentPage struct {
 	Name     string                `json:"name"`
 	Versions []experiments.Version `json:"versions"`
@@ -41,11 +41,11 @@ func (l *Library) experiment(ctx context.Context, name string) (experimentPage, 
 	for _, arm := range newest.Arms {
 		for seed := 1; seed <= newest.Seeds; seed++ {
 			run := runs.Run(newest.Run(arm.Name, seed))
-			there, err := run.Spec().Exists(ctx, l.Bucket)
+			exists, err := run.Spec().Exists(ctx, l.Bucket)
 			if err != nil {
 				return page, err
 			}
-			if there {
+			if exists {
 				page.Runs = append(page.Runs, string(run))
 			}
 		}
@@ -54,7 +54,7 @@ func (l *Library) experiment(ctx context.Context, name string) (experimentPage, 
 	return page, nil
 }
 
-// linePage holds what the page of a line shows.
+// linePage is the content of the page of a line.
 type linePage struct {
 	Name    string        `json:"name"`
 	Entries []lines.Entry `json:"entries"`

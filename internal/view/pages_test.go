@@ -40,7 +40,7 @@ func serve(t *testing.T, b store.Bucket, names ...string) string {
 	return srv.URL + "/"
 }
 
-// forms are all ways in which pages reach people.
+// forms returns the addresses of all ways in which pages reach people.
 func forms(t *testing.T, b store.Bucket, names ...string) map[string]string {
 	t.Helper()
 
@@ -74,7 +74,7 @@ func TestEveryPageIsDrawn(t *testing.T) {
 			if strings.HasSuffix(hash, "other") {
 				x.eval(fmt.Sprintf("location.hash = %q", hash))
 				x.wait("document.querySelector('.trouble')")
-				x.complaints = nil // a file that is not there is a complaint
+				x.complaints = nil // a missing file is a complaint
 
 				continue
 			}
@@ -169,7 +169,7 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 	x.eval("document.querySelector('.line.place a').click()")
 	x.wait("location.hash.includes('/1/7')")
 
-	x.page("#/episode/"+name+"/1/3", "3 of 20") // the list is there
+	x.page("#/episode/"+name+"/1/3", "3 of 20") // the list has loaded
 	for _, k := range []struct{ key, then string }{
 		{"j", "/1/4"}, {"k", "/1/3"}, {"2", "/1/3/1/2.1"}, {"ArrowUp", "/1/3/1/1.1"}, {"[", "/1/3/1/1.0"},
 		{"]", "/1/3/1/1.1"}, {"Escape", "/1/3/1"},
@@ -187,7 +187,7 @@ func TestEpisodesAreFilteredSortedAndReachedByKeys(t *testing.T) {
 	x.quiet()
 }
 
-// TestABadCriticIsFoundInFiveClicks goes the way of docs/see.md with real clicks.
+// TestABadCriticIsFoundInFiveClicks follows docs/see.md with real clicks.
 func TestABadCriticIsFoundInFiveClicks(t *testing.T) {
 	var b store.Memory
 	run := string(crafted(t, &b))

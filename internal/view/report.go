@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// Contents lists what a report covers.
+// Contents lists the subjects of a report.
 type Contents struct {
 	Runs        []string
 	Experiments []string // with the pages of their runs, and lines about their episodes
@@ -64,9 +64,9 @@ func (w writer) all(ctx context.Context, contents Contents) error {
 		Title: "Report", Made: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Runs: []entry{}, Experiments: []entry{},
 		Lines: []entry{},
 	}
-	whole := map[string]bool{}
+	withEpisodes := map[string]bool{}
 	for _, name := range contents.Runs {
-		whole[name] = true
+		withEpisodes[name] = true
 	}
 	all := contents.Runs
 	for _, name := range contents.Experiments {
@@ -101,7 +101,7 @@ func (w writer) all(ctx context.Context, contents Contents) error {
 		}
 		written[name] = true
 		x.Runs = append(x.Runs, entry{Name: name})
-		if err := w.writeRun(ctx, runs.Run(name), whole[name]); err != nil {
+		if err := w.writeRun(ctx, runs.Run(name), withEpisodes[name]); err != nil {
 			return fmt.Errorf("run %s: %w", name, err)
 		}
 	}
@@ -171,7 +171,7 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 	if err != nil {
 		return err
 	}
-	slots, err := r.begun(ctx)
+	slots, err := r.begunSlots(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,14 +205,14 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 	if err != nil {
 		return err
 	}
-	there := []row{}
+	begun := []row{}
 	for _, r := range rows {
 		if r.Slot > 0 {
-			there = append(there, r)
+			begun = append(begun, r)
 		}
 	}
 
-	return w.write(path, there)
+	return w.write(path, begun)
 }
 
 // writers is the number of chunks that are read and compressed concurrently.

@@ -27,8 +27,8 @@ type detailProposal struct {
 // addPairs adds the pairs of a step, counted from 0, and the adversary's proposals for them.
 func (e Episode) addPairs(step int, d *detailStep) {
 	s := e.Steps[step]
-	made := e.PairsOf(s.Number)
-	for _, p := range made {
+	pairs := e.PairsOf(s.Number)
+	for _, p := range pairs {
 		d.Pairs = append(d.Pairs, detailPair{
 			Agent: p.Agent, Round: p.Round, Chosen: p.Chosen, Rejected: p.Rejected, Source: p.Source, Weight: p.Weight,
 			Advantage: p.Advantage,
@@ -41,7 +41,7 @@ func (e Episode) addPairs(step int, d *detailStep) {
 	seed := e.Episode.Slot.Seed
 	critic := e.spec.Critic
 	review := credit.Review{
-		Step: s.Step, Pairs: made, Seed: seed, Answers: e.spec.Answers, Robust: critic.Rule == spec.RuleRobust,
+		Step: s.Step, Pairs: pairs, Seed: seed, Answers: e.spec.Answers, Robust: critic.Rule == spec.RuleRobust,
 		Flips: credit.Flips{Share: critic.Error, Type: critic.WrongOn, Seed: seed},
 	}
 	if k := slices.IndexFunc(e.Pairs.Audit, func(audit credit.Audit) bool { return audit.Step == s.Number }); k >= 0 {
@@ -57,10 +57,10 @@ func (e Episode) addPairs(step int, d *detailStep) {
 	if d.Audit == nil {
 		d.Audit = new(detailAudit)
 	}
-	again := e.priceOfCritic(review.Audit.Usage)
+	cost := e.priceOfCritic(review.Audit.Usage)
 	d.Audit.Blinded = review.Audit.Blinded
 	d.Audit.Again = review.Audit.Again
-	d.Audit.CostAgain = &again
+	d.Audit.CostAgain = &cost
 }
 
 // proposed returns the adversary's calls about a step with the fate of its answers, and adds to the cells how the
@@ -80,7 +80,7 @@ func (e Episode) proposed(review *credit.Review, step *detailStep) (out []detail
 			all = append(all, review.Call(c.Agent, c.Round, c.Texts))
 		}
 	}
-	again := review.Graded(all)
+	grades := review.Graded(all)
 	for i, call := range all {
 		for _, p := range call {
 			out[i].Proposed = append(out[i].Proposed, detailProposal{Text: p.Text, Fate: p.Fate, Grade: p.Grade})
@@ -88,7 +88,7 @@ func (e Episode) proposed(review *credit.Review, step *detailStep) (out []detail
 	}
 	for i := range step.Cells {
 		cell := &step.Cells[i]
-		if score, ok := again[cell.Canonical]; ok && cell.Label != nil && *cell.Label == domain.Positive {
+		if score, ok := grades[cell.Canonical]; ok && cell.Label != nil && *cell.Label == domain.Positive {
 			cell.Again = &score
 		}
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // reviewed adds to the run "crafted", in slot 5, an episode whose adversary proposed four answers to a cell. The critic
-// finds all of them wrong, and the cells that it called right, too.
+// labels all of them wrong, and also the cells that it had labelled right.
 func reviewed(t *testing.T, b store.Bucket) runs.Run {
 	t.Helper()
 	run := crafted(t, b, func(s *spec.Spec) {
@@ -166,7 +166,7 @@ func TestAnEpisodeLeadsToItsWorkflow(t *testing.T) {
 		t.Errorf("the page leads to %v, want %s", got, want)
 	}
 	const silent = `a[href^="http://127.0.0.1:1/"]:not([referrerpolicy=origin])`
-	for _, hash := range []string{"#/episode/" + run + "/1/5", "#/run/" + run} { // the Temporal UI asks who leads to it
+	for _, hash := range []string{"#/episode/" + run + "/1/5", "#/run/" + run} { // Temporal checks who links to it
 		x.page(hash, "in the Temporal UI")
 		if n := x.eval("document.querySelectorAll('" + silent + "').length"); n != 0.0 {
 			t.Errorf("%s has %v links to the Temporal UI that do not say where they are from, want none", hash, n)

@@ -56,9 +56,9 @@ func (e Episode) row() row {
 		if vote, _ := e.Vote(i); vote.Canonical != "" && vote.Rule != ruleMajority {
 			r.Ties++
 		}
-		said := map[int]string{}
+		previous := map[int]string{}
 		for j, cell := range step.Decision.Cells {
-			r.addCell(cell, said, e.reads(cell.Agent))
+			r.addCell(cell, previous, e.reads(cell.Agent))
 			if label, ok := e.Label(i, j); ok && cell.Prompt != "" {
 				r.addLabel(cell.Agent, label)
 			}
@@ -87,8 +87,9 @@ func (e Episode) reads(agent int) bool {
 	return len(e.Topology.Preds(agent)) > 0
 }
 
-// addCell counts a cell. said holds the answers of the previous round; reads reports whether the agent reads others.
-func (r *row) addCell(cell domain.Cell, said map[int]string, reads bool) {
+// addCell counts a cell. previous holds the answers of the previous round; reads reports whether the agent reads
+// others.
+func (r *row) addCell(cell domain.Cell, previous map[int]string, reads bool) {
 	if cell.Prompt == "" {
 		return
 	}
@@ -98,10 +99,10 @@ func (r *row) addCell(cell domain.Cell, said map[int]string, reads bool) {
 	if cell.Action == nil && cell.Refused == "" {
 		r.Unparsed++
 	}
-	if before, ok := said[cell.Agent]; ok && reads && cell.Round > 0 && before != cell.Canonical {
+	if before, ok := previous[cell.Agent]; ok && reads && cell.Round > 0 && before != cell.Canonical {
 		r.Changed++
 	}
-	said[cell.Agent] = cell.Canonical
+	previous[cell.Agent] = cell.Canonical
 }
 
 func (r *row) addLabel(agent int, label domain.Label) {

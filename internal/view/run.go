@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// runPage holds what the pages of a run show.
+// runPage is the content of the pages of a run.
 type runPage struct {
 	Name        string       `json:"name"`
 	Status      any          `json:"status"` // the answer of `show --json`
@@ -184,8 +184,8 @@ func (l *Library) update(ctx context.Context, u runs.Update) (epochUpdate, error
 	if u.Dataset.Key == "" {
 		return out, nil
 	}
-	set, there, err := store.May[runs.Dataset](ctx, l.Bucket, u.Dataset.Key)
-	if there {
+	set, exists, err := store.May[runs.Dataset](ctx, l.Bucket, u.Dataset.Key)
+	if exists {
 		out.Card = &set.Card
 		out.Rows = set.Count
 	}

@@ -52,7 +52,7 @@ func quoted(text string) []byte {
 	return raw
 }
 
-// index is the first document: the list of what there is to see.
+// index is the first document: the list of all runs, experiments and lines.
 type index struct {
 	Title       string  `json:"title"`
 	Live        bool    `json:"live"`

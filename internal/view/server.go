@@ -12,7 +12,7 @@ import (
 type Server struct {
 	Library *Library
 
-	// Index lists what there is to see.
+	// Index lists all runs, experiments and lines.
 	Index func(ctx context.Context) (Names, error)
 
 	// Events returns the number of events of a run after a position, and the new position.
@@ -22,7 +22,7 @@ type Server struct {
 	Temporal string
 }
 
-// Names are the names of what there is to see.
+// Names are the names of all runs, experiments and lines.
 type Names struct{ Runs, Experiments, Lines []string }
 
 // policy is the Content-Security-Policy of all responses: nothing from elsewhere, and no scripts in pages.

@@ -22,13 +22,13 @@ type Took struct {
 func (r epoch) detail(ctx context.Context, episode Episode) (detail, error) {
 	d := episode.detail()
 	var err error
-	d.Took, err = r.took(ctx, episode)
+	d.Took, err = r.durations(ctx, episode)
 
 	return d, err
 }
 
-// took returns how long an episode took.
-func (r epoch) took(ctx context.Context, episode Episode) (out Took, err error) {
+// durations returns how long an episode took.
+func (r epoch) durations(ctx context.Context, episode Episode) (out Took, err error) {
 	clock, ok := r.b.(store.Clock)
 	if !ok {
 		return out, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// slow is a bucket that got every object a second and a half after the one before it, in the order of a run.
+// slow is a bucket that received each object a second and a half after the previous one, in the order of a run.
 type slow struct{ *store.Memory }
 
 func (s slow) Ages(ctx context.Context, prefix string) ([]store.Aged, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// touched adds to the run "crafted", in slot 5, an episode in which actions reached the screen in different ways.
+// touched adds to the run "crafted", in slot 5, an episode in which actions touched the screen in different ways.
 func touched(t *testing.T, b store.Bucket) runs.Run {
 	t.Helper()
 	run := crafted(t, b)
@@ -54,7 +54,7 @@ func TestTheMarkerLiesWhereTheActionHappened(t *testing.T) {
 		"110 80 ",                  // the middle of the field that takes the input to the label
 		"180 500 M180 500L180 100", // a swipe, as recorded
 		"180 260 M180 260L180 380", // a scroll up without a record moves the finger down
-		"",                         // waiting happens nowhere
+		"",                         // waiting touches nothing
 	} {
 		x.page(fmt.Sprintf("#/episode/%s/1/5/%d", run, step+1), fmt.Sprintf("Decision in step %d", step+1))
 		got := x.eval(`(() => {
@@ -68,7 +68,7 @@ func TestTheMarkerLiesWhereTheActionHappened(t *testing.T) {
 			t.Errorf("step %d is marked at %q, want %q", step+1, got, want)
 		}
 	}
-	for step, want := range map[int]float64{1: 112, 3: 520} { // thumbnails leave out what is empty, but no marker
+	for step, want := range map[int]float64{1: 112, 3: 520} { // thumbnails leave out empty parts, but no marker
 		got := x.eval(fmt.Sprintf("document.querySelectorAll('.strip svg.screen')[%d].viewBox.baseVal.height", step-1))
 		if got.(float64) < want || step == 1 && got.(float64) > 200 {
 			t.Errorf("the thumbnail of step %d is %v high, want at least %v and nothing empty", step, got, want)

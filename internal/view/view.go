@@ -1,5 +1,6 @@
-// Package view shows people what is in the store: documents about runs, episodes, evaluations, experiments and lines,
-// and the pages that draw them. A report is a folder of both that needs no server; the viewer serves the same live.
+// Package view shows people the contents of the store: documents about runs, episodes, evaluations, experiments and
+// lines, and the pages that draw them. A report is a folder of both that needs no server; the viewer serves the same
+// live.
 package view
 
 import (

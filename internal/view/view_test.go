@@ -37,7 +37,7 @@ func document(t testing.TB, l *view.Library, path string) any {
 	return out
 }
 
-// at returns what lies at a path of a document: keys of objects and numbers of lists.
+// at returns the value at a path in a document: keys of objects and indices of lists.
 func at(t testing.TB, doc any, path ...any) any {
 	t.Helper()
 	for _, p := range path {
@@ -60,7 +60,7 @@ func at(t testing.TB, doc any, path ...any) any {
 	return doc
 }
 
-// TestANameIsUsedAgain deletes a run whose lines were read, and makes another one of its name, without pairs.
+// TestANameIsUsedAgain deletes a run whose lines were read, and makes another run of the same name, without pairs.
 func TestANameIsUsedAgain(t *testing.T) {
 	var b, other store.Memory
 	l := library(&b, 1)
@@ -115,7 +115,7 @@ func TestDetailsOfAnEpisode(t *testing.T) {
 		path []any
 		want any
 	}{
-		{[]any{"seed"}, "18446744073709551615"}, // more than a script's numbers hold
+		{[]any{"seed"}, "18446744073709551615"}, // more than the numbers of a script can represent
 		{[]any{"edges"}, []any{[]any{0.0, 1.0}}}, {[]any{"rounds"}, 2.0}, {[]any{"steps", 0, "action", "on"}, 0.0},
 		{[]any{"steps", 0, "cells", 1, "label"}, 0.0}, {[]any{"steps", 0, "cells", 1, "judge"}, 0.0},
 		{[]any{"steps", 0, "cells", 2, "label"}, 1.0}, {[]any{"steps", 0, "cells", 2, "judge"}, 0.0},

@@ -40,13 +40,13 @@ func seconds(f func()) float64 {
 }
 
 // line prints a figure beside its target.
-func line(b testing.TB, what string, value float64, asked string, ok bool) {
+func line(b testing.TB, what string, value float64, target string, ok bool) {
 	b.Helper()
 	verdict := "holds"
 	if !ok {
 		verdict = "FAILS"
 	}
-	fmt.Printf("%-86s %8.3f   asked: %-14s %s\n", what, value, asked, verdict)
+	fmt.Printf("%-86s %8.3f   asked: %-14s %s\n", what, value, target, verdict)
 }
 
 // note prints a figure that has no target.

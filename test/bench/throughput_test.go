@@ -19,7 +19,7 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// cpuOf is the processor time in seconds of this process and its living descendants, which are mostly browsers.
+// cpuOf returns the processor time in seconds of this process and its living descendants, which are mostly browsers.
 func cpuOf() float64 {
 	const userHZ = 100 // ticks per second
 	self := strconv.Itoa(os.Getpid())
@@ -50,8 +50,8 @@ func cpuOf() float64 {
 	return ticks / userHZ
 }
 
-// BenchmarkThroughput prints environment steps per second, resets included, for some browsers and tabs, and the
-// processor time of a step: of webtasks, and of the official MiniWoB++ pages where COLLABUI_MINIWOB names them.
+// BenchmarkThroughput prints environment steps per second, resets included, for several numbers of browsers and tabs,
+// and the processor time of a step: of webtasks, and of the official MiniWoB++ pages if COLLABUI_MINIWOB names them.
 func BenchmarkThroughput(b *testing.B) {
 	suites := []envadapters.Options{{Suite: "webtasks"}}
 	if dir := os.Getenv("COLLABUI_MINIWOB"); dir != "" {

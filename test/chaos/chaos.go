@@ -116,7 +116,7 @@ type Played struct {
 	Digest   string
 	Took     time.Duration
 	Struck   []FaultKind
-	Waited   string   // what a slow run waited for
+	Waited   string   // the pending activities of a slow run
 	Problems []string // violations: the run did not end, or its store is not sound
 }
 
@@ -156,7 +156,7 @@ func (c *Cell) play(ctx context.Context, name string, failpoints []string, event
 	c.pipeline.End(pipeline.Worker)
 	specification := fakepolicy.Specification(name)
 	if err := eventually(func() error {
-		_, _, err := runs.Run(name).Spec().Record(ctx, c.bucket, given(specification))
+		_, _, err := runs.Run(name).Spec().Record(ctx, c.bucket, constant(specification))
 
 		return errors.Join(err, c.supervise())
 	}); err != nil {
@@ -179,7 +179,7 @@ func (c *Cell) play(ctx context.Context, name string, failpoints []string, event
 				}
 			}
 		}
-		out.Digest = c.ended(ctx, name)
+		out.Digest = c.finalDigest(ctx, name)
 		if out.Digest != "" {
 			break
 		}
@@ -210,8 +210,8 @@ func (c *Cell) play(ctx context.Context, name string, failpoints []string, event
 	})
 }
 
-// ended returns the final digest of a run, or "". It does not wait for a frozen S3 server.
-func (c *Cell) ended(ctx context.Context, name string) string {
+// finalDigest returns the final digest of a run, or "". It does not wait for a frozen S3 server.
+func (c *Cell) finalDigest(ctx context.Context, name string) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	end, _, err := runs.Run(name).End().Must(ctx, c.bucket)
@@ -222,7 +222,7 @@ func (c *Cell) ended(ctx context.Context, name string) string {
 	return end.FinalDigest
 }
 
-func given[T any](v T) func() (T, error) { return func() (T, error) { return v, nil } }
+func constant[T any](v T) func() (T, error) { return func() (T, error) { return v, nil } }
 
 // begin starts the workflow of a run, unless it is running.
 func (c *Cell) begin(ctx context.Context, name string) error {
@@ -232,7 +232,7 @@ func (c *Cell) begin(ctx context.Context, name string) error {
 	return err
 }
 
-// audit checks what a run left in the store.
+// audit checks a run's objects in the store.
 func (c *Cell) audit(ctx context.Context, name string) (out []string, err error) {
 	problems, err := verify.Run(ctx, c.bucket, name)
 	if err != nil {
@@ -249,7 +249,7 @@ func (c *Cell) audit(ctx context.Context, name string) (out []string, err error)
 	return out, nil
 }
 
-// status describes what a run waits for: the pending activities of all open workflows.
+// status lists the pending activities of all open workflows, for which a run waits.
 func (c *Cell) status(ctx context.Context, name string) string {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tally is what became of the runs.
+// tally counts the outcomes of the runs.
 type tally struct {
 	mu         sync.Mutex
 	struck     map[FaultKind]int
@@ -41,8 +41,8 @@ type tally struct {
 	longest    time.Duration
 }
 
-// TestRunsOnRealProcessesUnderFaults: whatever is killed, frozen or cut off, a run ends with the digest of an
-// undisturbed one and a sound store.
+// TestRunsOnRealProcessesUnderFaults expects that every run ends with the digest of an undisturbed one and a sound
+// store, regardless of the processes that are killed, frozen or cut off.
 func TestRunsOnRealProcessesUnderFaults(t *testing.T) {
 	sum := &tally{struck: map[FaultKind]int{}, violations: map[FaultKind]int{}, digests: map[string]bool{}}
 	seeds := make(chan uint64, *number)
@@ -77,7 +77,7 @@ func TestRunsOnRealProcessesUnderFaults(t *testing.T) {
 	}
 }
 
-// minPlaces is the least number of failpoints on the way of a run.
+// minPlaces is the smallest number of failpoints that a run must pass.
 const minPlaces = 50
 
 // startCell starts a cell that ends with the test.

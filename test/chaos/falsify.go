@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// strikes reports whether a fault can strike a request: what falsifies answers about objects strikes reads of them, and
-// what falsifies lists strikes lists.
+// strikes reports whether a fault can strike a request: faults that falsify answers about objects strike reads, and
+// faults that falsify lists strike lists.
 func (f s3Fault) strikes(r *http.Request) bool {
 	list := r.URL.Query().Has("list-type")
 	switch f {
@@ -24,8 +24,8 @@ func (f s3Fault) strikes(r *http.Request) bool {
 const noSuchKey = `<?xml version="1.0" encoding="UTF-8"?>
 <Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>`
 
-// falsify answers as a server that has not seen the newest writes. An answer that would be no other is passed on, and
-// the fault strikes the next request.
+// falsify answers as a server that has not seen the newest writes. If the false answer would not differ from the true
+// one, the true one is passed on, and the fault strikes the next request.
 func (p *s3Proxy) falsify(w http.ResponseWriter, r *http.Request, fault s3Fault) {
 	got := &kept{header: http.Header{}, status: http.StatusOK}
 	p.behind.ServeHTTP(got, r)
@@ -56,7 +56,7 @@ func (p *s3Proxy) falsify(w http.ResponseWriter, r *http.Request, fault s3Fault)
 	_, _ = w.Write(body) // the client notices
 }
 
-// shortened returns a list of objects without the one in the middle, or without it and all that follow.
+// shortened returns a list of objects without the one in the middle or, if cut is true, also without all after it.
 func shortened(list []byte, cut bool) []byte {
 	begin := []byte("<Contents>")
 	end := []byte("</Contents>")

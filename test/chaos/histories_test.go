@@ -39,10 +39,10 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// TestRecordHistories plays runs with everything that can be in a history, and writes the histories into the folder
-// that COLLABUI_SAVE_HISTORIES names: every workflow; updates, signals, timers, failed activities and child workflows,
-// continue-as-new, several shards. It takes half an hour, in which it waits: an outage must outlast all tries of an
-// activity before a run waits for a timer. `make histories` runs it; COLLABUI_ONLY names one of its parts.
+// TestRecordHistories plays runs that produce everything that a history can contain, and writes the histories into the
+// folder that COLLABUI_SAVE_HISTORIES names: every workflow; updates, signals, timers, failed activities and child
+// workflows, continue-as-new, several shards. It takes half an hour, mostly waiting: an outage must outlast all tries
+// of an activity before a run waits for a timer. `make histories` runs it; COLLABUI_ONLY names one of its parts.
 func TestRecordHistories(t *testing.T) {
 	to := os.Getenv("COLLABUI_SAVE_HISTORIES")
 	if to == "" {
@@ -64,7 +64,7 @@ func TestRecordHistories(t *testing.T) {
 	r.save(to)
 }
 
-// recorder steers runs as a person does.
+// recorder controls runs as a person does.
 type recorder struct {
 	t *testing.T
 	*Cell
@@ -103,8 +103,8 @@ func (r *recorder) levels() {
 	r.end(s.Name)
 }
 
-// large plays a run of three shards, of whose slots one cannot be graded until a person removes a damaged object, and
-// which is paused and resumed.
+// large plays a run of three shards. One of its slots cannot be graded until a person removes a damaged object, and the
+// run is paused and resumed.
 func (r *recorder) large() {
 	s := fakepolicy.Specification("large")
 	s.Slots, s.Epochs = 2*rules.ShardSize+20, 1
@@ -125,7 +125,7 @@ func (r *recorder) large() {
 	r.end(s.Name)
 }
 
-// ahead plays a run whose epochs roll out beside the updates and the evaluation of the one before.
+// ahead plays a run whose epochs roll out beside the updates and the evaluation of the previous epoch.
 func (r *recorder) ahead() {
 	s := fakepolicy.Specification("ahead")
 	s.Epochs, s.Staleness, s.Gates.MaxValDrop = 4, 1, 1
@@ -142,8 +142,8 @@ func (r *recorder) stopped() {
 	r.update(s.Name, workflows.UpdateStop)
 }
 
-// steered changes values of a run in its first epoch, which ends when its open episodes have ended. The run goes on,
-// ends after that epoch, and goes on to its end.
+// steered changes values of a run in its first epoch, which ends when its open episodes have ended. The run continues,
+// stops after that epoch, and then continues to its end.
 func (r *recorder) steered() {
 	s := fakepolicy.Specification("steered")
 	s.Slots, s.Epochs, s.Decoding.Temperatures = 2*workflows.Window, 3, []float64{0.5}
@@ -168,8 +168,8 @@ func (r *recorder) steered() {
 	r.end(s.Name)
 }
 
-// scheduled lets a schedule fire: first there are new tasks, whose system is rejected, then nothing is new, and then a
-// check for drift finds none.
+// scheduled lets a schedule fire: first with new tasks, whose system is rejected, then without anything new, and then
+// with a check for drift that finds no drift.
 func (r *recorder) scheduled() {
 	s := fakepolicy.Specification("first")
 	s.Decoding.Temperatures = []float64{0.5}
@@ -226,7 +226,7 @@ func (r *recorder) experiment() {
 	}
 }
 
-// fires triggers a schedule and waits until so many of its firings have ended.
+// fires triggers a schedule and waits until n of its firings have ended.
 func (r *recorder) fires(x retrain.Schedule, n int) {
 	r.t.Helper()
 	v, err := schedules.Append(r.t.Context(), r.bucket, schedules.Version{Schedule: x, Who: "a test"})
@@ -256,7 +256,7 @@ func (r *recorder) fires(x retrain.Schedule, n int) {
 	r.t.Fatalf("schedule %s: want %d firings to end", x.Name, n)
 }
 
-// outage takes the store away for longer than all tries of an activity take. The run waits for a timer, until a person
+// outage takes the store away for longer than all tries of an activity. The run waits for a timer, until a person
 // resumes it.
 func (r *recorder) outage() {
 	s := fakepolicy.Specification("outage")
@@ -271,7 +271,7 @@ func (r *recorder) outage() {
 }
 
 func (r *recorder) start(s spec.Spec) {
-	if _, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, given(s)); err != nil {
+	if _, _, err := runs.Run(s.Name).Spec().Record(r.t.Context(), r.bucket, constant(s)); err != nil {
 		r.t.Fatal(err)
 	}
 	r.env = nil
@@ -321,7 +321,7 @@ func (r *recorder) send(name, update string, command any) {
 func (r *recorder) end(name string) {
 	r.t.Helper()
 	for range 10 * 60 {
-		if r.ended(r.t.Context(), name) != "" {
+		if r.finalDigest(r.t.Context(), name) != "" {
 			return
 		}
 		time.Sleep(500 * time.Millisecond)
@@ -329,8 +329,8 @@ func (r *recorder) end(name string) {
 	r.t.Fatalf("run %s did not end, want it to; %s", name, r.status(r.t.Context(), name))
 }
 
-// save writes histories: those of all runs, epochs and firings, and two of each run's other workflows, of which one
-// failed if any did.
+// save writes histories: all histories of runs, epochs and firings, and two of each run's other workflows, including a
+// failed one if there is any.
 func (r *recorder) save(to string) {
 	thousand := &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000}
 	executions, err := r.client.ListWorkflow(r.t.Context(), thousand)
@@ -367,7 +367,7 @@ func (r *recorder) save(to string) {
 		}
 		var packed bytes.Buffer
 		z := gzip.NewWriter(&packed)
-		_, _ = z.Write(bytes.ReplaceAll(raw, []byte(host), []byte("host"))) // to memory
+		_, _ = z.Write(bytes.ReplaceAll(raw, []byte(host), []byte("host"))) // a write to memory
 		_ = z.Close()
 		file := filepath.Join(to, fmt.Sprintf("%s-%d.json.gz", name, saved[name]))
 		if err := os.WriteFile(file, packed.Bytes(), 0o644); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// TestPeopleComeFirst fills the worker for control with activities that do not end, more than it does at once. What a
-// person asks for is done and recorded all the same.
+// TestPeopleComeFirst fills the control worker with more endless activities than it runs concurrently. A person's
+// request is still done and recorded.
 func TestPeopleComeFirst(t *testing.T) {
 	c := startCell(t.Context(), t)
 	c.pipeline.End(pipeline.Worker)
@@ -25,7 +25,7 @@ func TestPeopleComeFirst(t *testing.T) {
 	s := fakepolicy.Specification("people")
 	s.Slots = 100
 	s.Decoding.Temperatures = []float64{0.5}
-	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), c.bucket, given(s)); err != nil {
+	if _, _, err := runs.Run(s.Name).Spec().Record(t.Context(), c.bucket, constant(s)); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.supervise(); err != nil {

@@ -138,7 +138,7 @@ type s3Proxy struct {
 	faults   []s3Fault // of the next requests that they can strike, in order
 }
 
-// s3Fault is what happens to a request.
+// s3Fault is a fault of a request.
 type s3Fault string
 
 // Faults of S3.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// discard takes an answer that nobody gets.
+// discard is a response writer that discards the response.
 type discard struct{ header http.Header }
 
 func (d *discard) Header() http.Header            { return d.header }

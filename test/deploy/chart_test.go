@@ -86,7 +86,7 @@ func TestTheSchemaHasEveryValue(t *testing.T) {
 		// What an example may set is in the values, so that people find it there.
 		for k := range properties {
 			optional := []string{"claims", "global", "localhostProfile"}
-			if _, there := fields[k]; !there && !slices.Contains(optional, k) {
+			if _, exists := fields[k]; !exists && !slices.Contains(optional, k) {
 				t.Errorf("values.yaml lacks %s.%s, which the schema has; want it with its default", where, k)
 			}
 		}

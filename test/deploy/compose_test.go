@@ -17,7 +17,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// service is what the tests look at of a service of compose.yaml.
+// service is the part of a service of compose.yaml that the tests check.
 type service struct {
 	Image       string                       `yaml:"image"`
 	Command     any                          `yaml:"command"`
@@ -39,7 +39,7 @@ type service struct {
 	} `yaml:"healthcheck"`
 }
 
-// args returns the words of the command.
+// args returns the words of the service's command.
 func (s service) args() []string {
 	text, _ := s.Command.(string)
 
@@ -89,9 +89,9 @@ func TestTheExampleDocumentsEveryVariable(t *testing.T) {
 	for _, m := range composefile.Variable.FindAllStringSubmatch(text(t, "compose/compose.yaml"), -1) {
 		name, kind, value := m[1], m[2], m[3]
 		seen[name] = true
-		given, there := vars[name]
+		given, exists := vars[name]
 		optional := name == "GPU_ARGS" || name == "VLLM_ARGS" // without .env nothing shares a GPU
-		if !there || kind == "-" && value != given && !optional {
+		if !exists || kind == "-" && value != given && !optional {
 			t.Errorf(".env.example has %s=%q, want the default of compose.yaml: %q", name, given, value)
 		}
 	}
@@ -107,7 +107,7 @@ var settings = map[string]bool{
 	"MINIO_PROMETHEUS_AUTH_TYPE": true, "TEMPORAL_CODEC_INCLUDE_CREDENTIALS": true, "COLLABUI_S3_ACCESS_KEY": true,
 }
 
-// rootless lists what is not confined like the rest, with the reason.
+// rootless lists the services that are not confined like the others, with the reason.
 var rootless = map[string]string{
 	"volumes":  "gives volumes to their users",
 	"emulator": "its image is not read-only",
@@ -158,16 +158,16 @@ func TestServicesAreConfined(t *testing.T) {
 func TestServicesWaitForWhatTheyNeed(t *testing.T) {
 	p := compose(t)
 	for name, s := range p.Services {
-		if !s.oneShot() && len(s.Healthcheck.Test) == 0 && name != "emulator" { // its image checks
+		if !s.oneShot() && len(s.Healthcheck.Test) == 0 && name != "emulator" { // its image has a check
 			t.Errorf("%s has no health check, want one", name)
 		}
 		for on, how := range s.DependsOn {
-			other, there := p.Services[on]
+			other, exists := p.Services[on]
 			condition := "service_healthy"
 			if other.oneShot() {
 				condition = "service_completed_successfully"
 			}
-			if !there || how["condition"] != condition {
+			if !exists || how["condition"] != condition {
 				t.Errorf("%s depends on %s with %s, want a service with %s", name, on, how["condition"], condition)
 			}
 			for _, profile := range other.Profiles {
@@ -222,7 +222,7 @@ func listens(args []string) []string {
 	return all
 }
 
-// foreignPorts are those of the programs of others.
+// foreignPorts are the ports of other programs.
 var foreignPorts = map[string][]string{
 	"temporal": {"7233", "9091"}, "s3": {"9000"}, "redis": {"6379"}, "vllm": {"8000"}, "prometheus": {"9090"},
 	"emulator": {"8000"},
@@ -261,17 +261,17 @@ func TestPortsBelongToServices(t *testing.T) {
 			} `yaml:"dns_sd_configs"`
 		} `yaml:"scrape_configs"`
 	}
-	asked := map[string]bool{}
+	requested := map[string]bool{}
 	for _, s := range decoded[target](t, "prometheus.yml", text(t, "compose/prometheus.yml")).Scrapes {
 		for _, d := range s.SD {
 			for _, host := range d.Names {
 				check("prometheus.yml", host, d.Port)
-				asked[host] = true
+				requested[host] = true
 			}
 		}
 	}
 	for name, s := range p.Services {
-		if s.ours() && !s.Healthcheck.Disable && name != "viewer" && name != "codec" && !asked[name] {
+		if s.ours() && !s.Healthcheck.Disable && name != "viewer" && name != "codec" && !requested[name] {
 			t.Errorf("prometheus.yml does not ask %s, want its metrics", name)
 		}
 	}

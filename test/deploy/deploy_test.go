@@ -52,7 +52,7 @@ func files(t *testing.T) map[string]string {
 	return all
 }
 
-// decoded returns what YAML says, with merged keys.
+// decoded decodes YAML, with merged keys.
 func decoded[T any](t *testing.T, what, raw string) T {
 	t.Helper()
 
@@ -138,7 +138,7 @@ func flagsOf(t *testing.T, command string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, asked := helps[command]; !asked {
+	if _, cached := helps[command]; !cached {
 		out, err := exec.Command(name, command, "--help").CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "collabui "+command) {
 			out = nil
@@ -196,7 +196,7 @@ var secretName = regexp.MustCompile(`(?i)(^|_)(secret|password|pwd|key|token|cre
 // holdsSecret reports whether a variable would hold a secret, rather than the path of a file with one.
 func holdsSecret(name string) bool {
 	return secretName.MatchString(name) && !strings.HasSuffix(name, "_FILE") && name != "COLLABUI_MODEL_KEYS" &&
-		name != "COLLABUI_TEMPORAL_TLS_KEY" && name != "TEMPORAL_TLS_KEY" // paths
+		name != "COLLABUI_TEMPORAL_TLS_KEY" && name != "TEMPORAL_TLS_KEY" // these contain paths
 }
 
 var versioned = regexp.MustCompile(`^[a-z0-9./-]+(:[A-Za-z0-9_.-]+|@sha256:[0-9a-f]{64})$`)

@@ -53,8 +53,8 @@ func TestImagesHaveVersionsAndRunWithoutRoot(t *testing.T) {
 	}
 }
 
-// TestTheGPUImageHasTheTestedPackagesAndCUDA: it installs the lock file of scripts/llamafactory.sh, without what is not
-// in it.
+// TestTheGPUImageHasTheTestedPackagesAndCUDA checks that the image installs the lock file of scripts/llamafactory.sh,
+// and nothing that is not in it.
 func TestTheGPUImageHasTheTestedPackagesAndCUDA(t *testing.T) {
 	const lock = "scripts/locks/llamafactory.txt"
 	if file := text(t, "images/Containerfile"); !strings.Contains(file, "COPY "+lock+" /opt/llamafactory.txt\n") {
@@ -71,7 +71,8 @@ func TestTheGPUImageHasTheTestedPackagesAndCUDA(t *testing.T) {
 	}
 }
 
-// TestForeignVersionsAreThoseOfTheCode compares the versions that must fit the code with those that it is tested with.
+// TestForeignVersionsAreThoseOfTheCode compares the versions that must fit the code with the versions that it is tested
+// with.
 func TestForeignVersionsAreThoseOfTheCode(t *testing.T) {
 	vars := defaults(t)
 	for _, c := range []struct{ file, pattern, variable string }{
@@ -103,7 +104,7 @@ func TestForeignVersionsAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-// at returns what is at a path of nested maps, or nil.
+// at returns the value at a path in nested maps, or nil.
 func at(v any, path ...string) any {
 	for _, p := range path {
 		m, _ := v.(map[string]any)

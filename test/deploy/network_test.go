@@ -30,8 +30,8 @@ func checkFiles(t *testing.T, where, role string, files map[string]bool) {
 	}
 }
 
-// checkNetwork checks that a policy opens only ports at which pods listen, and lets no pod reach the metadata of its
-// machine.
+// checkNetwork checks that a policy opens only ports at which pods listen, and lets no pod reach the metadata service
+// of its machine.
 func checkNetwork(t *testing.T, name string, o object, all []pod) {
 	t.Helper()
 	for _, p := range all {
@@ -62,12 +62,12 @@ func checkNetwork(t *testing.T, name string, o object, all []pod) {
 			}
 		}
 	}
-	if !reaches(t, o, netip.MustParseAddr("198.51.100.7"), 443) { // all examples have chat models
+	if !reaches(t, o, netip.MustParseAddr("198.51.100.7"), 443) { // all examples use chat models
 		t.Errorf("%s lets pods reach no server outside, want that of a chat model", name)
 	}
 }
 
-// selectedBy reports whether a selector of a policy selects a pod. Of expressions it knows In only.
+// selectedBy reports whether a selector of a policy selects a pod. Of the operators of expressions it supports only In.
 func selectedBy(selector any, p pod) bool {
 	for _, e := range list(selector, "matchExpressions") {
 		if at(e, "operator") != "In" || !slices.Contains(list(e, "values"), p.labels[fmt.Sprint(at(e, "key"))]) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// pod is a template of pods, with the object that has it.
+// pod is a template of pods, with the object that contains it.
 type pod struct {
 	where  string
 	labels map[string]any
@@ -96,7 +96,7 @@ func checkObjects(t *testing.T, objects []object) {
 	}
 }
 
-// checkPod checks what a pod may do, and its commands, ports, probes and times.
+// checkPod checks the permissions of a pod, and its commands, ports, probes and times.
 func checkPod(t *testing.T, p pod) {
 	t.Helper()
 
@@ -205,7 +205,7 @@ func checkMonitor(t *testing.T, name string, o object, objects []object) {
 	t.Errorf("%s asks nobody, want a Service with its port", name)
 }
 
-// scalerKeys are what KEDA's scaler of Temporal knows, of what the chart uses.
+// scalerKeys are the keys of KEDA's Temporal scaler that the chart uses.
 var scalerKeys = []string{"endpoint", "namespace", "taskQueue", "queueTypes", "targetQueueSize", "tlsServerName"}
 
 func checkScaled(t *testing.T, name string, o object, objects []object) {
@@ -230,20 +230,20 @@ func checkScaled(t *testing.T, name string, o object, objects []object) {
 	}
 }
 
-// definitions are the folders with the definitions of operators' objects, by the group.
+// definitions are the folders with the definitions of operators' objects, by API group.
 var definitions = map[string]struct{ variable, pattern string }{
 	"keda.sh":               {"COLLABUI_KEDA", "config/crd/bases/keda.sh_%ss.yaml"},
 	"monitoring.coreos.com": {"COLLABUI_MONITORING", "example/prometheus-operator-crd/monitoring.coreos.com_%ss.yaml"},
 }
 
-// checkDefinitions checks the objects of operators against their definitions, if it has them.
+// checkDefinitions checks the objects of operators against their definitions, if these are installed.
 func checkDefinitions(t *testing.T, objects []object) {
 	t.Helper()
 
 	for _, o := range objects {
 		group, version, _ := strings.Cut(fmt.Sprint(o["apiVersion"]), "/")
-		d, there := definitions[group]
-		if !there || os.Getenv(d.variable) == "" {
+		d, exists := definitions[group]
+		if !exists || os.Getenv(d.variable) == "" {
 			continue
 		}
 		kind := strings.ToLower(fmt.Sprint(o["kind"]))
@@ -264,7 +264,7 @@ func checkDefinitions(t *testing.T, objects []object) {
 	}
 }
 
-// types are the names of types in schemas.
+// typeOf returns the name of a value's type in schemas.
 func typeOf(v any) string {
 	switch v.(type) {
 	case map[string]any:
@@ -280,7 +280,7 @@ func typeOf(v any) string {
 	return "integer"
 }
 
-// checkSchema checks keys and types: the part of OpenAPI that mistakes break.
+// checkSchema checks keys and types, which is the part of OpenAPI that mistakes violate.
 func checkSchema(t *testing.T, where string, v, schema any) {
 	t.Helper()
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRealToolsListWhatAProgramIsMadeOf makes the SBOM that releases and images have.
+// TestRealToolsListWhatAProgramIsMadeOf makes the SBOM of releases and images.
 func TestRealToolsListWhatAProgramIsMadeOf(t *testing.T) {
 	tool(t, "COLLABUI_SBOM")
 	program := filepath.Join(root, "bin/collabui")

@@ -14,7 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// tool returns what a variable names, or skips the test.
+// tool returns the value of a variable that names a tool, or skips the test.
 func tool(t *testing.T, variable string) string {
 	t.Helper()
 
@@ -26,7 +26,7 @@ func tool(t *testing.T, variable string) string {
 	return path
 }
 
-// variants are further values, so that every template is rendered with every example.
+// variants are further values, so that together with every example they render every template.
 var variants = [][]string{
 	nil,
 	{"--set", "workerDeployment.enabled=true,monitoring.enabled=true"},
@@ -39,8 +39,8 @@ var variants = [][]string{
 	{"--set", "setup.namespace=false,setup.bucket=false,viewer.enabled=false,networkPolicy.enabled=false"},
 }
 
-// TestRealToolsRenderTheChart renders every example, checks the objects against each other and the code, and against
-// the schemas of Kubernetes and of the operators.
+// TestRealToolsRenderTheChart renders every example, and checks the objects against each other, against the code, and
+// against the schemas of Kubernetes and of the operators.
 func TestRealToolsRenderTheChart(t *testing.T) {
 	helm := tool(t, "COLLABUI_HELM")
 	chart := filepath.Join(root, "deploy/helm/collabui")
@@ -97,7 +97,7 @@ func TestRealToolsRefuseWrongValues(t *testing.T) {
 	}
 }
 
-// object is one of Kubernetes.
+// object is a Kubernetes object.
 type object = map[string]any
 
 // parse returns the objects of a stream.
@@ -125,7 +125,7 @@ func list(v any, path ...string) []any {
 	return l
 }
 
-// number returns a number, which YAML may have as text.
+// number returns a number, which YAML may represent as text.
 func number(v any) int {
 	n, _ := strconv.Atoi(strings.TrimSuffix(fmt.Sprint(v), "s"))
 
@@ -133,7 +133,7 @@ func number(v any) int {
 }
 
 // TestRealToolsReadTheComposeFile checks compose.yaml with the library of Docker Compose, whose program reads no
-// variables, so that they are filled in before.
+// variables, so the test replaces them first.
 func TestRealToolsReadTheComposeFile(t *testing.T) {
 	program := tool(t, "COLLABUI_COMPOSE")
 	file := filepath.Join(t.TempDir(), "compose.yaml")
@@ -157,7 +157,7 @@ func TestRealToolsReadTheComposeFile(t *testing.T) {
 	checkSecrets(t, secrets)
 }
 
-// validate checks rendered objects against the schemas of Kubernetes, of the oldest version and the newest.
+// validate checks rendered objects against the schemas of the oldest and the newest supported version of Kubernetes.
 func validate(t *testing.T, rendered []byte) {
 	t.Helper()
 

@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/workers"
 )
 
-// users are the services that have a secret, which is what they need.
+// users are the services that get a secret, because they need it.
 var users = map[string]string{
 	"s3_access":  "bucket s3", // of MinIO's own account
 	"s3_secret":  "bucket s3",
@@ -24,7 +24,7 @@ var users = map[string]string{
 	"s3_gpu":     "bucket gpu trainer",
 	"s3_serve":   "bucket policy serve",
 	"s3_people":  "bucket cli viewer",
-	"payloads":   "cli codec control gpu model rollout trainer viewer", // whoever speaks with Temporal
+	"payloads":   "cli codec control gpu model rollout trainer viewer", // all services that connect to Temporal
 	"policy":     "cli gpu model policy rollout serve trainer",
 	"envs":       "cli control emulator rollout",
 	"view":       "codec viewer",
@@ -65,7 +65,7 @@ func TestASecretIsWhereItIsNeeded(t *testing.T) {
 			}
 			worker := after(s.args(), "--roles")
 			if worker == workers.RolePolicy {
-				worker = layout.Serve // it reads what a gateway reads
+				worker = layout.Serve // it reads the same objects as a gateway
 			}
 			if worker != "" && worker != role {
 				t.Errorf("%s is a worker of %s with the account %s, want that of its role", name, worker, role)
@@ -98,8 +98,8 @@ func TestASecretIsWhereItIsNeeded(t *testing.T) {
 	}
 }
 
-// TestOnlyGuardedPortsArePublished: the Temporal UI and Prometheus answer every host and every origin, so a page in the
-// browser of a person could use them. The other servers ask for a key.
+// TestOnlyGuardedPortsArePublished matters because the Temporal UI and Prometheus answer every host and every origin,
+// so that a page in a person's browser could use them. The other servers require a key.
 func TestOnlyGuardedPortsArePublished(t *testing.T) {
 	for file, want := range map[string][]string{
 		"compose.yaml": {"codec", "grafana", "viewer"}, "ports.yaml": {"prometheus", "ui"},
@@ -122,7 +122,7 @@ func TestOnlyGuardedPortsArePublished(t *testing.T) {
 	}
 }
 
-// TestTheBucketScriptShowsNoKey runs bucket.sh with a program in place of mc that notes its arguments and its input.
+// TestTheBucketScriptShowsNoKey runs bucket.sh with a program in place of mc that records its arguments and its input.
 func TestTheBucketScriptShowsNoKey(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, body string) string {

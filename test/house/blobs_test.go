@@ -9,8 +9,8 @@ import (
 )
 
 // TestEveryBlobIsNamedByAManifest checks that every function that writes blobs is listed in blobs, with the manifest
-// that names the blob before anything else knows about it, because gc removes what no manifest names. References in the
-// history of a workflow, a cache or the memory of a process do not count.
+// that names the blob before anything else knows about it, because gc removes blobs that no manifest names. References
+// in the history of a workflow, a cache or the memory of a process do not count.
 func TestEveryBlobIsNamedByAManifest(t *testing.T) {
 	report(t, checkBlobs(read(t), blobs))
 }

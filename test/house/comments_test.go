@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A package comment may claim what its package never links. The claims are checked, so that they stay true.
+// A package comment may list things that its package never links. The claims are checked, so that they stay true.
 
 func TestPackageCommentsKeepTheirClaims(t *testing.T) {
 	report(t, checkComments(listed(t), read(t)))

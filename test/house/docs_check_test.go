@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// planted is a package to name symbols of.
+// planted returns the symbols of a package for the tests below.
 func planted(t *testing.T) map[string]symbols {
 	t.Helper()
 

@@ -139,7 +139,8 @@ var bans = []ban{
 		of: []string{"workflows"}, direct: true,
 		what: []string{
 			"net", "os", "io", "math/rand", "github.com/minio", "github.com/redis", module + "/internal/policy",
-			module + "/internal/config", module + "/internal/local", module + "/internal/observe", module + "/envadapters",
+			module + "/internal/config", module + "/internal/local", module + "/internal/observe",
+			module + "/envadapters",
 			module + "/trainer",
 		},
 		exactly:   []string{module + "/internal/store"},

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestWhatIsInstalledHasAHash reads what the scripts and images install: Python packages by lock files with hashes,
+// TestWhatIsInstalledHasAHash reads the installations of scripts and images: Python packages by lock files with hashes,
 // Node packages by package-lock, and other downloads by their SHA-256.
 func TestWhatIsInstalledHasAHash(t *testing.T) { report(t, checkInstalls(installers(t), locks(t))) }
 
@@ -26,7 +26,7 @@ func installers(t *testing.T) (files []source) {
 	return files
 }
 
-// locks returns the lock files and what they are made from.
+// locks returns the lock files and their sources.
 func locks(t *testing.T) []source {
 	t.Helper()
 
@@ -86,11 +86,11 @@ func checkInstalls(files, locks []source) (problems []problem) {
 	return append(problems, checkLocks(locks)...)
 }
 
-// installs returns what is wrong with the installations in a line.
+// installs returns the faults of the installations in a line.
 func installs(f source, line string) (wrong []string) {
-	line = message.ReplaceAllStringFunc(line, func(said string) string {
-		if strings.Contains(said, "  /") { // sums for sha256sum
-			return said
+	line = message.ReplaceAllStringFunc(line, func(text string) string {
+		if strings.Contains(text, "  /") { // sums for sha256sum
+			return text
 		}
 
 		return "echo"
@@ -122,7 +122,7 @@ func commit(f source, c string) bool {
 		regexp.MustCompile(`(?m)^ARG `+m[1]+`=[0-9a-f]{40}$`).MatchString(f.text)
 }
 
-// checkLocks reports what is missing: a lock file, a required package in it, or a hash.
+// checkLocks reports missing lock files, missing packages in them, and missing hashes.
 func checkLocks(files []source) (problems []problem) {
 	plain := strings.NewReplacer("_", "-", ".", "-")
 	locked := map[string]map[string]bool{} // packages by the name of the lock

@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/test/mutants"
 )
 
-// TestEveryMutantCanBePlanted also checks that the tests exist that find the mutants, and that a record has when each
-// was last found. `make mutants` checks that the tests do find them.
+// TestEveryMutantCanBePlanted also checks that the tests exist that find the mutants, and that a record states when
+// each mutant was last found. `make mutants` checks that the tests do find them.
 func TestEveryMutantCanBePlanted(t *testing.T) {
 	began, names := time.Now(), map[string]bool{}
 	for _, m := range mutants.All() {
@@ -55,18 +55,18 @@ var namedTest = regexp.MustCompile(`Test\w+`)
 
 // missingTests returns the tests that the arguments of `go test` name but their package does not have.
 func missingTests(files []source, find []string) []string {
-	there := map[string]bool{}
+	declared := map[string]bool{}
 	for _, s := range files {
 		if s.ast == nil || !s.isTest() || "./"+path.Dir(s.name) != find[0] {
 			continue
 		}
 		for _, d := range s.ast.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok {
-				there[f.Name.Name] = true
+				declared[f.Name.Name] = true
 			}
 		}
 	}
 
 	return slices.DeleteFunc(namedTest.FindAllString(strings.Join(find, " "), -1),
-		func(name string) bool { return there[name] })
+		func(name string) bool { return declared[name] })
 }

@@ -173,7 +173,7 @@ var names = map[string]bool{
 	"run": true, "Run": true, "Name": true, "line": true, "digest": true, "role": true, "queue": true, "verb": true,
 }
 
-// isQuoted reports whether what is inserted is one word for a shell.
+// isQuoted reports whether an inserted value is one word for a shell.
 func isQuoted(x inserted) bool {
 	if x.kind != "" && strings.Contains("dfgbx", x.kind) {
 		return true

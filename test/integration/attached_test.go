@@ -67,7 +67,8 @@ func (m *machine) attach(args ...string) *attached {
 	return a
 }
 
-// ends waits for the end of the command and checks its exit code, that it printed a text, and that no library did.
+// ends waits for the end of the command, and checks its exit code, that it printed a text, and that no library printed
+// anything.
 func (a *attached) ends(within time.Duration, code int, text string) {
 	a.m.t.Helper()
 	select {

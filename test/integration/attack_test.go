@@ -21,13 +21,13 @@ import (
 	"github.com/collabui/collabui/envadapters/browser"
 )
 
-// attack is what an attacker tried, and what it got of it.
+// attack counts the attempts of an attacker, and lists its successes.
 type attack struct {
 	tried int
 	got   []string
 }
 
-// try counts an attempt. What it got is empty if it failed.
+// try counts an attempt. got describes its success, and is empty if the attempt failed.
 func (a *attack) try(got string) {
 	a.tried++
 	if got != "" {
@@ -35,11 +35,11 @@ func (a *attack) try(got string) {
 	}
 }
 
-// secret is the key that nobody may see but the endpoint for which it is meant.
+// secret is the key that only its endpoint may see.
 const secret = "canary-of-the-attack-91d4"
 
 // TestAttack plays a hostile page, environment server, model server, specification and account of the machine against a
-// running training, and prints what each tried and what it got.
+// running training, and prints the attempts and successes of each.
 func TestAttack(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification)
@@ -63,12 +63,12 @@ func TestAttack(t *testing.T) {
 		{"account of the machine", accountAttacks},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			did := x.play(m, targets)
-			t.Logf("%-24s tried %4d, got %d", x.name, did.tried, len(did.got))
-			for _, got := range did.got {
+			result := x.play(m, targets)
+			t.Logf("%-24s tried %4d, got %d", x.name, result.tried, len(result.got))
+			for _, got := range result.got {
 				t.Errorf("the %s got %s, want nothing", x.name, got)
 			}
-			if did.tried == 0 {
+			if result.tried == 0 {
 				t.Skip("not possible here")
 			}
 		})
@@ -82,7 +82,7 @@ func TestAttack(t *testing.T) {
 	m.must("down")
 }
 
-// hides checks that a secret is in no file of the machine but that of its own secrets, and in no history.
+// hides checks that a secret is in no history, and in no file of the machine except the file of its own secrets.
 func (m *machine) hides(secret string) {
 	m.t.Helper()
 	looked := 0
@@ -126,7 +126,7 @@ func (x *trap) all() []string {
 	return slices.Clone(x.got)
 }
 
-// reach is a script that asks addresses in all ways that show an answer, and leaves in got which of them worked.
+// reach is a script that requests addresses in all ways that show an answer, and stores in got which of them worked.
 const reach = `(async () => {
 	window.got = []
 	const limit = p => Promise.race([p, new Promise((_, no) => setTimeout(no, 700))])
@@ -149,7 +149,7 @@ const reach = `(async () => {
 })(); 0`
 
 // pageAttacks opens a hostile page as environments open theirs.
-func pageAttacks(m *machine, targets []string) (did attack) {
+func pageAttacks(m *machine, targets []string) (result attack) {
 	ctx := m.t.Context()
 	server, base, err := browser.Serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -178,22 +178,22 @@ func pageAttacks(m *machine, targets []string) (did attack) {
 		return len(reached(m, tab, base, own)) > 0 // a loaded machine takes longer than a try waits
 	})
 	for _, at := range targets {
-		did.tried += 4 // besides the one that try counts
-		did.try(strings.Join(reached(m, tab, base, at), ", "))
+		result.tried += 4 // in addition to the one that try counts
+		result.try(strings.Join(reached(m, tab, base, at), ", "))
 
 		var shown string
-		_ = tab.Navigate(ctx, "http://"+at+"/") // of a page that cannot be shown, the browser shows its own
+		_ = tab.Navigate(ctx, "http://"+at+"/") // for a page that cannot be shown, the browser shows its own
 		err := tab.Eval(ctx, "document.URL", &shown)
 		if err != nil || strings.HasPrefix(shown, "chrome-error:") || !strings.Contains(shown, at) {
 			shown = ""
 		}
-		did.try(shown)
+		result.try(shown)
 	}
 
-	return did
+	return result
 }
 
-// reached opens the page and returns in which ways it gets an answer of an address.
+// reached opens the page and returns the ways in which it gets an answer from an address.
 func reached(m *machine, tab *browser.Tab, base, address string) (got []string) {
 	ctx := m.t.Context()
 	if err := tab.Navigate(ctx, base); err != nil {
@@ -218,9 +218,9 @@ func reached(m *machine, tab *browser.Tab, base, address string) (got []string) 
 	return got
 }
 
-// environmentAttacks checks environments at a server that redirects, floods, and writes to the terminal. The key of
-// environments is not meant for it.
-func environmentAttacks(m *machine, targets []string) (did attack) {
+// environmentAttacks checks environments on a server that redirects, floods, and writes to the terminal. The key of
+// environments is not meant for this server.
+func environmentAttacks(m *machine, targets []string) (result attack) {
 	var mu sync.Mutex
 	var to string
 	keys := 0
@@ -247,13 +247,13 @@ func environmentAttacks(m *machine, targets []string) (did attack) {
 		mu.Lock()
 		to = how
 		mu.Unlock()
-		did.try(m.harmless(time.Minute, "", "envs", "check", address))
+		result.try(m.harmless(time.Minute, "", "envs", "check", address))
 	}
-	if did.tried++; keys > 0 {
-		did.got = append(did.got, "the key of environments")
+	if result.tried++; keys > 0 {
+		result.got = append(result.got, "the key of environments")
 	}
 
-	return did
+	return result
 }
 
 // redirects returns the addresses to which a server may redirect a client.
@@ -265,7 +265,7 @@ func redirects(targets []string) (out []string) {
 	return out
 }
 
-// flood writes until the client has enough.
+// flood writes until the client disconnects.
 func flood(w http.ResponseWriter, r *http.Request) {
 	part := []byte(strings.Repeat("x", 1<<20))
 	for r.Context().Err() == nil {
@@ -275,8 +275,8 @@ func flood(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// harmless runs a command that must fail with a text in time, without the secret, a control character or much memory,
-// and returns what is wrong.
+// harmless runs a command that must fail with a text in time, without the secret, a control character or much memory.
+// It describes what is wrong, or returns "".
 func (m *machine) harmless(limit time.Duration, want string, args ...string) string {
 	ctx, cancel := context.WithTimeout(m.t.Context(), limit)
 	defer cancel()
@@ -302,9 +302,9 @@ func (m *machine) harmless(limit time.Duration, want string, args ...string) str
 	return ""
 }
 
-// modelAttacks starts runs whose critic is a server that redirects, floods, writes to the terminal and tells the key
-// that it got.
-func modelAttacks(m *machine, targets []string) (did attack) {
+// modelAttacks starts runs whose critic is a server that redirects, floods, writes to the terminal and reveals the key
+// that it received.
+func modelAttacks(m *machine, targets []string) (result attack) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get("Authorization")
 		switch how := strings.Split(r.URL.Path, "/")[1]; how {
@@ -313,7 +313,7 @@ func modelAttacks(m *machine, targets []string) (did attack) {
 		case "echo":
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s \u001b]52;c;aGk=\u0007"}}`, key)
-		case "answer": // a good status, and the key where the answer belongs
+		case "answer": // a status of success, and the key where the answer belongs
 			_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"content":"%s\u001b[2J"}}]}`, key)
 		case "status":
 			w.WriteHeader(http.StatusOK)
@@ -332,17 +332,17 @@ func modelAttacks(m *machine, targets []string) (did attack) {
 		how = append(how, strings.Repeat("r", i))
 	}
 	for _, h := range how {
-		did.try(m.harmless(2*time.Minute, "models.judge", "train", m.write("model.yaml", fmt.Sprintf(`name: model
+		result.try(m.harmless(2*time.Minute, "models.judge", "train", m.write("model.yaml", fmt.Sprintf(`name: model
 critic: {model: judge}
 models: {judge: {base_url: %q, model: m, key: ATTACK_API_KEY, timeout: 20}}
 `, srv.URL+"/"+h+"/v1")), "--detach"))
 	}
 
-	return did
+	return result
 }
 
-// specificationAttacks starts runs that want more than they are given.
-func specificationAttacks(m *machine, _ []string) (did attack) {
+// specificationAttacks starts runs that demand more than they may have.
+func specificationAttacks(m *machine, _ []string) (result attack) {
 	judge := func(keys string) string {
 		return "critic: {model: judge}\nmodels: {judge: {model: m, " + keys + "}}"
 	}
@@ -372,16 +372,16 @@ func specificationAttacks(m *machine, _ []string) (did attack) {
 		if !strings.HasPrefix(text, "name:") {
 			text = "name: hostile\n" + text
 		}
-		did.try(m.harmless(2*time.Minute, want, "train", m.write("hostile.yaml", text+"\n"), "--detach"))
+		result.try(m.harmless(2*time.Minute, want, "train", m.write("hostile.yaml", text+"\n"), "--detach"))
 	}
 
-	return did
+	return result
 }
 
-// accountAttacks reads and writes as another account of the machine what commands and services have made.
-func accountAttacks(m *machine, _ []string) (did attack) {
+// accountAttacks tries to read and write the files of commands and services as another account of the machine.
+func accountAttacks(m *machine, _ []string) (result attack) {
 	if os.Getuid() != 0 {
-		return did // only root can become another account
+		return result // only root can become another account
 	}
 	report := m.file("report")
 	m.must("report", "kill", "--out", report)
@@ -390,15 +390,15 @@ func accountAttacks(m *machine, _ []string) (did attack) {
 			// #nosec G204 -- the arguments are this test's own
 			find := exec.CommandContext(m.t.Context(), "find", folder, "-xdev", "-type", "f", can, "-newer", m.spec)
 			find.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-			out, _ := find.Output() // it fails where it may not look
-			did.tried++
+			out, _ := find.Output() // it fails where it has no access
+			result.tried++
 			for _, file := range strings.Fields(string(out)) {
 				if strings.HasPrefix(file, m.data) || strings.HasPrefix(file, report) {
-					did.got = append(did.got, can+" "+file)
+					result.got = append(result.got, can+" "+file)
 				}
 			}
 		}
 	}
 
-	return did
+	return result
 }

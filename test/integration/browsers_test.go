@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// endurance plays episodes and counts how they end.
+// endurance plays episodes and counts their outcomes.
 type endurance struct {
 	t         *testing.T
 	suite     envadapters.Suite
@@ -32,8 +32,8 @@ type endurance struct {
 	most float64 // memory in MB
 }
 
-// TestEpisodesOnTwoBrowsersThatAreKilled kills a process of the browsers at every third of 240 episodes, of which four
-// are played at a time. No episode is lost, none is scored wrongly, memory does not grow. The test kills any browser
+// TestEpisodesOnTwoBrowsersThatAreKilled kills a process of the browsers at every third of 240 episodes, four of which
+// are played at a time. No episode is lost or scored wrongly, and memory does not grow. The test kills any browser
 // below this process, so it runs alone.
 func TestEpisodesOnTwoBrowsersThatAreKilled(t *testing.T) {
 	s, err := webtasks.New(envadapters.Options{}, 2, 2)
@@ -60,7 +60,7 @@ func TestEpisodesOnTwoBrowsersThatAreKilled(t *testing.T) {
 	t.Logf("memory: %.0f MB before the kills, at most %.0f during them, %.0f after them", before, during, after)
 }
 
-// undisturbed plays some episodes on new browsers that nothing kills and returns the most memory.
+// undisturbed plays some episodes on new browsers that nothing kills, and returns the largest memory in MB.
 func (e *endurance) undisturbed() float64 {
 	for _, p := range chromium() {
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
@@ -84,7 +84,7 @@ func (e *endurance) killBrowser() {
 	}
 }
 
-// play plays more episodes, four at a time, and returns the most memory in MB.
+// play plays more episodes, four at a time, and returns the largest memory in MB.
 func (e *endurance) play(more int64) float64 {
 	e.most = 0
 	e.next.Store(e.last.Load())
@@ -98,7 +98,7 @@ func (e *endurance) play(more int64) float64 {
 	return e.most
 }
 
-// skilled reports whether the expert plays an episode. Every third is given up.
+// skilled reports whether the expert plays an episode. In every third one, the agent gives up.
 func skilled(episode int64) bool { return episode%3 != 0 }
 
 // player plays one episode after the other, each until it is not void.
@@ -177,7 +177,7 @@ func (e *endurance) check() {
 	e.t.Logf("%d episodes, %d kills, %d void attempts", episodes, e.kills.Load(), e.voids.Load())
 }
 
-// playOnce plays an episode with the expert or, without skill, says immediately that it is done.
+// playOnce plays an episode with the expert or, without skill, declares at once that it is done.
 func playOnce(t *testing.T, s envadapters.Suite, task domain.Task, skill bool) (bool, error) {
 	env, err := s.Open(t.Context())
 	if err != nil {

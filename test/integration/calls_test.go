@@ -26,11 +26,11 @@ const clockStep = 20 * time.Millisecond
 // the policy server's own log of calls.
 func (m *machine) noCallTwice() { m.t.Helper(); m.noCallTwiceAfter(0) }
 
-// noCallTwiceAfter is noCallTwice after kills of the policy server, each of which may lose the log of one object's
-// calls: it answers before it writes.
+// noCallTwiceAfter is noCallTwice after kills of the policy server. Each kill may lose the log of one object's calls,
+// because the server answers before it writes.
 func (m *machine) noCallTwiceAfter(kills int) {
 	m.t.Helper()
-	asked, requests := m.asked()
+	times, requests := m.calls()
 	checked, again := 0, 0
 	unlogged := map[string]bool{}
 	for path, calls := range m.recordedCalls() {
@@ -40,7 +40,7 @@ func (m *machine) noCallTwiceAfter(kills int) {
 		}
 		for _, seed := range calls {
 			checked++
-			at := asked[seed&(1<<53-1)]
+			at := times[seed&(1<<53-1)]
 			if len(at) == 0 {
 				unlogged[path] = true
 				continue
@@ -69,9 +69,9 @@ func (m *machine) noCallTwiceAfter(kills int) {
 	m.t.Logf("%d recorded calls, %d made again; %d requests in all", checked, again, requests)
 }
 
-// asked reads the policy server's log: by the seed of a call the times at which it was asked, in nanoseconds, and the
-// number of requests.
-func (m *machine) asked() (map[uint64][]int64, int) {
+// calls reads the policy server's log: by the seed of a call, the times at which it was requested, in nanoseconds, and
+// the number of requests.
+func (m *machine) calls() (map[uint64][]int64, int) {
 	m.t.Helper()
 	f, err := os.Open(m.file("calls.log"))
 	if err != nil {
@@ -79,16 +79,16 @@ func (m *machine) asked() (map[uint64][]int64, int) {
 	}
 	defer f.Close()
 
-	asked, lines := map[uint64][]int64{}, 0
+	calls, lines := map[uint64][]int64{}, 0
 	for sc := bufio.NewScanner(f); sc.Scan(); lines++ {
 		var at int64
 		var seed uint64
 		if _, err := fmt.Sscan(sc.Text(), &at, &seed); err == nil {
-			asked[seed] = append(asked[seed], at)
+			calls[seed] = append(calls[seed], at)
 		}
 	}
 
-	return asked, lines
+	return calls, lines
 }
 
 // recordedCalls returns the seeds of the calls that each object of an episode records.
@@ -117,7 +117,7 @@ func (m *machine) recordedCalls() map[string][]uint64 {
 	return out
 }
 
-// slotOf reads the slot that a step belongs to from its attempt, and the step's number from its name.
+// slotOf reads the slot of a step from its attempt, and the step's number from its name.
 func (m *machine) slotOf(step string) (domain.Slot, int) {
 	m.t.Helper()
 	var s runs.Start

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// chat is an endpoint that answers as a function of what it is asked, and counts.
+// chat is an endpoint whose answers are a function of the requests, which it counts.
 type chat struct {
 	mu    sync.Mutex
 	asked map[string]int // by request
@@ -38,7 +38,7 @@ func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	text := answer(q.Messages[0].Content, q.Messages[1].Content)
 	c.mu.Lock()
-	if !trial(string(raw)) { // which is not recorded
+	if !trial(string(raw)) { // a trial is not recorded
 		c.asked[string(raw)]++
 	}
 	c.keys[r.Header.Get("Authorization")+" "+r.Header.Get("X-Team")]++
@@ -51,10 +51,10 @@ func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// trial reports whether a request is one of the check before a start.
+// trial reports whether a request belongs to the check before a start.
 func trial(request string) bool { return strings.Contains(request, "This screen is a trial") }
 
-// answer plays the role that the system prompt gives.
+// answer plays the role that the system prompt assigns.
 func answer(system, user string) string {
 	switch {
 	case strings.Contains(system, "making mistakes"):

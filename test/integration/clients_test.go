@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/policy/infer"
 )
 
-// asked tells a client where and what to ask.
+// asked is the input of a client: the address and the request.
 type asked struct {
 	URL    string `json:"url"`
 	Key    string `json:"key"`
@@ -27,7 +27,7 @@ type asked struct {
 	Seed   int    `json:"seed"`
 }
 
-// said is what a client got.
+// said is the output of a client.
 type said struct {
 	List            []string
 	Retrieved       string
@@ -45,8 +45,8 @@ type said struct {
 	}
 }
 
-// TestOfficialClients asks a real `collabui infer`, which serves a trained run, with OpenAI's packages. `make clients`
-// runs it.
+// TestOfficialClients queries a real `collabui infer`, which serves a trained run, with OpenAI's packages. `make
+// clients` runs it.
 func TestOfficialClients(t *testing.T) {
 	t.Parallel()
 	programs := map[string][]string{}
@@ -97,7 +97,8 @@ func (m *machine) infers(key string) string {
 	return shown.URL
 }
 
-// decidedBy returns a seed with which the system decides about the prompt: a small policy does not with all.
+// decidedBy returns a seed with which the system reaches a decision about the prompt. A small policy does not with
+// every seed.
 func (q asked) decidedBy(t *testing.T) int {
 	t.Helper()
 	for seed := range 20 {
@@ -127,7 +128,7 @@ func (q asked) decidedBy(t *testing.T) int {
 	return 0
 }
 
-// run runs a client and returns what it got.
+// run runs a client and returns its output.
 func (q asked) run(t *testing.T, program []string) (s said) {
 	t.Helper()
 	in, err := json.Marshal(q)

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// TestTheLossOfAMachineCostsNoCommittedWork: rollouts, training and serving run on three machines that share only
-// Temporal, S3 and Redis. Each is lost for two minutes in the middle of its work, two by a kill of all their processes,
-// the GPU machine by a freeze: as after a network partition, it comes back as if nothing had happened. One is drained.
-// All runs end with the same digest.
+// TestTheLossOfAMachineCostsNoCommittedWork runs rollouts, training and serving on three machines that share only
+// Temporal, S3 and Redis. Each machine is lost for two minutes in the middle of its work: two by killing all their
+// processes, the GPU machine by freezing it, so that it comes back as after a network partition. One is drained. All
+// runs end with the same digest.
 func TestTheLossOfAMachineCostsNoCommittedWork(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	digests := map[string]string{} // by what was lost
+	digests := map[string]string{} // by the machine that was lost
 
 	t.Cleanup(func() { allEqual(t, digests) })
 	for name, lose := range map[string]func(*cluster){
@@ -79,7 +79,7 @@ func drain(c *cluster) {
 	h.up()
 }
 
-// lost takes a machine away for lossTime. It checks that what needs the machine waits and that no recorded object
+// lost takes a machine away for lossTime. It checks that work that needs the machine waits, and that no recorded object
 // changes meanwhile.
 func (c *cluster) lost(name string, how syscall.Signal) {
 	c.t.Helper()

@@ -35,13 +35,13 @@ trainer:
   options: {model: MODEL, devices: 0, per_device: 4, save_steps: 4}
 `
 
-// cluster is services, and hosts that share nothing else.
+// cluster is a set of services, and of hosts that share nothing else.
 type cluster struct {
 	*machine
 	base    string // folder of the base model
 	program string // stand-in
 	hosts   map[string]*host
-	plain   string // address of the S3 server, if hosts reach it otherwise
+	plain   string // address of the S3 server, if hosts reach it at another one
 }
 
 // variable returns a variable of the hosts' environment.
@@ -69,7 +69,7 @@ func (h *host) up() {
 	}
 }
 
-// signal sends a signal to all processes of the host. It waits for the end of those that it kills.
+// signal sends a signal to all processes of the host. It waits for the end of the processes that it kills.
 func (h *host) signal(s syscall.Signal) {
 	h.c.t.Helper()
 	for _, p := range h.procs {
@@ -124,7 +124,7 @@ func emptyCluster(t *testing.T) *cluster {
 	}
 }
 
-// startCluster starts a cluster whose GPU worker has some GPUs. env is further environment of all hosts.
+// startCluster starts a cluster whose GPU worker has the given GPUs. env is added to the environment of all hosts.
 func startCluster(t *testing.T, gpus string, env ...string) *cluster {
 	t.Helper()
 	c := emptyCluster(t)
@@ -149,8 +149,8 @@ func startCluster(t *testing.T, gpus string, env ...string) *cluster {
 	return c
 }
 
-// services starts Temporal, S3 and Redis and names them, and the gateway's address, in the hosts' environment. s3 are
-// further arguments of the S3 server.
+// services starts Temporal, S3 and Redis, and adds their addresses and the gateway's to the hosts' environment. s3
+// contains further arguments of the S3 server.
 func (c *cluster) services(gate string, s3 ...string) {
 	c.t.Helper()
 	dir := filepath.Join(c.data, "services")
@@ -191,7 +191,7 @@ func (c *cluster) worker(args ...string) func() *exec.Cmd {
 	return c.starts(binary("collabui"), append([]string{"worker"}, args...)...)
 }
 
-// starts returns what starts a program on a host.
+// starts returns a function that starts a program on a host.
 func (c *cluster) starts(program string, args ...string) func() *exec.Cmd {
 	return func() *exec.Cmd { return c.process(program, args...) }
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 )
 
-// request is the part of a chat request that servers disagree about.
+// request is the part of a chat request about which servers disagree.
 type request struct {
 	Model       string
 	Messages    []struct{ Content string }
@@ -40,23 +40,23 @@ type refusal struct {
 // dialect is a server as its documentation describes it.
 type dialect struct {
 	model   string
-	address string               // after the server's, with %s for nothing else
+	address string               // path below the server's and the dialect's; by default /v1
 	keys    string               // further keys of the model in the specification
-	refuse  func(request) string // a body of status 400, or nothing
+	refuse  func(request) string // returns a body of status 400, or ""
 	first   *refusal             // answers the first request of a run
-	answer  string               // TEXT is the answer as JSON, USAGE its usage
+	answer  string               // TEXT stands for the answer as JSON, USAGE for its usage
 }
 
 const usual = `{"id":"c","object":"chat.completion","created":1764300000,"model":"m","choices":[{"index":0,` +
 	`"message":{"role":"assistant","content":TEXT},"finish_reason":"stop"}],"usage":USAGE}`
 
-// message returns an answer whose message has further members, and the choice and the answer, too.
+// message returns an answer whose message, choice and whole have further members.
 func message(members, choice, whole string) string {
 	return strings.NewReplacer(`"content":TEXT`, `"content":TEXT,`+members, `"stop"}]`, `"stop",`+choice+`}]`,
 		`{"id"`, `{`+whole+`,"id"`).Replace(usual)
 }
 
-// openaiError returns the body of an error of OpenAI's form.
+// openaiError returns the body of an error in OpenAI's form.
 func openaiError(text, param, code string) string {
 	return fmt.Sprintf(`{"error":{"message":%q,"type":"invalid_request_error","param":%q,"code":%q}}`, text, param,
 		code)
@@ -214,16 +214,16 @@ func (h *polyglot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 
-	said := h.answer(q.Messages[0].Content, q.Messages[1].Content)
-	text, _ := json.Marshal(said)
-	thought, _ := json.Marshal("<think>\nHm.\n</think>\n\n" + said)
+	content := h.answer(q.Messages[0].Content, q.Messages[1].Content)
+	text, _ := json.Marshal(content)
+	thought, _ := json.Marshal("<think>\nHm.\n</think>\n\n" + content)
 	usage := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":null,`+
-		`"completion_tokens_details":{"reasoning_tokens":0}}`, len(raw)/4, len(said)/4, (len(raw)+len(said))/4)
+		`"completion_tokens_details":{"reasoning_tokens":0}}`, len(raw)/4, len(content)/4, (len(raw)+len(content))/4)
 	_, _ = strings.NewReplacer("TEXT", string(text), "THOUGHT", string(thought), "USAGE", usage).
 		WriteString(w, d.answer)
 }
 
-// inDialect is a run in which chat models have every role, but for the agents that train.
+// inDialect is a run in which chat models have every role except the trained agents'.
 const inDialect = `name: %s
 epochs: 1
 slots: 3
@@ -240,7 +240,7 @@ train: {batch_size: 4, passes: 1}
 evaluation: {val: 2, test_seeds: 0, test_templates: 0, test_apps: 0}
 `
 
-// TestARunEndsAlikeInEveryDialect plays whole runs with stubs of the servers that people use, from nothing to a report.
+// TestARunEndsAlikeInEveryDialect plays whole runs with stubs of common servers, from nothing to a report.
 func TestARunEndsAlikeInEveryDialect(t *testing.T) {
 	t.Parallel()
 	h := &polyglot{answer: answer, began: map[string]bool{}}
@@ -293,7 +293,7 @@ func (m *machine) speaks(t *testing.T, server, name string, d dialect) (digest s
 	return s.FinalDigest
 }
 
-// plainName returns the name of a dialect as names of runs and models are written.
+// plainName returns the name of a dialect in the form of names of runs and models.
 func plainName(dialect string) string {
 	return strings.NewReplacer(" ", "-", ".", "-").Replace(dialect)
 }
@@ -303,10 +303,10 @@ func (d dialect) at(server, name string) string {
 	return server + "/" + strings.ReplaceAll(name, " ", "+") + cmp.Or(d.address, "/v1")
 }
 
-// listedLine is an element that can be tapped, as prompts list it.
+// listedLine matches an element that can be tapped, as prompts list it.
 var listedLine = regexp.MustCompile(`(?m)^(\d+|[A-Z]+\.) (?:button|link|item|tab) (.*)$`)
 
-// tap answers a question in the form that it asks for.
+// tap answers a question in the form that it demands.
 func tap(user string) string {
 	goal, found, best := goalLine.FindStringSubmatch(user), "", ""
 	for _, x := range listedLine.FindAllStringSubmatch(user, -1) {
@@ -321,7 +321,7 @@ func tap(user string) string {
 	return fmt.Sprintf("Reason: the goal names it\nAction: {\"action_type\":\"click\",\"index\":%s}", found)
 }
 
-// TestAgentsPlayAlikeInEveryDialect lets a chat model of every dialect be the agent, asked in two ways.
+// TestAgentsPlayAlikeInEveryDialect makes a chat model of every dialect the agent, with two prompt styles.
 func TestAgentsPlayAlikeInEveryDialect(t *testing.T) {
 	t.Parallel()
 	h := &polyglot{answer: func(_, user string) string { return tap(user) }, began: map[string]bool{}}

@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// fence is a fenced block of a page.
+// fence matches a fenced block of a page.
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
 // blocksOf returns the fenced blocks of docs/add-an-environment.md in a language. It fails on a block in a language
@@ -46,7 +46,8 @@ func blocksOf(t *testing.T, language string) []string {
 	return out
 }
 
-// checkout is a copy of the working tree, in which the commands of the page may write. It has our programs.
+// checkout returns a copy of the working tree that contains our programs, and in which the commands of the page may
+// write.
 func checkout(t *testing.T, m *machine) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -93,7 +94,7 @@ func checkout(t *testing.T, m *machine) string {
 	return to
 }
 
-// run runs commands of the page in one shell, those that the page marks aside.
+// run runs commands of the page in one shell. It leaves out commands that the page marks.
 func run(t *testing.T, dir string, env []string, commands string) string {
 	t.Helper()
 	script := "set -e\ntrap 'jobs -p | xargs -r kill' EXIT\n"
@@ -125,8 +126,8 @@ func replaced(t *testing.T, text string, with map[string]string) string {
 	return text
 }
 
-// TestThePageAboutEnvironmentsInPython runs its commands, from nothing to a trained system, on a smaller run and at a
-// free port, and checks its examples.
+// TestThePageAboutEnvironmentsInPython runs the commands of the page, from nothing to a trained system, with a smaller
+// run and at a free port, and checks its examples.
 func TestThePageAboutEnvironmentsInPython(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "")
@@ -165,7 +166,7 @@ func TestThePageAboutEnvironmentsInPython(t *testing.T) {
 	m.settle()
 }
 
-// TestThePageAboutEnvironmentsAsConfiguration checks its specifications as a run does before it starts.
+// TestThePageAboutEnvironmentsAsConfiguration checks the page's specifications as a run does before it starts.
 func TestThePageAboutEnvironmentsAsConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, text := range blocksOf(t, "yaml") {
@@ -178,7 +179,7 @@ func TestThePageAboutEnvironmentsAsConfiguration(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.Where(s.Environment).Mapping.Action == "" {
-			continue // only a server can say more
+			continue // only a server can show more
 		}
 		if err := suite.(envadapters.Rehearsed).Rehearse(); err != nil {
 			t.Errorf("%v, want every action translated:\n%s", err, text)

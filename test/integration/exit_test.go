@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// exits runs commands, and checks their exit codes and that those that fail say something.
+// exits runs commands, and checks their exit codes and that failing commands print a reason.
 func (m *machine) exits(when string, want map[string]int) {
 	m.t.Helper()
 	for line, code := range want {
@@ -35,7 +35,7 @@ func (m *machine) exits(when string, want map[string]int) {
 	}
 }
 
-// TestExitCodes runs the commands on a run in every state: scripts rely on the codes that --help documents.
+// TestExitCodes runs the commands on a run in every state, because scripts rely on the codes that --help documents.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification)
@@ -61,7 +61,7 @@ func TestExitCodes(t *testing.T) {
 		"show kill 9/1": 4, "fork kill --epoch 1 --name other": 2,
 	})
 	m.exits("while it is stopped", map[string]int{"stop kill": 0})
-	m.exits("while it stops", map[string]int{"watch kill": 6}) // when it has
+	m.exits("while it stops", map[string]int{"watch kill": 6}) // when it has stopped
 	m.exits("after its stop", map[string]int{"show kill": 0, "pause kill": 4, "stop kill": 4})
 
 	m.must("train", m.spec)

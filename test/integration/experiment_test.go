@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/records/experiments"
 )
 
-// comparison is an experiment on the specification of this package, with everything smaller.
+// comparison is an experiment on the specification of this package, with smaller figures.
 const comparison = `name: losses
 about: whether the loss matters
 specification: kill.yaml
@@ -26,7 +26,7 @@ contrasts:
   - {of: dpo/expert, minus: dpo/trained-shuffled, split: test-seeds}
 `
 
-// newExperiment makes a machine with the file of an experiment.
+// newExperiment returns a machine with the file of an experiment.
 func newExperiment(t *testing.T) (m *machine, file string) {
 	t.Helper()
 	m = newMachine(t, strings.Replace(specification, "epochs: 2", "epochs: 1", 1))

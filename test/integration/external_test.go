@@ -22,12 +22,12 @@ train: {batch_size: 4, passes: 3}
 evaluation: {val: 2, test_seeds: 0, test_templates: 0, test_apps: 0}
 `
 
-// TestEveryServiceCanBeReplacedByAnAddressAlone trains with one service after the other given from outside. All runs
+// TestEveryServiceCanBeReplacedByAnAddressAlone trains with each service in turn given as an external address. All runs
 // end with the same digest.
 func TestEveryServiceCanBeReplacedByAnAddressAlone(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	digests := map[string]string{} // by the service outside
+	digests := map[string]string{} // by the external service
 
 	t.Cleanup(func() { allEqual(t, digests) })
 	for name, start := range map[string]func(*machine) (addr string){
@@ -58,8 +58,8 @@ func TestEveryServiceCanBeReplacedByAnAddressAlone(t *testing.T) {
 	}
 }
 
-// outsidePolicy starts a policy server on the store of this machine, whose address and keys stay the same from start to
-// start.
+// outsidePolicy starts a policy server on the store of this machine. Its address and keys stay the same whenever it
+// starts.
 func outsidePolicy(m *machine) string {
 	m.must("up")
 	s3 := m.service("s3").Addr

@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// TestLargeFilesPassThroughS3InParts stores a file that is larger than what one request carries, as weights are.
+// TestLargeFilesPassThroughS3InParts stores a file that is larger than one request may be, as weights are.
 func TestLargeFilesPassThroughS3InParts(t *testing.T) {
 	t.Parallel()
 	b := outsideBucket(t)
@@ -32,7 +32,7 @@ func TestLargeFilesPassThroughS3InParts(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for range 2 { // the second time it is there
+	for range 2 { // the second time it exists
 		ref, err := store.PutBlobFile(t.Context(), b, from)
 		if err != nil || ref.Size != int64(len(raw)) {
 			t.Fatalf("PutBlobFile = %+v, %v; want a size of %d", ref, err, len(raw))

@@ -58,8 +58,8 @@ func TestWhatHangsIsNamedAndReplaced(t *testing.T) {
 	}
 }
 
-// names checks that doctor and show say that a service does not answer, without waiting for it. Starting the programs
-// is part of the time, on a machine that trains beside other tests.
+// names checks that doctor and show report that a service does not answer, without waiting for it. Starting the
+// programs is part of the time, on a machine that trains beside other tests.
 func (m *machine) names(service string) {
 	m.t.Helper()
 	for _, args := range [][]string{{"doctor"}, {"show", "kill"}} {

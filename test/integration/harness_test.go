@@ -3,8 +3,8 @@
 // Package integration runs the real binaries and kills them: Temporal, S3, Redis, Chromium, policy server, worker and
 // supervisor.
 //
-// Most tests wait for services, timeouts and lost machines more than they compute. They run concurrently; what
-// measures time, memory or every browser of this process runs alone before them.
+// Most tests wait for services, timeouts and lost machines more than they compute. They run concurrently; tests that
+// measure time, memory or every browser of this process run alone before them.
 package integration
 
 import (
@@ -52,17 +52,18 @@ func binary(name string) string {
 	return p
 }
 
-// machine is one data folder with everything that runs for it.
+// machine is one data folder with all processes that run for it.
 type machine struct {
 	t    *testing.T
 	data string
 	spec string
 	env  []string
 
-	payloadKeys string // of payloads that are encrypted
+	payloadKeys string // keys of encrypted payloads
 }
 
-// newMachine makes a folder with a specification; nothing runs for it yet. What runs later ends with the test.
+// newMachine returns a folder with a specification, for which nothing runs yet. Processes that are started later end
+// with the test.
 func newMachine(t *testing.T, specification string) *machine {
 	t.Helper()
 	m := &machine{t: t, data: filepath.Join(t.TempDir(), "data")}
@@ -128,7 +129,7 @@ func (m *machine) says(texts []string, args ...string) {
 	m.contains(m.must(args...), nil, texts, args)
 }
 
-// refuses checks that a command fails and says why.
+// refuses checks that a command fails and prints the reason why.
 func (m *machine) refuses(why string, args ...string) {
 	m.t.Helper()
 	out, err := m.try(args...)
@@ -147,7 +148,7 @@ func (m *machine) contains(out string, err error, texts, args []string) {
 	}
 }
 
-// shown is what tests read of `show --json`.
+// shown is the part of `show --json` that tests read.
 type shown struct {
 	Status      string        `json:"status"`
 	Epoch       int           `json:"epoch"`
@@ -165,13 +166,14 @@ func (m *machine) show() (shown, error) {
 	return s, err
 }
 
-// eventually waits for a condition that costs little to check.
+// eventually waits for a condition that is cheap to check.
 func (m *machine) eventually(what string, limit time.Duration, ok func() bool) {
 	m.t.Helper()
 	m.poll(what, limit, 100*time.Millisecond, ok)
 }
 
-// reaches waits until the run shows a state and returns it. It asks less often: every look is a process.
+// reaches waits until the run shows a state, and returns the status. It checks less often than eventually, because
+// every look starts a process.
 func (m *machine) reaches(what string, limit time.Duration, ok func(shown) bool) shown {
 	m.t.Helper()
 	var s shown
@@ -211,7 +213,7 @@ func (m *machine) finish() shown {
 	return s
 }
 
-// settle is finish for a store that may be outside of this machine's folder: it does not look at calls.
+// settle is finish for a store that may be outside of this machine's folder. It does not check calls.
 func (m *machine) settle() shown {
 	m.t.Helper()
 	s := m.sound(5 * time.Minute)
@@ -249,7 +251,7 @@ func (m *machine) kill(name string, pid int) {
 	m.t.Logf("killed %s", name)
 }
 
-// objects returns the paths of the JSON objects whose path contains a part, below the folder of the S3 server.
+// objects returns the paths of the JSON objects whose path contains part, below the folder of the S3 server.
 func (m *machine) objects(part string) []string {
 	var out []string
 	_ = filepath.WalkDir(filepath.Join(m.data, "services", "s3"), func(p string, d os.DirEntry, err error) error {

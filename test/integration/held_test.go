@@ -34,7 +34,7 @@ pairs: {kind: +correction, min_pairs: 1}
 evaluation: {val: 2, test_seeds: 2, test_templates: 0, test_apps: 0}
 `
 
-// broken is a suite whose training tasks are at fault, those of stage 1 apart, until it is mended.
+// broken is a suite whose training tasks are at fault, except the tasks of stage 1, until it is mended.
 type broken struct {
 	*scripted.Suite
 	mu     sync.Mutex
@@ -71,7 +71,7 @@ func (b *broken) Open(ctx context.Context) (envadapters.Environment, error) {
 	return &breakable{playable: e.(playable), suite: b}, nil
 }
 
-// playable is what an environment of the scripted suite can do.
+// playable contains the methods of an environment of the scripted suite.
 type playable interface {
 	envadapters.Environment
 	envadapters.Judge
@@ -92,7 +92,7 @@ func (e *breakable) Reset(ctx context.Context, t domain.Task) (envadapters.Trans
 	return e.playable.Reset(ctx, t)
 }
 
-// holds starts a run whose slots of epoch 1 all fail, and waits until it asks a person.
+// holds starts a run in which all slots of epoch 1 fail, and waits until the run waits for a person.
 func holds(t *testing.T) (*machine, *broken) {
 	t.Helper()
 	b := &broken{Suite: &scripted.Suite{Length: 2}, known: map[uint64]bool{}}
@@ -110,8 +110,8 @@ func holds(t *testing.T) (*machine, *broken) {
 	return m, b
 }
 
-// TestARunGoesOnWithoutFailedSlots lets a person leave out the slots of an epoch, and play those of the next again in
-// an environment that is mended.
+// TestARunGoesOnWithoutFailedSlots makes a person leave out the slots of an epoch, and play the next epoch's again in a
+// mended environment.
 func TestARunGoesOnWithoutFailedSlots(t *testing.T) {
 	t.Parallel()
 	m, b := holds(t)

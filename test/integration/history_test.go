@@ -24,7 +24,7 @@ func (m *machine) replayHistories() {
 	m.replayHistoriesAt(m.service("temporal").Addr)
 }
 
-// replayHistoriesAt is replayHistories with a Temporal elsewhere.
+// replayHistoriesAt is replayHistories with a Temporal at another address.
 func (m *machine) replayHistoriesAt(addr string) {
 	m.t.Helper()
 	quiet := log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))

@@ -20,7 +20,7 @@ var (
 	reference shown
 )
 
-// unbroken returns the end of a run that nothing disturbed. The first caller plays it; all others wait for it.
+// unbroken returns the end of an undisturbed run. The first caller plays it; all others wait for it.
 func unbroken(t *testing.T) shown {
 	t.Helper()
 	once.Do(func() {
@@ -36,7 +36,7 @@ func unbroken(t *testing.T) shown {
 	return reference
 }
 
-// same checks that a run ended as the unbroken one.
+// same checks that a run ended in the same way as the unbroken one.
 func same(t *testing.T, got shown) {
 	t.Helper()
 	want := unbroken(t)
@@ -48,7 +48,7 @@ func same(t *testing.T, got shown) {
 	}
 }
 
-// uncached returns results without the tokens that a server had cached, which depend on when it was started.
+// uncached returns results without the numbers of cached tokens, which depend on when a server was started.
 func uncached(results []runs.Result) []runs.Result {
 	out := slices.Clone(results)
 	for i := range out {
@@ -58,8 +58,8 @@ func uncached(results []runs.Result) []runs.Result {
 	return out
 }
 
-// TestKill shows that a run ends with the digest of an unbroken one whatever is killed at any moment, and that no
-// recorded call is made again.
+// TestKill checks that a run ends with the digest of an unbroken one whichever process is killed, at any moment, and
+// that no recorded call is made again.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for name, play := range map[string]func(*testing.T){
@@ -77,7 +77,7 @@ func TestKill(t *testing.T) {
 
 func killNothing(t *testing.T) { t.Logf("unbroken digest %s", unbroken(t).FinalDigest) }
 
-// killActivities makes the worker kill itself inside of activities, once in each kind.
+// killActivities makes the worker kill itself inside activities, once in each kind.
 func killActivities(t *testing.T) {
 	points := []string{
 		"put.epochs/episodes/steps@9=kill-after", "put.epochs/episodes/credit@7=kill",
@@ -99,14 +99,14 @@ func killActivities(t *testing.T) {
 			t.Errorf("at %s: %v, want the mark of a worker that died there", p, err)
 		}
 	}
-	// Two points can strike in one life of the worker: a mark is made before the effect.
+	// Two failpoints can strike in one life of the worker, because a mark is made before the effect.
 	if m.service("worker").Restarts == 0 {
 		t.Error("the worker was never restarted, want it restarted after each death")
 	}
 }
 
-// killProcesses kills every process of a data folder but the supervisor, each when the run goes on after the last. The
-// command that started the run stays attached.
+// killProcesses kills every process of a data folder except the supervisor, each after the run has continued from the
+// last kill. The command that started the run stays attached.
 func killProcesses(t *testing.T) {
 	m := newMachine(t, specification)
 	train := m.attach("train", m.spec)
@@ -130,7 +130,7 @@ func killProcesses(t *testing.T) {
 	}
 }
 
-// killService kills a service and waits until it is back and the run plays on.
+// killService kills a service and waits until it is back and the run continues to play.
 func (m *machine) killService(name string) {
 	m.t.Helper()
 	before := m.count("episodes/")
@@ -152,7 +152,7 @@ func (m *machine) killService(name string) {
 	})
 }
 
-// killSupervisor kills the supervisor, starts it again, and then damages what Temporal has stored.
+// killSupervisor kills the supervisor, starts it again, and then damages the data of Temporal.
 func killSupervisor(t *testing.T) {
 	m := newMachine(t, specification)
 	m.must("train", m.spec, "--detach")
@@ -175,7 +175,7 @@ func killSupervisor(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.refuses("move the file away", "train", m.spec, "--detach")
-	for _, part := range []string{"-wal", "-shm", ""} { // the run continues without anything of them
+	for _, part := range []string{"-wal", "-shm", ""} { // the run continues without any of them
 		if err := os.Rename(file+part, file+part+".damaged"); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}

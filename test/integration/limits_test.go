@@ -16,7 +16,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/limits"
 )
 
-// TestWorkersShareALimitThroughRedis: two workers together keep to a limit. It measures rates, so it runs alone.
+// TestWorkersShareALimitThroughRedis expects that two workers together keep to a limit. It measures rates, so it runs
+// alone.
 func TestWorkersShareALimitThroughRedis(t *testing.T) {
 	const perMinute, seconds = 1200, 3
 	url := outsideRedis(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/experiment/pilot"
 )
 
-// withModels gives every training-time role except the UI agent to a chat model.
+// withModels assigns every training-time role except the UI agent to a chat model.
 const withModels = `name: kill
 epochs: 1
 slots: 10
@@ -37,9 +37,9 @@ train: {batch_size: 4, passes: 2}
 evaluation: {val: 6, test_seeds: 0, test_templates: 0, test_apps: 0}
 `
 
-// TestKillWithModels kills the worker while chat models write data, grade and mislead: the run ends with the digest of
-// an unbroken one, and no more calls are made again than were in flight. The unbroken run is then used for the commands
-// around data.
+// TestKillWithModels kills the worker while chat models write data, grade and mislead. The run ends with the digest of
+// an unbroken one, and no more calls are repeated than were in flight. The unbroken run then serves to test the
+// commands around data.
 func TestKillWithModels(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -58,7 +58,7 @@ func TestKillWithModels(t *testing.T) {
 		m.must("train", m.spec)
 		keep("unbroken", m.settle())
 		m.calledAgain(c, 0)
-		m.dataCommands() // some of them ask, too
+		m.dataCommands() // some of them make calls, too
 		m.keepsSecrets(c)
 	})
 	t.Run("killed three times", func(t *testing.T) {
@@ -94,9 +94,9 @@ func newModels(t *testing.T) (*machine, *chat) {
 	return m, c
 }
 
-// calledAgain checks that all calls are recorded and that no more were made again than the kills interrupted.
+// calledAgain checks that all calls are recorded, and that no more were repeated than the kills interrupted.
 func (m *machine) calledAgain(c *chat, kills int) {
-	const concurrent = 4 + 5 // activities that ask chat endpoints: model slots, and episodes with their summaries
+	const concurrent = 4 + 5 // activities that call chat endpoints: model slots, and episodes with their summaries
 	m.t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,8 +129,8 @@ func (m *machine) dataCommands() {
 	m.planned("--episodes", "3")
 }
 
-// planned checks that what a plan estimates is within its factor of what the run took, which has ended. Hours depend on
-// what else the machine does.
+// planned checks that the estimate of a plan is within its factor of the cost of the run, which has ended. Hours depend
+// on the other load of the machine.
 func (m *machine) planned(flags ...string) {
 	m.t.Helper()
 	var plan struct{ Estimate, Took []pilot.Line }

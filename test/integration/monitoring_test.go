@@ -23,7 +23,7 @@ import (
 	"github.com/collabui/collabui/internal/local/supervisor"
 )
 
-// prometheus is a real one that reads a worker's metrics every second.
+// prometheus is a real Prometheus that reads a worker's metrics every second.
 type prometheus struct {
 	t    *testing.T
 	addr string
@@ -36,7 +36,7 @@ scrape_configs:
     static_configs: [{targets: ['%s']}]
 `
 
-// newPrometheus starts one.
+// newPrometheus starts a Prometheus.
 func newPrometheus(t *testing.T, config string) *prometheus {
 	t.Helper()
 	dir := os.Getenv("COLLABUI_PROMETHEUS")
@@ -58,7 +58,7 @@ func newPrometheus(t *testing.T, config string) *prometheus {
 	return p
 }
 
-// series returns how many series a query has now; -1 if it is refused or Prometheus does not answer.
+// series returns the number of series that a query has now, or -1 if it is refused or Prometheus does not answer.
 func (p *prometheus) series(query string) int {
 	r, err := http.Get("http://" + p.addr + "/api/v1/query?query=" + url.QueryEscape(query))
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *prometheus) series(query string) int {
 	return len(x.Data.Result)
 }
 
-// panel is one of the dashboard.
+// panel is a panel of the dashboard.
 type panel struct {
 	Type, Title string
 	Targets     []struct{ Expr, LegendFormat string }
@@ -138,9 +138,9 @@ func alerts(t *testing.T) map[string]string {
 	return out
 }
 
-// TestDashboardAndAlertsOfARealRun asks a real Prometheus every query of the dashboard about a real run, and every
-// alert: none holds while the run is well. Then faults are injected, and their alerts hold. The times for which an
-// alert must hold, and the other alerts, are tested by promtool on series that are written down.
+// TestDashboardAndAlertsOfARealRun sends a real Prometheus every query of the dashboard about a real run, and every
+// alert. No alert holds while the run is healthy. Then faults are injected, and their alerts hold. promtool tests the
+// times for which an alert must hold, and the other alerts, on written series.
 func TestDashboardAndAlertsOfARealRun(t *testing.T) {
 	t.Parallel()
 	h, err := openenv.Handler(&scripted.Suite{Length: 2})

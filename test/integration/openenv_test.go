@@ -32,21 +32,21 @@ func serve(t *testing.T) (*exec.Cmd, string) {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 
-	var said struct{ Address string }
+	var ready struct{ Address string }
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err == nil {
-		err = json.Unmarshal(line, &said)
+		err = json.Unmarshal(line, &ready)
 	}
 
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return cmd, said.Address
+	return cmd, ready.Address
 }
 
-// TestOpenEnvAgainstOurServerInAnotherProcess: webtasks over the network keeps the contract, with expert, judge, replay
-// and screenshots; a server that dies makes the episode void.
+// TestOpenEnvAgainstOurServerInAnotherProcess expects that webtasks over the network keeps the contract, with expert,
+// judge, replay and screenshots, and that the death of a server makes the episode void.
 func TestOpenEnvAgainstOurServerInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	cmd, address := serve(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Of the S3 servers that tests start.
+// Keys of the S3 servers that tests start.
 const (
 	s3Key    = "1234567890abcdef" // both access key and secret key
 	s3Bucket = "collabui"
@@ -107,11 +107,11 @@ func outsideBucket(t *testing.T) store.Bucket {
 	return b
 }
 
-// ports counts the ports that tests asked for.
+// ports counts the ports that tests have requested.
 var ports atomic.Int32
 
-// freeAddr returns an address of this host that nothing listens on. Its port is below those that the kernel deals out,
-// so nothing else is likely to take it before it is used.
+// freeAddr returns an address of this host on which nothing listens. Its port is below the ports that the kernel
+// assigns, so nothing else is likely to take it before it is used.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	for range 1000 {

@@ -23,8 +23,8 @@ import (
 )
 
 // TestPayloadsAreEncryptedAndTheirKeysRotate trains with encrypted payloads and replaces the key on the way. Histories
-// hold nothing in clear, the run is that without encryption, commands read it, and the Temporal UI shows payloads by
-// the codec server.
+// contain nothing in clear, the run equals one without encryption, commands read it, and the Temporal UI shows payloads
+// through the codec server.
 func TestPayloadsAreEncryptedAndTheirKeysRotate(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification)
@@ -50,7 +50,7 @@ func TestPayloadsAreEncryptedAndTheirKeysRotate(t *testing.T) {
 	m.uiShows("kill", `"Name": "kill"`)
 }
 
-// payloadKey returns a line of COLLABUI_PAYLOAD_KEYS. The key is made of its name.
+// payloadKey returns a line of COLLABUI_PAYLOAD_KEYS. The key is derived from its name.
 func payloadKey(name string) string {
 	key := (name + strings.Repeat("-", 32))[:32]
 
@@ -83,8 +83,8 @@ func (m *machine) sealed(keys ...string) {
 	}
 }
 
-// eachPayload passes on the payloads of an event, but for search attributes and what the SDK itself keeps: names of
-// its markers and the like, which no codec sees.
+// eachPayload passes on the payloads of an event, except search attributes and data of the SDK itself, such as names of
+// its markers, which no codec sees.
 func eachPayload(x protoreflect.Message, use func(*commonpb.Payload)) {
 	switch p := x.Interface().(type) {
 	case *commonpb.SearchAttributes:
@@ -121,8 +121,8 @@ func (m *machine) uiShows(workflow, text string) {
 	m.looks("payloads.png", text, st.UI+"/namespaces/collabui/workflows/"+workflow)
 }
 
-// looks opens pages in Chromium, one after the other, and waits for a text in the last. Where COLLABUI_PICTURES names a
-// folder, it takes a picture.
+// looks opens pages in Chromium, one after the other, and waits for a text in the last one. If COLLABUI_PICTURES names
+// a folder, it takes a picture.
 func (m *machine) looks(picture, text string, urls ...string) {
 	m.t.Helper()
 	path, err := browser.Find()

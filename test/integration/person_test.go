@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestAPersonPausesResumesAndStops shows that a run can be steered, says so, and ends as if it never had been.
+// TestAPersonPausesResumesAndStops checks that a run can be steered, reports it, and ends as if it had never been
+// steered.
 func TestAPersonPausesResumesAndStops(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification)
@@ -29,7 +30,7 @@ func TestAPersonPausesResumesAndStops(t *testing.T) {
 	m.must("train", m.spec, "--detach")
 	m.committed(1, 2*time.Minute)
 	m.must("stop", "kill", "--why", "for a moment")
-	m.must("train", m.spec) // at once: it waits for the end of the run that stops
+	m.must("train", m.spec) // at once: it waits for the end of the stopping run
 	same(t, m.finish())
 	changed := m.write("changed.yaml", strings.Replace(specification, "slots: 16", "slots: 17", 1))
 	m.refuses("slots: the run has 16, the file says 17", "train", changed)

@@ -26,8 +26,8 @@ import (
 )
 
 // TestExperimentsOfALanguageModelAreCheckedAndPlanned runs `experiment --check` on every file of
-// examples/experiments/7b, and `plan` on their specifications. Nothing of the files changes but addresses and the
-// model's folder: stand-ins take the places of GPUs, vLLM, LLaMA-Factory, emulators and the chat model.
+// examples/experiments/7b, and `plan` on their specifications. Only the addresses and the model's folder in the files
+// change: stand-ins replace GPUs, vLLM, LLaMA-Factory, emulators and the chat model.
 func TestExperimentsOfALanguageModelAreCheckedAndPlanned(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "0", "OPENAI_API_KEY=canary")
@@ -47,7 +47,7 @@ func TestExperimentsOfALanguageModelAreCheckedAndPlanned(t *testing.T) {
 	c.plans(filepath.Join(dir, "paper.yaml"), "paper", true)
 }
 
-// plans plans the run of a specification, whose models have prices or not.
+// plans plans the run of a specification, whose models may have prices.
 func (c *cluster) plans(file, run string, priced bool) {
 	c.t.Helper()
 	out := c.pilot(file)
@@ -72,7 +72,7 @@ func (c *cluster) plans(file, run string, priced bool) {
 	}
 }
 
-// pilotLimit is much more than a pilot needs. One that fails pauses, and its command waits.
+// pilotLimit is much longer than a pilot takes. A pilot that fails pauses, and its command waits.
 const pilotLimit = 15 * time.Minute
 
 // pilot plans the run of a specification and returns what the command printed.
@@ -96,7 +96,7 @@ func (c *cluster) pilot(file string) (out string) {
 	return out
 }
 
-// trained reports whether an update of a run whose name begins in some way made optimiser steps.
+// trained reports whether an update of a run whose name begins with name made optimiser steps.
 func (c *cluster) trained(name string) bool {
 	for _, file := range c.objects(name) {
 		if !strings.HasSuffix(file, "/update.json") {
@@ -122,8 +122,8 @@ func (c *cluster) trained(name string) bool {
 	return false
 }
 
-// practise trains the base model until about half of its answers tap the element that a goal names. Answers of random
-// weights are all wrong, so there would be no pairs.
+// practise trains the base model until about half of its answers tap the element that a goal names. All answers of
+// random weights are wrong, so there would be no pairs.
 func (c *cluster) practise() {
 	c.t.Helper()
 	file := filepath.Join(c.base, "model.safetensors")
@@ -148,11 +148,11 @@ func (c *cluster) practise() {
 				c.t.Fatal(err)
 			}
 			p := tinylm.ParsePrompt(text)
-			said, err := tinylm.Render(action)
+			rendered, err := tinylm.Render(action)
 			if err != nil {
 				c.t.Fatal(err)
 			}
-			choice, err := p.Parse(said)
+			choice, err := p.Parse(rendered)
 			if err != nil {
 				c.t.Fatal(err)
 			}
@@ -166,8 +166,8 @@ func (c *cluster) practise() {
 	}
 }
 
-// screenOf returns a random screen with a goal that names one of its elements, and an answer: half of them tap that
-// element, the others any, or end the task.
+// screenOf returns a random screen with a goal that names one of its elements, and an answer: half of the answers tap
+// that element, and the others tap any element or end the task.
 func screenOf(rng *rand.Rand) (agents.View, domain.Action) {
 	var v agents.View
 	for i := range 8 {
@@ -189,7 +189,7 @@ func screenOf(rng *rand.Rand) (agents.View, domain.Action) {
 	return v, domain.Action{Type: domain.ActionClick}.At(at)
 }
 
-// examples copies the folder examples, with the addresses of stand-ins, and returns the copy.
+// examples copies the folder examples, with the addresses of stand-ins, and returns the copy's path.
 func (c *cluster) examples() string {
 	c.t.Helper()
 	dir := c.file("examples")
@@ -209,7 +209,7 @@ func (c *cluster) examples() string {
 	return dir
 }
 
-// edit replaces each of some texts, which must be there once, by the one after it.
+// edit replaces texts, each of which must occur once. pairs contains each text and its replacement.
 func (c *cluster) edit(file string, pairs ...string) {
 	c.t.Helper()
 	raw, err := os.ReadFile(file)
@@ -226,7 +226,7 @@ func (c *cluster) edit(file string, pairs ...string) {
 	}
 }
 
-// phone starts a companion that has the tasks of AndroidWorld, and returns its address.
+// phone starts a companion with the tasks of AndroidWorld, and returns its address.
 func (c *cluster) phone(seed uint64) string {
 	c.t.Helper()
 	raw, err := os.ReadFile("../../envadapters/androidworld/tasks.json")
@@ -259,7 +259,7 @@ var (
 	nameLine = regexp.MustCompile(`(?m)^(\d+) button (\S+)`)
 )
 
-// guide is a chat endpoint that plays every role, that of an agent on a fake phone, too.
+// guide is a chat endpoint that plays every role, including an agent on a fake phone.
 func guide(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Messages []struct{ Content json.RawMessage }
@@ -283,7 +283,7 @@ func guide(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// next taps the buttons that the goal names, one after the other, and then says that it is done.
+// next taps the buttons that the goal names, one after the other, and then declares that it is done.
 func next(user string) string {
 	past, screen, _ := strings.Cut(user, "\nScreen:\n")
 	done := len(pastLine.FindAllString(past, -1))
@@ -307,7 +307,7 @@ func textOf(content json.RawMessage) (text string) {
 		return text
 	}
 	var parts []struct{ Text string }
-	_ = json.Unmarshal(content, &parts) // or there is no text
+	_ = json.Unmarshal(content, &parts) // otherwise there is no text
 	for _, p := range parts {
 		text += p.Text
 	}

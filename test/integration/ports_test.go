@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// paths are what some service answers.
+// paths are paths that at least one service answers.
 var paths = []string{
 	"/", "/health", "/pages/index.html", "/v1/models", "/namespaces/collabui/workflows", "/api/v1/namespaces",
 }
 
-// TestNoPortAnswersAnotherSite asks every port on which a process of a running training listens as a page of another
-// site would, and as one whose name was bound to the loopback.
+// TestNoPortAnswersAnotherSite sends requests to every port on which a process of a running training listens, as a page
+// of another site would, and as a page whose name was rebound to the loopback.
 func TestNoPortAnswersAnotherSite(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification)

@@ -17,7 +17,7 @@ import (
 )
 
 // TestWhatCannotEndIsNotStarted tries to start runs and an experiment that could not end. Each is refused without
-// waiting for what is missing, with what to do, and its name stays free.
+// waiting for what is missing, with advice, and its name stays free.
 func TestWhatCannotEndIsNotStarted(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification)
@@ -103,7 +103,7 @@ func TestWhatCannotEndIsNotStarted(t *testing.T) {
 	m.must("train", m.spec, "--detach") // under the same name
 }
 
-// probed is a chat endpoint that answers nothing but the trials of a critic and of an agent.
+// probed is a chat endpoint that answers only the trials of a critic and of an agent.
 type probed struct{ window int }
 
 func (p probed) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -15,7 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/local/supervisor"
 )
 
-// process is one of this host.
+// process is a process of this host.
 type process struct {
 	pid, parent int
 	name        string
@@ -46,7 +46,7 @@ func processes() []process {
 	return all
 }
 
-// descendants lists the living processes below one.
+// descendants lists the living processes below a process.
 func descendants(of int) []process {
 	all, below, out := processes(), map[int]bool{of: true}, []process(nil)
 	for grew := true; grew; {
@@ -67,7 +67,7 @@ func browsers(parent int) []process {
 	return slices.DeleteFunc(processes(), func(p process) bool { return p.parent != parent || !p.isBrowser() })
 }
 
-// memory is what this process and all below it hold, in MB; pages that several share are divided among them.
+// memory returns the memory of this process and all below it, in MB. Pages that several share are divided among them.
 func memory(t *testing.T) float64 {
 	t.Helper()
 	sum := 0

@@ -48,7 +48,7 @@ trainer:
   options: {model: %s, finetuning: full, devices: 0, per_device: 8, save_steps: 40, precision: fp32, cutoff: 2048}
 `
 
-// adaptersOfIt trains one adapter per agent on what stage 1 made.
+// adaptersOfIt trains one adapter per agent on the result of stage 1.
 const adaptersOfIt = `name: kill
 environment: mine
 environments:
@@ -81,11 +81,11 @@ type production struct {
 	pages         string // address of the environment
 }
 
-// TestTheProductionRow trains a Qwen2 of a million parameters and random weights as a team would a large one: stage 1
-// on all parameters by LLaMA-Factory, rollouts by a gateway and vLLM, one adapter per agent by DPO, loaded at run time.
-// The tasks are buttons to be tapped in order: a model of this size learns them in minutes.
-// vLLM, gateway, LLaMA-Factory, GPU worker and rollout worker are killed meanwhile. Every recorded answer is scored
-// again by the trainer's libraries with the adapter of its agent. `make test-production` runs it.
+// TestTheProductionRow trains a Qwen2 of a million parameters and random weights as a team would train a large one:
+// stage 1 on all parameters by LLaMA-Factory, rollouts by a gateway and vLLM, one adapter per agent by DPO, loaded at
+// run time. The tasks are buttons to be tapped in order, which a model of this size learns in minutes. vLLM, gateway,
+// LLaMA-Factory, GPU worker and rollout worker are killed meanwhile. The trainer's libraries score every recorded
+// answer again with the adapter of its agent. `make test-production` runs it.
 func TestTheProductionRow(t *testing.T) {
 	vllm, program := os.Getenv("COLLABUI_VLLM"), os.Getenv("COLLABUI_LLAMAFACTORY")
 	if vllm == "" || program == "" {
@@ -111,7 +111,7 @@ func TestTheProductionRow(t *testing.T) {
 	p.verify(trained)
 }
 
-// begin starts hosts that serve a model, and no others before.
+// begin starts the hosts, the first ones of the cluster, which serve a model.
 func (p *production) begin(model, name, specification string) {
 	p.t.Helper()
 	p.model, p.name = model, name
@@ -128,7 +128,7 @@ func (p *production) begin(model, name, specification string) {
 	p.answers()
 }
 
-// serve starts vLLM with room for three adapters: two agents', and one that comes.
+// serve starts vLLM with room for three adapters: two agents' adapters, and a new one.
 func (p *production) serve() *exec.Cmd {
 	host, port, _ := strings.Cut(p.engine, ":")
 	names := []string{"base"}
@@ -145,7 +145,7 @@ func (p *production) serve() *exec.Cmd {
 		"--dtype", "float32", "--max-model-len", "2048", "--enforce-eager", "--host", host, "--port", port)...)
 }
 
-// answers waits until vLLM does.
+// answers waits until vLLM answers.
 func (p *production) answers() {
 	p.t.Helper()
 	p.poll("vLLM answers", 5*time.Minute, time.Second, func() bool {
@@ -164,18 +164,18 @@ func (p *production) python(in string, args ...string) string {
 	p.t.Helper()
 	cmd := exec.Command(filepath.Join(filepath.Dir(p.program), "python"), args...)
 	cmd.Env, cmd.Stdin = append(os.Environ(), "CUDA_VISIBLE_DEVICES="), strings.NewReader(in)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var output bytes.Buffer
+	cmd.Stderr = &output
 	out, err := cmd.Output()
 	if err != nil {
-		p.t.Fatalf("%v: %v, want success\n%s", args, err, said.String())
+		p.t.Fatalf("%v: %v, want success\n%s", args, err, output.String())
 	}
 
 	return strings.TrimSpace(string(out))
 }
 
-// stage1 trains all parameters of a model, and writes the result into a folder, which vLLM is then started on, as the
-// run waits for.
+// stage1 trains all parameters of a model, and writes the result into a folder. vLLM is then started on that folder,
+// for which the run waits.
 func (p *production) stage1(random, trained string) {
 	p.t.Helper()
 	p.services(p.gate)
@@ -199,7 +199,7 @@ func (p *production) stage1(random, trained string) {
 	p.model, p.name = trained, digest
 	p.hosts["vllm"].up()
 	p.answers()
-	p.must("resume", "first") // what a person does who has started the engine
+	p.must("resume", "first") // as a person does who has started the engine
 	if err := tuned.Wait(); err != nil {
 		p.t.Fatalf("train --until stage-1: %v, want success", err)
 	}
@@ -250,10 +250,10 @@ func (p *production) adapters(model string) shown {
 	return p.sound(30 * time.Minute)
 }
 
-// temperature is that of rollouts: vLLM returns log-probabilities of what it samples from.
+// temperature is the temperature of rollouts. vLLM returns log-probabilities of the distribution from which it samples.
 const temperature = 0.5
 
-// row is an answer, and what the trainer's libraries say of it.
+// row is an answer, with its score by the trainer's libraries.
 type row struct {
 	Adapter string  `json:"adapter"` // folder; empty: the base model
 	System  string  `json:"system"`
@@ -265,8 +265,8 @@ type row struct {
 	tokens  int
 }
 
-// verify compares the log-probability of every answer of the second epoch with those that the trainer's libraries give
-// it under the adapters of both agents.
+// verify compares the log-probability of every answer of the second epoch with the trainer's libraries, under the
+// adapters of both agents.
 func (p *production) verify(model string) {
 	p.t.Helper()
 	b, run := p.store(), runs.Run("kill")
@@ -274,7 +274,7 @@ func (p *production) verify(model string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	folders := make([]string, len(e.System.Policies)) // none: a gate refused the update, and the base model plays
+	folders := make([]string, len(e.System.Policies)) // empty: the base model plays after a refused update
 	for i, d := range e.System.Digests() {
 		dir := p.file(fmt.Sprintf("adapter-%d", i))
 		p.must("export", "--policy", d, "--out", dir)
@@ -294,7 +294,7 @@ func (p *production) verify(model string) {
 	compared := 0
 	for i, r := range rows {
 		if own[i].Tokens != r.tokens {
-			continue // the text of random bytes has other tokens than those that were sampled
+			continue // a text of random bytes may have other tokens than the sampled ones
 		}
 		compared++
 		n := float64(r.tokens)
@@ -322,9 +322,9 @@ func (p *production) verify(model string) {
 // writes.
 func (p *production) sameTokens(model string, rows []row) {
 	p.t.Helper()
-	said := p.python(p.lines(rows), adapters, "tokens", model)
+	output := p.python(p.lines(rows), adapters, "tokens", model)
 	longest := 0
-	for i, line := range strings.Split(said, "\n") {
+	for i, line := range strings.Split(output, "\n") {
 		var trained struct{ Prompt, Answer []int }
 		if err := json.Unmarshal([]byte(line), &trained); err != nil {
 			p.t.Fatalf("%v in %q, want tokens", err, line)
@@ -346,7 +346,7 @@ func (p *production) sameTokens(model string, rows []row) {
 	p.t.Logf("%d rows of up to %d tokens are the same in training and serving", len(rows), longest)
 }
 
-// tokenize asks vLLM for tokens.
+// tokenize requests tokens from vLLM.
 func (p *production) tokenize(q map[string]any) []int {
 	p.t.Helper()
 	q["model"] = "base"
@@ -409,10 +409,10 @@ func swapped(rows []row, folders []string) []row {
 	return out
 }
 
-// adapters is the script that asks the trainer's libraries.
+// adapters is the script that runs the trainer's libraries.
 const adapters = "../../internal/policy/gateway/testdata/adapters.py"
 
-// lines writes rows for it.
+// lines writes rows in the form that the script reads.
 func (p *production) lines(rows []row) string {
 	p.t.Helper()
 	var in bytes.Buffer
@@ -425,7 +425,7 @@ func (p *production) lines(rows []row) string {
 	return in.String()
 }
 
-// scored is what the trainer's libraries say of an answer.
+// scored is the score of an answer by the trainer's libraries.
 type scored struct {
 	LogProb float64 `json:"logprob"`
 	Tokens  int     `json:"tokens"`
@@ -434,8 +434,8 @@ type scored struct {
 func (p *production) scores(model string, rows []row) []scored {
 	p.t.Helper()
 	out := make([]scored, len(rows))
-	said := p.python(p.lines(rows), adapters, "score", model)
-	for i, line := range strings.Split(said, "\n") {
+	output := p.python(p.lines(rows), adapters, "score", model)
+	for i, line := range strings.Split(output, "\n") {
 		if err := json.Unmarshal([]byte(line), &out[i]); err != nil {
 			p.t.Fatal(err)
 		}

@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// The components whose loss is measured, and how often.
+// components are the components whose loss is measured.
 var components = []string{"temporal", "s3", "redis", "policy", "worker", "chromium"}
 
 const losses = 20
 
-// aWhile lies between two losses. A service that is lost again sooner is started with a pause.
+// aWhile is the time between two losses. A service that is lost again sooner is restarted with a pause.
 const aWhile = 6 * time.Second
 
-// The times within which 19 of 20 losses are over.
+// The times within which 19 of 20 losses must be over.
 const (
 	afterKill   = 10 * time.Second
 	afterFreeze = 30 * time.Second
 )
 
 // TestRecovery kills and freezes every component 20 times during rollouts with the real policy and Chromium, and
-// measures the time until it is replaced and new episodes begin. Two trainings on this machine are disturbed at once,
-// one by kills, one by freezes. `make recovery` runs it: it takes three quarters of an hour.
+// measures the time until it is replaced and new episodes begin. Two trainings on this machine are disturbed
+// concurrently, one by kills, one by freezes. `make recovery` runs it: it takes three quarters of an hour.
 func TestRecovery(t *testing.T) {
 	fmt.Printf("\n| component | loss | times | median | p95 |\n|---|---|---|---|---|\n")
 	for _, how := range []struct {
@@ -63,7 +63,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// recovery takes a component away and returns how long it takes until it is back and new episodes begin.
+// recovery takes a component away and returns the time until it is back and new episodes begin.
 func (m *machine) recovery(component string, how syscall.Signal) time.Duration {
 	m.t.Helper()
 	was, pid := m.component(component)
@@ -84,7 +84,7 @@ func (m *machine) recovery(component string, how syscall.Signal) time.Duration {
 	return took
 }
 
-// component returns what changes when a component is replaced, and its process.
+// component returns a value that changes when a component is replaced, and its process.
 func (m *machine) component(name string) (identity string, pid int) {
 	if name != "chromium" {
 		s := m.service(name)

@@ -30,12 +30,12 @@ import (
 	"github.com/collabui/collabui/test/kit/layout"
 )
 
-// roleKeys is the account of a role at the S3 server.
+// roleKeys returns the account of a role at the S3 server.
 func roleKeys(role string) (access, secret string) { return role, role + "-secret-0123456789" }
 
-// TestEveryRoleHasItsOwnKeyOfTheStore runs a cluster in which every worker may do what deploy/policies says of its role
-// and nothing else, and in which S3, Redis and the gateway speak TLS with a certificate of the team's own. A run ends,
-// and every role is tried with every kind of object that a store has.
+// TestEveryRoleHasItsOwnKeyOfTheStore runs a cluster in which every worker has exactly the permissions of its role in
+// deploy/policies, and in which S3, Redis and the gateway speak TLS with a certificate of the team's own. A run ends,
+// and every role is tried with every kind of object of a store.
 func TestEveryRoleHasItsOwnKeyOfTheStore(t *testing.T) {
 	t.Parallel()
 	c := emptyCluster(t)
@@ -116,7 +116,7 @@ func tryEveryRole(t *testing.T, clients map[string]*minio.Client, k layout.Kind,
 }
 
 // roomForPolicies makes the folder of an S3 server, which keeps the policies of a bucket in an attribute of its folder.
-// Some file systems have no room for all of them, so the folder may be a link to one in memory.
+// Some file systems have too little room for them, so the folder may be a link to a folder in memory.
 func roomForPolicies(t *testing.T, folder string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
@@ -141,7 +141,7 @@ func roomForPolicies(t *testing.T, folder string) {
 	t.Skip("no file system here lets a folder have attributes of 32 kB, as the policies of all roles need")
 }
 
-// accounts writes the accounts of roles as the S3 server reads them.
+// accounts writes the accounts of roles in the form that the S3 server reads.
 func accounts(t *testing.T, dir string, roles []string) {
 	t.Helper()
 	all := map[string]any{}
@@ -161,7 +161,8 @@ func accounts(t *testing.T, dir string, roles []string) {
 	}
 }
 
-// bucketPolicy returns the policies of roles as one of the bucket: their statements, each for the account of its role.
+// bucketPolicy joins the policies of roles into one policy of the bucket: their statements, each for the account of its
+// role.
 func bucketPolicy(t *testing.T, roles []string) string {
 	t.Helper()
 	var all []map[string]any
@@ -189,7 +190,7 @@ func bucketPolicy(t *testing.T, roles []string) string {
 	return string(out)
 }
 
-// as returns a start of a process with the keys of a role.
+// as returns a function that starts a process with the keys of a role.
 func (c *cluster) as(role string, start func() *exec.Cmd) func() *exec.Cmd {
 	return func() *exec.Cmd {
 		all := c.env
@@ -238,7 +239,8 @@ func behindTLS(t *testing.T, to string, pair tls.Certificate) string {
 	return s.URL
 }
 
-// tunnel speaks TLS at an address of its own and passes on what is inside. It counts its sound connections.
+// tunnel listens with TLS at an address of its own, and forwards the contents of connections. It counts its sound
+// connections.
 func tunnel(t *testing.T, to string, pair tls.Certificate) (addr string, sound *atomic.Int32) {
 	t.Helper()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})

@@ -23,7 +23,7 @@ import (
 	"github.com/collabui/collabui/internal/records/schedules"
 )
 
-// hourly is a schedule of line pages on the environment of heldRun.
+// hourly is a schedule of line pages in the environment of heldRun.
 const hourly = `name: hourly
 line: pages
 environment: mine
@@ -35,7 +35,7 @@ gate: {episodes: 20}
 drift: {episodes: 20}
 `
 
-// changing serves a scripted suite that can be replaced, as a server is by a newer version.
+// changing serves a scripted suite that can be replaced, like a server by a newer version.
 type changing struct{ now atomic.Pointer[http.Handler] }
 
 func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*c.now.Load()).ServeHTTP(w, r) }
@@ -49,7 +49,7 @@ func (c *changing) serve(t *testing.T, s *scripted.Suite) {
 	c.now.Store(&h)
 }
 
-// inbox is a webhook that takes nothing for its first requests.
+// inbox is a webhook that refuses its first requests.
 type inbox struct {
 	mu      sync.Mutex
 	refuses int
@@ -69,7 +69,7 @@ func (i *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.took = append(i.took, n)
 }
 
-// kinds returns what the webhook took, sorted, without what it took again.
+// kinds returns the kinds of the accepted notices, sorted, without repetitions of a notice.
 func (i *inbox) kinds() (out []domain.NoticeKind) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -85,7 +85,7 @@ func (i *inbox) kinds() (out []domain.NoticeKind) {
 	return out
 }
 
-// outcome waits until so many firings have ended and returns the last outcome.
+// outcome waits until n firings have ended and returns the last outcome.
 func (m *machine) outcome(n int) schedules.Outcome {
 	m.t.Helper()
 	var x struct {
@@ -100,8 +100,8 @@ func (m *machine) outcome(n int) schedules.Outcome {
 	return x.Outcomes[n-1]
 }
 
-// TestAScheduleTrainsOnNewTasksWhateverIsKilled lets a schedule fire by the real Temporal, kills the worker in the
-// middle of a firing, and then deletes and collects what came of it on the real S3 server.
+// TestAScheduleTrainsOnNewTasksWhateverIsKilled lets a schedule fire in a real Temporal, kills the worker in the middle
+// of a firing, and then deletes and collects the results on the real S3 server.
 func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 	t.Parallel()
 	server := &changing{}
@@ -109,11 +109,11 @@ func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 	pages := httptest.NewServer(server)
 	t.Cleanup(pages.Close)
 	hook := &inbox{refuses: 3}
-	told := httptest.NewServer(hook)
-	t.Cleanup(told.Close)
+	webhook := httptest.NewServer(hook)
+	t.Cleanup(webhook.Close)
 	addr := strings.TrimPrefix(pages.URL, "http://")
 	m := newMachine(t, fmt.Sprintf(heldRun, addr, demonstrated))
-	m.env = append(m.env, "COLLABUI_WEBHOOK="+told.URL,
+	m.env = append(m.env, "COLLABUI_WEBHOOK="+webhook.URL,
 		`COLLABUI_WEBHOOK_TEMPLATE={{if eq .Kind "ended" "rejected" "promoted"}}`+
 			`{"id": {{json .ID}}, "kind": {{json .Kind}}}{{end}}`)
 
@@ -160,7 +160,7 @@ func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 	m.collects(o)
 }
 
-// collects deletes a run that was rejected, and collects it.
+// collects deletes a rejected run, and collects it.
 func (m *machine) collects(o schedules.Outcome) {
 	m.t.Helper()
 	m.says([]string{"would be put into the trash"}, "gc", "--dry-run")
@@ -183,7 +183,7 @@ func (m *machine) collects(o schedules.Outcome) {
 	m.refuses("there is no file weekly", "schedule", "create", "weekly")
 }
 
-// trigger lets the schedule fire now. Temporal names a firing by its second, so each is asked for in another one.
+// trigger makes the schedule fire now. Temporal names a firing by its second, so each is triggered in a different one.
 func (m *machine) trigger() {
 	m.t.Helper()
 	time.Sleep(time.Second)
@@ -192,7 +192,7 @@ func (m *machine) trigger() {
 	})
 }
 
-// inTemporal does something with the schedule in Temporal, as its UI does.
+// inTemporal performs an action on the schedule in Temporal, as its UI does.
 func (m *machine) inTemporal(act func(client.ScheduleHandle) error) {
 	m.t.Helper()
 	c, err := client.Dial(client.Options{HostPort: m.service("temporal").Addr, Namespace: "collabui"})

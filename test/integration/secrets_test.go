@@ -18,14 +18,14 @@ import (
 )
 
 // canaries are secrets that are planted in the environment of every process: a key and a header that a model uses, and
-// one that nothing uses.
+// an unused one.
 var canaries = []string{
 	"CANARY_API_KEY=canary-of-the-model-5c21", "CANARY_TEAM_API_KEY=canary-of-the-header-77ab",
 	"UNUSED_API_KEY=canary-of-nobody-0e9d",
 }
 
 // keepsSecrets checks that the endpoint got the keys of its model, and that no secret is anywhere else: not in a
-// history, a log, an object, an export or any other file but that of the secrets.
+// history, a log, an object, an export or any other file except the file of the secrets.
 func (m *machine) keepsSecrets(c *chat) {
 	m.t.Helper()
 	var secrets []string
@@ -67,7 +67,7 @@ func (m *machine) keepsSecrets(c *chat) {
 	m.t.Logf("no secret in %d files and %d histories", files, read-files)
 }
 
-// eachFile passes on every file of this machine but that of its own secrets.
+// eachFile passes on every file of this machine except the file of its own secrets.
 func (m *machine) eachFile(use func(name string, raw []byte)) {
 	_ = filepath.WalkDir(filepath.Dir(m.data), func(p string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || filepath.Base(p) == "secrets.json" {
@@ -81,7 +81,7 @@ func (m *machine) eachFile(use func(name string, raw []byte)) {
 	})
 }
 
-// eachHistory passes on the history of every workflow of this machine as JSON, with what payloads hold.
+// eachHistory passes on the history of every workflow of this machine as JSON, with the contents of payloads.
 func (m *machine) eachHistory(use func(name string, raw []byte)) {
 	m.t.Helper()
 	quiet := log.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))

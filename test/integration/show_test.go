@@ -17,9 +17,9 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 )
 
-// TestShowSaysWhatHappensNow lets a run play on two servers and stops one after the other. Show names the phase with
-// its rate, what each kind of work takes, the servers that died and what is tried again in vain. Then the run is
-// stopped, and every command says so.
+// TestShowSaysWhatHappensNow lets a run play on two servers and stops one after the other. Show reports the phase with
+// its rate, the cost of each kind of work, the servers that died and the work that is retried in vain. Then the run is
+// stopped, and every command reports it.
 func TestShowSaysWhatHappensNow(t *testing.T) {
 	t.Parallel()
 	var servers []*httptest.Server
@@ -71,7 +71,7 @@ func TestShowSaysWhatHappensNow(t *testing.T) {
 	m.refuses("does not run", "stop", "kill")
 }
 
-// temporalPages reads what the Temporal UI shows.
+// temporalPages reads the data of the Temporal UI's pages.
 type temporalPages struct {
 	t *testing.T
 	c client.Client
@@ -125,7 +125,7 @@ func (p temporalPages) shows(id string, texts ...string) {
 }
 
 // tell checks the pages of a run that has ended: the whole run on its page, over all of its executions, and an episode
-// on that of its shard.
+// on the page of its shard.
 func (p temporalPages) tell() {
 	p.t.Helper()
 	if got := p.list(pausedRuns); len(got) > 0 {

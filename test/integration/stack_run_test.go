@@ -28,10 +28,10 @@ func (x *stack) two(program, build string) {
 	}
 }
 
-// TestTheStackByHand: a run on what deploy/compose starts, with two workers of every role. One of each is killed in the
-// middle, one is drained, and then the rest gives way to another build. The run ends with the digest that it has on one
-// machine with embedded services. Every panel of the dashboard has data, and the only alerts that hold are those of
-// workers that were killed or stopped.
+// TestTheStackByHand plays a run on the services that deploy/compose starts, with two workers of every role. One of
+// each is killed in the middle, one is drained, and then the rest give way to another build. The run ends with the
+// digest that it has on one machine with embedded services. Every panel of the dashboard has data, and only the alerts
+// about killed or stopped workers hold.
 func TestTheStackByHand(t *testing.T) {
 	began := time.Now()
 	x := newStack(t)
@@ -71,7 +71,7 @@ func TestTheStackByHand(t *testing.T) {
 	})
 	for name, h := range x.hosts {
 		if strings.HasPrefix(name, "old-") && len(h.procs) > 0 && !zombie(h.procs[0].Process.Pid) {
-			_ = syscall.Kill(-h.procs[0].Process.Pid, syscall.SIGTERM) // those that were killed are gone
+			_ = syscall.Kill(-h.procs[0].Process.Pid, syscall.SIGTERM) // the killed ones are gone
 		}
 	}
 	digests["stack"] = x.sound(10 * time.Minute).FinalDigest
@@ -99,7 +99,7 @@ func processorTime(pid int) (seconds float64) {
 		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 		own := fields[11:13] // user and system
 		if p.pid == pid {
-			own = fields[11:15] // and those of children that it has waited for
+			own = fields[11:15] // and the times of children that it has waited for
 		}
 		for _, f := range own {
 			ticks, _ := strconv.Atoi(f)
@@ -117,7 +117,7 @@ func zombie(pid int) bool {
 	return err != nil || strings.Contains(string(raw), ") Z ")
 }
 
-// prometheus starts one with the configuration and the alerts of deploy/, whose names stand for our processes.
+// prometheus starts a Prometheus with the configuration and the alerts of deploy/, whose names stand for our processes.
 func (x *stack) prometheus() *prometheus {
 	x.t.Helper()
 	var config map[string]any
@@ -148,7 +148,7 @@ func (x *stack) prometheus() *prometheus {
 	return newPrometheus(x.t, string(text))
 }
 
-// measured lets Prometheus ask an address as part of a job.
+// measured makes Prometheus scrape an address as part of a job.
 func (x *stack) measured(job, addr string) {
 	x.t.Helper()
 	x.metrics[job] = append(x.metrics[job], addr)
@@ -171,7 +171,7 @@ func (x *stack) temporalUI() (ui, codec string) {
 	return ui, codec
 }
 
-// figures checks what Prometheus knows of the run, and opens the pages that a person would open.
+// figures checks the data of the run in Prometheus, and opens the pages that a person would open.
 func (x *stack) figures(p *prometheus, view string) {
 	for name, q := range queries(x.t) {
 		if n := p.series(q); n < 0 || n == 0 && !emptyPanels[name] {
@@ -188,7 +188,7 @@ func (x *stack) figures(p *prometheus, view string) {
 	if want := []string{"CollabuiWorkerDown"}; !slices.Equal(hold, want) { // the workers of build old
 		x.t.Errorf("the expressions of %v hold, want those of %v", hold, want)
 	}
-	person := "http://x:view-0123456789@" // who knows the key
+	person := "http://x:view-0123456789@" // a person with the key
 	x.looks("viewer.png", "Success by epoch", person+view+"/#/run/kill")
 	ui, codec := x.temporalUI()
 	x.looks("temporal-ui.png", `"Name": "kill"`, person+codec, "http://"+ui+"/namespaces/collabui/workflows/kill")

@@ -19,8 +19,8 @@ import (
 	"github.com/collabui/collabui/test/kit/composefile"
 )
 
-// stack is what deploy/compose starts, started by hand: the same programs with the commands and the environment of
-// compose.yaml, as processes of this machine instead of containers.
+// stack runs the services that deploy/compose starts, started by hand: the same programs with the commands and the
+// environment of compose.yaml, as processes of this machine instead of containers.
 type stack struct {
 	*upgraded
 	programs string // folder of the programs that are not ours
@@ -31,13 +31,13 @@ type stack struct {
 	common   []string            // the environment of all processes
 }
 
-// composed is what a service of compose.yaml says of its process.
+// composed is the process of a service in compose.yaml.
 type composed struct {
 	Command     string            `yaml:"command"`
 	Environment map[string]string `yaml:"environment"`
 }
 
-// stacked is the run. Its epochs are enough for accidents in the first ones, and for another build afterwards.
+// stacked is the run. It has enough epochs for accidents in the first ones, and for another build afterwards.
 const stacked = `name: kill
 epochs: 12
 slots: 64
@@ -48,7 +48,7 @@ train: {batch_size: 4, passes: 3}
 evaluation: {val: 10, test_seeds: 3, test_templates: 3, test_apps: 0}
 `
 
-// composeServices reads compose.yaml with the values of .env.example, the profile cpu.
+// composeServices reads compose.yaml with the values of .env.example, in the profile cpu.
 func composeServices(t *testing.T) map[string]composed {
 	t.Helper()
 	example, err := os.ReadFile("../../deploy/compose/.env.example")
@@ -68,8 +68,8 @@ func composeServices(t *testing.T) map[string]composed {
 	return project.Services
 }
 
-// newStack starts all services but the workers, in the order of compose.yaml, and makes tables, namespace and bucket by
-// its scripts.
+// newStack starts all services except the workers, in the order of compose.yaml, and creates tables, namespace and
+// bucket by its scripts.
 func newStack(t *testing.T) *stack {
 	t.Helper()
 	programs := os.Getenv("COLLABUI_STACK")
@@ -123,7 +123,7 @@ func newStack(t *testing.T) *stack {
 	return x
 }
 
-// storeSecrets returns the secrets of the accounts that a service makes at the store.
+// storeSecrets returns the secrets of the accounts that a service creates at the store.
 func storeSecrets(bucket composed) (names []string) {
 	for _, role := range strings.Fields(bucket.Environment["ROLES"]) {
 		names = append(names, "s3_"+role)
@@ -132,7 +132,8 @@ func storeSecrets(bucket composed) (names []string) {
 	return names
 }
 
-// as returns a start of a process with the environment of a service, and nothing of that of the command line.
+// as returns a function that starts a process with the environment of a service, and without the environment of the
+// command line.
 func (x *stack) as(service string, start func() *exec.Cmd) func() *exec.Cmd {
 	return func() *exec.Cmd {
 		all := x.env
@@ -145,7 +146,7 @@ func (x *stack) as(service string, start func() *exec.Cmd) func() *exec.Cmd {
 
 func port(addr string) string { _, p, _ := net.SplitHostPort(addr); return p }
 
-// environment returns the environment of a service with our addresses. more comes last and holds.
+// environment returns the environment of a service with our addresses. Variables in more have precedence.
 func (x *stack) environment(service string, more ...string) []string {
 	ours := strings.NewReplacer(x.names...)
 	var env []string
@@ -157,7 +158,7 @@ func (x *stack) environment(service string, more ...string) []string {
 	return append(env, more...)
 }
 
-// temporalEnv returns the environment of the Temporal server: that of its service, and ports of its own.
+// temporalEnv returns the environment of the Temporal server: its service's, with ports of its own.
 func (x *stack) temporalEnv(postgres string) []string {
 	metrics := freeAddr(x.t)
 	x.measured("temporal", metrics)
@@ -184,7 +185,7 @@ func absolute(t *testing.T, path string) string {
 	return p
 }
 
-// foreign returns what starts a program that is not ours.
+// foreign returns a function that starts a program that is not ours.
 func (x *stack) foreign(log string, env []string, program string, args ...string) func() *exec.Cmd {
 	path := filepath.Join(x.programs, program)
 	if _, err := os.Stat(path); err != nil {
@@ -220,8 +221,8 @@ func (x *stack) up(name string, start func() *exec.Cmd) {
 	x.hosts[name].up()
 }
 
-// script runs a script of deploy/ in its own words, after replacing folders of its container. pairs are further texts
-// and what replaces them.
+// script runs a script of deploy/ unchanged, except that folders of its container are replaced. pairs contains further
+// texts and their replacements.
 func (x *stack) script(name, path string, env []string, pairs ...string) {
 	x.t.Helper()
 	raw, err := os.ReadFile(path)
@@ -233,7 +234,7 @@ func (x *stack) script(name, path string, env []string, pairs ...string) {
 	text := strings.NewReplacer(pairs...).Replace(string(raw))
 	bin := x.file("scripts")
 	_ = os.MkdirAll(bin, 0o755)
-	_ = os.Symlink(filepath.Join(x.programs, "sql"), filepath.Join(bin, "temporal-sql-tool")) // or it is there
+	_ = os.Symlink(filepath.Join(x.programs, "sql"), filepath.Join(bin, "temporal-sql-tool")) // unless it exists
 	cmd := exec.Command("sh", x.write(name, text))
 	cmd.Env = append(append(os.Environ(), env...), "HOME="+x.file(""),
 		"PATH="+bin+":"+x.programs+":"+os.Getenv("PATH"))
@@ -295,7 +296,7 @@ func (x *stack) postgres() (addr string) {
 	return addr
 }
 
-// answers waits until a process says that it is ready.
+// answers waits until a process reports that it is ready.
 func (x *stack) answers(what, url string) {
 	x.t.Helper()
 	x.eventually(what+" is ready", 2*time.Minute, func() bool {
@@ -309,14 +310,14 @@ func (x *stack) answers(what, url string) {
 	})
 }
 
-// workers starts the worker of a service as a host of its own, of some build, and waits until it is ready.
+// workers starts the worker of a service as a host of its own, of a build, and waits until it is ready.
 func (x *stack) workers(host, service, program, build string) {
 	x.t.Helper()
 	health := freeAddr(x.t)
 	args := strings.Fields(strings.NewReplacer("0.0.0.0:9090", health, "/work", x.file(host)).Replace(
 		x.services[service].Command))
 	if service == "rollout" {
-		args = append(args, "--tabs", "2") // the machine is one, not four
+		args = append(args, "--tabs", "2") // there is one machine, not four
 	}
 	x.measured("collabui", health)
 	x.up(host, x.as(service, x.starts(program, append(args, "--build", build)...)))

@@ -20,7 +20,7 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 )
 
-// spans are what a collector of traces was sent.
+// spans are the spans that a collector of traces has received.
 type spans struct {
 	collector.UnimplementedTraceServiceServer
 	mu  sync.Mutex
@@ -41,7 +41,7 @@ func (s *spans) Export(
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// above returns the names of a span's parents, the nearest first, for every span of a name.
+// above returns the names of a span's parents, the nearest first, for every span with a name.
 func (s *spans) above(name string) (out [][]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 )
 
-// upgradedEpochs are enough for a build to start and to be checked before the last of them.
+// upgradedEpochs is the number of epochs: enough for a build to start and to be checked before the last one.
 const upgradedEpochs = 10
 
 // upgraded is a machine whose workers are started by hand, from several builds.
@@ -56,7 +56,7 @@ func newUpgraded(t *testing.T) *upgraded {
 	return u
 }
 
-// newBuild builds the program again, otherwise: another binary.
+// newBuild builds the program in another way, so that its binary differs.
 func newBuild(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "collabui")
@@ -78,7 +78,7 @@ func (u *upgraded) deployment(f func(context.Context, client.WorkerDeploymentHan
 }
 
 // promote makes a build the current one, as `temporal worker deployment set-current-version` does. Temporal refuses it
-// until it knows of the build's workers on all queues.
+// until it knows the build's workers on all queues.
 func (u *upgraded) promote(build string) {
 	u.t.Helper()
 	u.eventually("build "+build+" is the current one", time.Minute, func() bool {
@@ -93,10 +93,10 @@ func (u *upgraded) promote(build string) {
 	})
 }
 
-// TestARunMovesToAnotherBuildBetweenEpochs: a run is upgraded in its middle from one real build to another, and back.
-// Its epochs begin beside those before them, which keeps it from continuing as new until there is another build. Every
-// epoch is played by one build from its beginning to its end, old workers are drained, and the digest is that of a run
-// without an upgrade.
+// TestARunMovesToAnotherBuildBetweenEpochs upgrades a run in its middle from one real build to another, and back. Its
+// epochs begin beside the previous ones, which keeps it from continuing as new until there is another build. Every
+// epoch is played by one build from its beginning to its end, old workers are drained, and the digest equals the digest
+// of a run without an upgrade.
 func TestARunMovesToAnotherBuildBetweenEpochs(t *testing.T) {
 	t.Parallel()
 	digests := map[string]string{}
@@ -115,7 +115,7 @@ func TestARunMovesToAnotherBuildBetweenEpochs(t *testing.T) {
 	u.committed(1, 3*time.Minute)
 	u.hosts["new"].up()
 	u.promote("new")
-	// Only then is the old build needed no more: it also lets the run continue as new.
+	// Only then is the old build no longer needed: it also lets the run continue as new.
 	u.poll("an epoch is played by build new", 3*time.Minute, 500*time.Millisecond, func() bool {
 		by := u.epochsByBuild()
 
@@ -143,7 +143,7 @@ func TestARunMovesToAnotherBuildBetweenEpochs(t *testing.T) {
 	}
 }
 
-// drainage returns how far a build is drained. Temporal looks every few minutes.
+// drainage returns the drainage status of a build. Temporal updates it every few minutes.
 func (u *upgraded) drainage(build string) (out client.WorkerDeploymentVersionDrainageStatus) {
 	u.t.Helper()
 	err := u.deployment(func(ctx context.Context, h client.WorkerDeploymentHandle) error {

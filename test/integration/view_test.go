@@ -15,9 +15,9 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// TestThePagesShowARunThatGoesOn trains with screenshots, kills the viewer on the way, and acts on what its pages
-// show: a note, a template in quarantine and, of what was graded, a fork with another label. The pages of the Temporal
-// UI tell the run, too, and the report has a picture of every step.
+// TestThePagesShowARunThatGoesOn trains with screenshots, kills the viewer on the way, and acts on what its pages show:
+// a note, a template in quarantine and, from a graded cell, a fork with another label. The pages of the Temporal UI
+// describe the run, too, and the report has a picture of every step.
 func TestThePagesShowARunThatGoesOn(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, specification+"screenshots: true\n")
@@ -61,7 +61,7 @@ func TestThePagesShowARunThatGoesOn(t *testing.T) {
 	m.pictured()
 }
 
-// pictured checks that every screen of an evaluated episode has a picture, and the last one of every rollout.
+// pictured checks that every screen of an evaluated episode has a picture, and the last screen of every rollout.
 func (m *machine) pictured() {
 	m.t.Helper()
 	evaluated, ended := 0, 0
@@ -97,7 +97,7 @@ func (m *machine) pictured() {
 	}
 }
 
-// get returns the status and the text of an answer; 0 if there is none.
+// get returns the status and the text of an answer, or 0 without an answer.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	r, err := http.Get(url)

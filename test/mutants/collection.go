@@ -6,7 +6,7 @@ func collecting(tests ...string) []string { return by("internal/care/collect", t
 // collected are the arguments for all of these tests.
 var collected = []string{"./internal/care/collect"}
 
-// collection are bugs in removing objects, in taking them back, and in copying them elsewhere.
+// collection are bugs in removing objects, in restoring them, and in copying them elsewhere.
 var collection = []Mutant{
 	{
 		Name:   "gc deletes an object instead of putting it into the trash",
@@ -30,12 +30,12 @@ var collection = []Mutant{
 	},
 	{
 		Name: "gc gives nothing back from the trash", Symbol: "internal/care/collect.collector.empty",
-		Change: never(`c.kept[key] && !there`),
+		Change: never(`c.kept[key] && !exists`),
 		Find:   collecting("TestABlobComesBackFromTheTrash"),
 	},
 	{
 		Name: "a LIST that leaves out a key removes a run", Symbol: "internal/care/collect.collector.judgeRun",
-		Change: replace(`if there, err := c.leftOut(ctx, x.Spec().Key); err != nil || there { return err }`, ``),
+		Change: replace(`if exists, err := c.leftOut(ctx, x.Spec().Key); err != nil || exists { return err }`, ``),
 		Find:   collecting("TestOneOmittedKeyOfAListRemovesNoRun"),
 	},
 	{
@@ -83,7 +83,7 @@ var collection = []Mutant{
 	},
 	{
 		Name: "a deletion looks once", Symbol: "internal/care/collect.Delete",
-		Change: replace(`if err := needed(ctx, keeper, name, running); err != nil {
+		Change: replace(`if err := checkUnneeded(ctx, keeper, name, running); err != nil {
 			return errors.Join(err, keeper.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
 		}`, `_ = errors.Join`),
 		Find: collecting("TestWhatSomethingNeedsIsNotDeleted"),
@@ -95,6 +95,6 @@ var collection = []Mutant{
 	},
 	{
 		Name: "a copy mixes two runs of a name", Symbol: "internal/care/transfer.transfer.sameRun",
-		Change: never(`!bytes.Equal(here, there)`), Find: by("internal/care/transfer", "TestACopyNeverMixesTwoRuns"),
+		Change: never(`!bytes.Equal(ours, theirs)`), Find: by("internal/care/transfer", "TestACopyNeverMixesTwoRuns"),
 	},
 }

@@ -1,6 +1,6 @@
 package mutants
 
-// effects are bugs in what activities adopt, compare, refuse and try again.
+// effects are bugs in the results that activities adopt, compare, refuse and retry.
 var effects = []Mutant{
 	{
 		Name: "a worker of another version grades", Symbol: "activities/grade.grading.label",

@@ -11,7 +11,7 @@ import (
 // A Mutant is a bug that can be planted.
 type Mutant struct {
 	Name string // the bug in words
-	// Symbol is what the bug changes: a package below the root of the module, and a function of it, or a method with
+	// Symbol is the changed function: a package below the root of the module, and a function of it, or a method with
 	// its type, as in "internal/store.S3.Get".
 	Symbol string
 	Change Change
@@ -31,7 +31,7 @@ type Change struct {
 }
 
 // replace puts other source in the place of an expression or of statements. If the other source is empty, the
-// statements are dropped.
+// statements are removed.
 func replace(was, now string) Change { return Change{was: was, now: now} }
 
 // never makes a condition false.

@@ -35,7 +35,7 @@ func TestAChangeIsOfOnePlaceInASymbol(t *testing.T) {
 	for _, c := range []struct {
 		name, symbol string
 		change       Change
-		was, now     string // of the file; "": an error that contains now
+		was, now     string // of the file; if was is "", an error that contains now
 	}{
 		{"a condition that is never true", "box.Get", never("n > 1 && n < most"), "n > 1 && n < most",
 			"(n > 1 && n < most) && false"},

@@ -12,7 +12,7 @@ import (
 )
 
 // Plant returns the file, below root, that declares the mutant's symbol, and its text with the bug. An error explains
-// why the bug can no longer be planted, and what to do about it. Plant writes nothing.
+// why the bug can no longer be planted, and gives advice. Plant writes nothing.
 func (m Mutant) Plant(root string) (file, text string, err error) {
 	dir, name := m.split()
 	short := " " + name[strings.LastIndex(name, ".")+1:]

@@ -23,7 +23,7 @@ var (
 	budget = flag.Duration("budget", 0, "time after which no other mutant is begun; 0 has no end")
 )
 
-// TestEveryMutantIsFound plants the mutants, and wants the tests that they name to fail.
+// TestEveryMutantIsFound plants the mutants, and expects the tests that they name to fail.
 func TestEveryMutantIsFound(t *testing.T) {
 	all := All()
 	chosen := all
@@ -61,7 +61,7 @@ func TestEveryMutantIsFound(t *testing.T) {
 	})
 }
 
-// play runs the tests that must find a mutant, and returns which of them did.
+// play runs the tests that must find a mutant, and returns the first one that did.
 func play(t *testing.T, m Mutant) (Found, bool) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -98,7 +98,7 @@ func play(t *testing.T, m Mutant) (Found, bool) {
 	return Found{}, false
 }
 
-// sound has what is known of tests without any mutant, by their arguments: a function that runs them.
+// sound maps the arguments of tests to a function that runs them without a mutant.
 var sound sync.Map
 
 // passes reports whether tests pass without any mutant.
@@ -118,7 +118,7 @@ var (
 	hanging = regexp.MustCompile(`(?m)^panic: test timed out.*\n(?:.*\n)??\s+running tests:\n\s+(\w+)`)
 )
 
-// failure returns the first test that failed or hung, and whether any did: what does not compile is no such failure.
+// failure returns the first test that failed or hung, and reports whether any did. A failed compilation does not count.
 func failure(out string) (by string, ok bool) {
 	if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") {
 		return "", false

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// RecordFile has what is known of every mutant, below the folder of this package. `make mutants` writes it.
+// RecordFile is the file, in the folder of this package, that records when every mutant was last found. `make mutants`
+// writes it.
 const RecordFile = "found.json"
 
-// A Found says when a test last found a mutant.
+// A Found records when a test last found a mutant.
 type Found struct {
 	Name    string  `json:"name"` // of the mutant
 	On      string  `json:"on"`   // the day, UTC
@@ -21,7 +22,7 @@ type Found struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// ReadRecord reads the entries of a record, sorted by name. A file that does not exist has none.
+// ReadRecord reads the entries of a record, sorted by name. If the file does not exist, it returns no entries.
 func ReadRecord(file string) ([]Found, error) {
 	var all []Found
 	raw, err := os.ReadFile(file)
@@ -35,8 +36,8 @@ func ReadRecord(file string) ([]Found, error) {
 	return all, err
 }
 
-// WriteRecord adds an entry to those of a record, in the place of an older one, and drops those of mutants that are
-// gone.
+// WriteRecord adds an entry to a record, replacing an older entry of the same mutant, and removes the entries of
+// mutants that no longer exist.
 func WriteRecord(file string, found Found, mutants []Mutant) error {
 	all, err := ReadRecord(file)
 	if err != nil {

@@ -18,14 +18,16 @@ var records = []Mutant{
 		Find:   by("internal/store", "TestTheEndOfALogIsFoundWithFewReads"),
 	},
 	{
-		Name: "an epoch after a rollback begins with the system that lost", Symbol: "internal/records/runs.Run.Standing",
+		Name:   "an epoch after a rollback begins with the system that lost",
+		Symbol: "internal/records/runs.Run.Standing",
 		Change: replace(`return e.System, err`,
 			`if err == nil { return r.System(ctx, b, epoch, n) }; return e.System, err`),
 		Find: by("workflows", "TestAnEpochThatLosesOnValIsRolledBack"),
 	},
 	{
-		Name: "values count that come too late", Symbol: "internal/records/runs.Run.late", Change: begin(`return nil`),
-		Find: by("cmd/collabui/run", "TestAChangeThatComesTooLateIsRefused"),
+		Name: "values count that come too late", Symbol: "internal/records/runs.Run.tooLate",
+		Change: begin(`return nil`),
+		Find:   by("cmd/collabui/run", "TestAChangeThatComesTooLateIsRefused"),
 	},
 	{
 		Name: "a fork exists before it is whole", Symbol: "internal/care/fork.Fork.Make",

@@ -8,7 +8,7 @@ var removal = []Mutant{
 		Find:   collecting("TestADeletionCountsAfterTheGracePeriod"),
 	},
 	{
-		Name: "a dead run is not looked at again before it goes", Symbol: "internal/care/collect.collector.still",
+		Name: "a dead run is not looked at again before it goes", Symbol: "internal/care/collect.collector.isStillDead",
 		Change: begin(`return true, nil`),
 		Find:   collecting("TestARunThatBeginsWhileItIsRemovedStays"),
 	},

@@ -28,7 +28,7 @@ var storage = []Mutant{
 	},
 	{
 		Name:   "a file that changes is sent whole",
-		Symbol: "internal/store.verified.Read", Change: never(`wrong || short`),
+		Symbol: "internal/store.verified.Read", Change: never(`mismatch || short`),
 		Find: by("internal/store", "TestBytesOfAFileThatChangesAreNeverSentWhole"),
 	},
 	{

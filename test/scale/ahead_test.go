@@ -18,9 +18,9 @@ import (
 )
 
 // TestRolloutsGoOnBesideUpdates plays the same run with and without staleness: 64 places whose steps have heavy-tailed
-// times, updates that take a good part of the rollouts' time, and an evaluation. It prints how long an epoch takes
-// after the first one, which has nothing to go on beside, and which part of the time places were busy. With staleness
-// both must be better.
+// times, updates that take a good part of the rollouts' time, and an evaluation. It prints the duration of an epoch
+// after the first one, which has no earlier updates to run beside, and the share of the time in which places were busy.
+// With staleness both must be better.
 func TestRolloutsGoOnBesideUpdates(t *testing.T) {
 	median := time.Duration(size("SCALE_LATENCY_MS", 250)) * time.Millisecond
 	update := time.Duration(size("SCALE_UPDATE_S", 20)) * time.Second
@@ -49,15 +49,15 @@ func TestRolloutsGoOnBesideUpdates(t *testing.T) {
 	}
 }
 
-// phases are what parts of a run take on average, in seconds.
+// phases are the mean durations of the parts of a run, in seconds.
 type phases struct {
 	epoch, rollouts, rest float64   // epoch is the mean after the first one
 	busy                  float64   // share of the places' time in which an environment made a step
-	steady                float64   // the same until the last epoch begins, after which nothing follows its rollouts
+	steady                float64   // the same until the last epoch begins, because nothing follows its rollouts
 	episodes              []float64 // times of the rollouts' steps, in slot order
 }
 
-// playAhead plays a run on fresh services and reads from the files of the store when what was written.
+// playAhead plays a run on fresh services, and derives the durations from the times of the store's files.
 func playAhead(
 	t *testing.T, staleness, slots, places, epochs int, median, update time.Duration,
 ) (out phases) {
@@ -129,7 +129,7 @@ func playAhead(
 	return out
 }
 
-// before returns the share of what lies between two times that is before another one.
+// before returns the share of the interval from begun to ended that precedes a time.
 func before(at, begun, ended time.Time) float64 {
 	return max(0, min(1, at.Sub(begun).Seconds()/ended.Sub(begun).Seconds()))
 }
@@ -143,7 +143,7 @@ func stepsOf(task domain.Task, steps int, median time.Duration) (sum float64) {
 	return sum
 }
 
-// grouped returns which part of the time places are busy if groups of some of them wait for the last episode of the
+// grouped returns the share of the time in which places are busy if groups of them wait for the last episode of the
 // group before the next one begins, as in batch-wise and task-wise scheduling.
 func grouped(episodes []float64, places, group int) float64 {
 	ends := make([]float64, places/group) // of the groups of places

@@ -65,7 +65,7 @@ func start(t *testing.T, env ...string) *measured {
 	return m
 }
 
-// cost is what processes took since they began.
+// cost is the consumption of processes since they began.
 type cost struct {
 	wall   float64            // seconds
 	cpu    map[string]float64 // seconds by process
@@ -74,7 +74,7 @@ type cost struct {
 	events int // of the longest history
 }
 
-// measure returns what everything took so far.
+// measure returns the consumption so far.
 func (m *measured) measure() cost {
 	c := cost{wall: time.Since(m.began).Seconds(), cpu: map[string]float64{}, memory: map[string]float64{}}
 	for _, name := range processes {
@@ -84,7 +84,7 @@ func (m *measured) measure() cost {
 	return c
 }
 
-// sample notes the memory of every process.
+// sample records the memory of every process.
 func (m *measured) sample() {
 	for name, mb := range m.measure().memory {
 		m.series[name] = append(m.series[name], mb)
@@ -109,7 +109,7 @@ func (m *measured) watch(done func() error) {
 	}
 }
 
-// since returns what was taken since an earlier measurement.
+// since returns the consumption since an earlier measurement.
 func (m *measured) since(before cost) cost {
 	now := m.measure()
 	now.wall -= before.wall

@@ -25,7 +25,7 @@ import (
 	"github.com/collabui/collabui/workflows"
 )
 
-// size returns a number of the environment, so that a short form can be tried.
+// size returns a number from the environment, so that a short form can be tried, or usual.
 func size(name string, usual int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
@@ -34,14 +34,14 @@ func size(name string, usual int) int {
 	return usual
 }
 
-// allowed is by how much an episode of a large epoch may cost more than one of a small epoch.
+// allowed is the factor by which an episode of a large epoch may cost more than an episode of a small epoch.
 const allowed = 1.1
 
 // TestAnEpisodeCostsTheSameInALargeEpoch compares epochs of 500 and of 10,000 episodes on fresh services: wall time and
 // processor time per episode, and the memory of every process.
 func TestAnEpisodeCostsTheSameInALargeEpoch(t *testing.T) {
 	small, large := size("SCALE_SMALL", 500), size("SCALE_LARGE", 10000)
-	few := playEpoch(t, small)
+	smallCost := playEpoch(t, small)
 	many := playEpoch(t, large)
 
 	fmt.Printf("\n| per episode | %d episodes | %d episodes | ratio |\n|---|---|---|---|\n", small, large)
@@ -52,15 +52,15 @@ func TestAnEpisodeCostsTheSameInALargeEpoch(t *testing.T) {
 			t.Errorf("%s per episode: got %.1f %s, want at most %.1f times %.1f", what, b, unit, allowed, a)
 		}
 	}
-	row("wall time", few.wall*1000, many.wall*1000, "ms")
+	row("wall time", smallCost.wall*1000, many.wall*1000, "ms")
 	for _, name := range processes {
-		row("CPU of "+name, few.cpu[name]*1000, many.cpu[name]*1000, "ms")
+		row("CPU of "+name, smallCost.cpu[name]*1000, many.cpu[name]*1000, "ms")
 	}
 	for _, name := range processes {
 		fmt.Printf("| memory of %s at 25, 50, 75, 100 %% | %s | %s | |\n",
-			name, few.quarters(name), many.quarters(name))
+			name, smallCost.quarters(name), many.quarters(name))
 	}
-	fmt.Printf("| longest history | %d | %d | |\n", few.events, many.events)
+	fmt.Printf("| longest history | %d | %d | |\n", smallCost.events, many.events)
 	if many.events >= maxEvents {
 		t.Errorf("the longest history has %d events, want below %d", many.events, maxEvents)
 	}
@@ -77,7 +77,7 @@ func playEpoch(t *testing.T, slots int) cost {
 	return p.play(slots, 0)
 }
 
-// play plays one epoch. The window is that of a shard, 0 that of the program.
+// play plays one epoch. window is the number of slots of a shard that are open at a time; 0 is the program's default.
 func (p *measured) play(slots, window int) cost {
 	p.t.Helper()
 	s := specification(fmt.Sprintf("scale-%d", slots), slots, 2)
@@ -206,11 +206,11 @@ func (p *measured) train(s spec.Spec) {
 // reach waits until a run has committed an epoch.
 func (p *measured) reach(run string, epoch int) {
 	for {
-		there, err := runs.Run(run).Epoch(epoch).Exists(p.t.Context(), p.bucket)
+		exists, err := runs.Run(run).Epoch(epoch).Exists(p.t.Context(), p.bucket)
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		if there {
+		if exists {
 			return
 		}
 		p.sample()

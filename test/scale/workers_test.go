@@ -18,7 +18,7 @@ import (
 const perPlace = 6
 
 // TestThroughputGrowsWithRolloutWorkers plays an epoch with 1, 4, 16 and 64 rollout workers of three places each, whose
-// steps have heavy-tailed times, and compares the episodes per second: six for each place, however many there are.
+// steps have heavy-tailed times, and compares the episodes per second. The epoch has six episodes per place.
 func TestThroughputGrowsWithRolloutWorkers(t *testing.T) {
 	latency := time.Duration(size("SCALE_LATENCY_MS", 2000)) * time.Millisecond
 	most := size("SCALE_WORKERS", 64)

@@ -57,7 +57,7 @@ func (w *world) arrange(kind FaultKind) bool {
 }
 
 // tries is how often an actor tries again when it fails or its process dies: long enough for a store that is away or
-// full to recover. cleanings is the largest number of collections that remove what is left of a deleted run.
+// full to recover. cleanings is the largest number of collections that it takes to remove the rest of a deleted run.
 const (
 	tries     = 1000
 	cleanings = 20
@@ -269,7 +269,7 @@ func (w *world) deleted(ctx context.Context, name runs.Run, goesOn func() (bool,
 
 // undelete deletes another run, and takes it back while garbage is collected.
 func (w *world) undelete(ctx context.Context) error {
-	was := w.s3.disk.list(runs.Run(spare).Prefix(), 0)
+	objects := w.s3.disk.list(runs.Run(spare).Prefix(), 0)
 	ignored := func() (bool, error) { return false, nil }
 	d := runs.Decision{Who: who, Why: "a simulation", At: time.Now()}
 	if err := collect.Delete(ctx, w.bucket, spare, d, ignored); err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -291,7 +291,7 @@ func (w *world) undelete(ctx context.Context) error {
 	if recovered.Versions.Objects > 0 {
 		w.effect("objects came back from versions")
 	}
-	for _, o := range was {
+	for _, o := range objects {
 		if !removable.MatchString(o.key) && w.s3.disk.get(o.key, 0).body == nil {
 			w.violated("%s was taken back without %s", spare, o.key)
 		}
@@ -303,13 +303,13 @@ func (w *world) undelete(ctx context.Context) error {
 
 // deleteAgain stops the run, deletes it, and begins it again when nothing is left of it.
 func (w *world) deleteAgain(ctx context.Context) error {
-	was, err := w.halt(ctx)
+	stopped, err := w.halt(ctx)
 	if err != nil {
 		return err
 	}
 	goesOn := func() (bool, error) { return w.stageNow() == running, nil }
 	if err := w.deleted(ctx, runs.Run(w.Spec.Name), goesOn); err != nil {
-		if was && fault.KindOf(err) != fault.Transient {
+		if stopped && fault.KindOf(err) != fault.Transient {
 			w.train()
 		}
 
@@ -325,8 +325,8 @@ func (w *world) deleteAgain(ctx context.Context) error {
 
 // stopFor stops the run for some days.
 func (w *world) stopFor(ctx context.Context, days int) error {
-	was, err := w.halt(ctx)
-	if err != nil || !was {
+	stopped, err := w.halt(ctx)
+	if err != nil || !stopped {
 		return err
 	}
 	w.effect("a person stopped the run")

@@ -40,7 +40,7 @@ func (p policies) Complete(ctx context.Context, request chat.Request) (chat.Resp
 	request.Seed ^= salt(p.version)
 	res, err := fakepolicy.Policies{}.Complete(ctx, request)
 	for i := range res.Texts {
-		res.Texts[i] = odd(res.Texts[i], domain.Seed(request.Seed, "odd", i))
+		res.Texts[i] = oddAnswer(res.Texts[i], domain.Seed(request.Seed, "odd", i))
 	}
 
 	return res, err
@@ -49,8 +49,9 @@ func (p policies) Complete(ctx context.Context, request chat.Request) (chat.Resp
 // salt changes the results of another version of the workers.
 func salt(version string) uint64 { return domain.Seed(0, version) }
 
-// odd turns one of eight answers into one that models give, but should not. Equal requests always get equal answers.
-func odd(answer string, seed uint64) string {
+// oddAnswer turns one of eight answers into one that models give, but should not. Equal requests always get equal
+// answers.
+func oddAnswer(answer string, seed uint64) string {
 	switch seed % 64 {
 	case 0:
 		return ""
@@ -74,8 +75,8 @@ func odd(answer string, seed uint64) string {
 }
 
 func (p policies) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]chat.Score, error) {
-	asked := domain.Seed(0, scoreRequest.User, fmt.Sprint(scoreRequest.Answers))
-	if err := p.ask(ctx, fmt.Sprintf("score %.8s %x", scoreRequest.Model, asked)); err != nil {
+	seed := domain.Seed(0, scoreRequest.User, fmt.Sprint(scoreRequest.Answers))
+	if err := p.ask(ctx, fmt.Sprintf("score %.8s %x", scoreRequest.Model, seed)); err != nil {
 		return nil, err
 	}
 
@@ -91,8 +92,8 @@ type critic struct {
 var cell = regexp.MustCompile(`(?m)^(\d+\.\d+)\n\| [^\n]*Action: (\{[^\n]*\})$`)
 
 func (c critic) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
-	asked := domain.Seed(0, request.User)
-	kind, after, err := c.at(ctx, fmt.Sprintf("critic %x", asked), modelFaults...)
+	seed := domain.Seed(0, request.User)
+	kind, after, err := c.at(ctx, fmt.Sprintf("critic %x", seed), modelFaults...)
 	if err != nil {
 		return chat.Response{}, err
 	}
@@ -113,7 +114,7 @@ func (c critic) Complete(ctx context.Context, request chat.Request) (chat.Respon
 			parts[1], domain.Seed(salt(c.version), parts[2])&1))
 	}
 	text := `{"grades":[` + strings.Join(grades, ",") + `]}`
-	switch domain.Seed(asked, "odd", request.Seed) % 16 {
+	switch domain.Seed(seed, "odd", request.Seed) % 16 {
 	case 0:
 		text = "Sure! Here are the grades:\n```json\n" + text + "\n```"
 	case 1:

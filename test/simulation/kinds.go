@@ -130,14 +130,14 @@ func drawn(kind FaultKind) bool {
 	return *only == "" || slices.Contains(strings.Split(*only, ","), string(kind))
 }
 
-// alone returns the kinds that are drawn and need no actor.
-func alone() []FaultKind {
+// kindsWithoutActor returns the kinds that are drawn and need no actor.
+func kindsWithoutActor() []FaultKind {
 	return slices.DeleteFunc(slices.Clone(Kinds), func(kind FaultKind) bool {
 		return !drawn(kind) || kind == Freeze || slices.Contains(actors, kind)
 	})
 }
 
-// brings lists the effects that kinds have, at least sometimes.
+// brings lists the effects that each kind has, at least sometimes.
 var brings = map[FaultKind][]string{
 	TwoResults: {varied},
 	GC: {
@@ -182,7 +182,7 @@ const (
 // all kinds of actors take turns.
 func Draw(seed uint64, points int) []Fault {
 	r := rand.New(rand.NewPCG(seed, 1))
-	faults := alone()
+	faults := kindsWithoutActor()
 	if seed%variedEvery != 0 {
 		faults = slices.DeleteFunc(faults, func(kind FaultKind) bool { return kind == TwoResults && *only == "" })
 	}

@@ -12,7 +12,7 @@ import (
 
 var month = flag.Bool("month", false, "simulate a month with pre-emptions (a minute)")
 
-// TestAMonthWithPreemptions simulates a run of a month whose workers are taken away several times a day, and whose
+// TestAMonthWithPreemptions simulates a run of a month whose workers are preempted several times a day, and whose
 // Temporal and S3 fail now and then.
 func TestAMonthWithPreemptions(t *testing.T) {
 	if !*month {
@@ -31,7 +31,7 @@ func TestAMonthWithPreemptions(t *testing.T) {
 	for range 5 * days {
 		faults = append(faults, Fault{At: 1 + random.IntN(want.Points), Kind: []FaultKind{Kill, KillAfter}[random.IntN(2)]})
 	}
-	kinds := alone()
+	kinds := kindsWithoutActor()
 	for range 2 * days {
 		faults = append(faults, Fault{At: 1 + random.IntN(want.Points), Kind: kinds[random.IntN(len(kinds))]})
 	}

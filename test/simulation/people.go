@@ -53,7 +53,7 @@ func (w *world) watch(ctx context.Context) {
 	}
 }
 
-// look looks at the run. If a fault holds it, and not a person, look does what the reason requires, resumes the run,
+// look inspects the run. If a fault holds it, and not a person, look follows the advice in the reason, resumes the run,
 // and returns the reason.
 func (w *world) look(ctx context.Context) string {
 	if _, _, err := w.at(ctx, "look"); err != nil || w.isLost() || w.env.IsWorkflowCompleted() {
@@ -69,7 +69,7 @@ func (w *world) look(ctx context.Context) string {
 		w.violated("the reason %q says nothing to a person", st.Reason)
 	}
 	for _, key := range advised(st.Reason) {
-		if !w.whole(key) {
+		if !w.isReadable(key) {
 			w.s3.disk.put(key, nil)
 		}
 	}
@@ -105,7 +105,7 @@ func (w *world) giveUp() {
 // errLost means that Temporal's data were lost before it answered.
 var errLost = errors.New("simulation: Temporal did not answer")
 
-// tells gives the run a command, and waits for the answer.
+// tells sends the run a command, and waits for the answer.
 func (w *world) tells(ctx context.Context, update string, command any) (any, error) {
 	if _, _, err := w.at(ctx, "ask to "+update); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (w *world) tells(ctx context.Context, update string, command any) (any, err
 	}
 }
 
-// commands gives the run a command of a person that has no other argument.
+// commands sends the run a command that has no other argument than the person's name and reason.
 func (w *world) commands(ctx context.Context, update string) (any, error) {
 	by := who
 	if update == workflows.UpdateResume {
@@ -142,14 +142,14 @@ func (w *world) commands(ctx context.Context, update string) (any, error) {
 	return w.tells(ctx, update, workflows.Command{Who: by, Why: "a simulation"})
 }
 
-// reported examines the error of an activity. If it holds the run, it must not advise to delete what is whole.
+// reported examines the error of an activity. If it holds the run, it must not advise deleting an intact object.
 func (w *world) reported(err error) error {
 	var failed *temporal.ApplicationError
 	if err == nil || !errors.As(err, &failed) || !failed.NonRetryable() {
 		return err
 	}
 	for _, key := range advised(failed.Message()) {
-		if w.whole(key) {
+		if w.isReadable(key) {
 			w.violated("the advice to delete %s, which is whole: %s", key, failed.Message())
 		}
 	}
@@ -168,8 +168,8 @@ func advised(reason string) []string {
 	return keys.FindAllString(reason, -1)
 }
 
-// whole reports whether an object and all that it refers to can be read.
-func (w *world) whole(key string) bool {
+// isReadable reports whether an object and all that it refers to can be read.
+func (w *world) isReadable(key string) bool {
 	raw := w.s3.disk.get(key, 0).body
 	if raw == nil || store.IsBlob(key) && store.Sum(raw) != strings.TrimPrefix(key, store.BlobPrefix) {
 		return false
@@ -179,7 +179,7 @@ func (w *world) whole(key string) bool {
 		return false
 	}
 	for _, ref := range refs {
-		if !w.whole(ref) {
+		if !w.isReadable(ref) {
 			return false
 		}
 	}

@@ -38,7 +38,7 @@ type Played struct {
 // limit is the simulated time in which a run must end: faults stop after a while.
 const limit = 2 * 365 * 24 * time.Hour
 
-// Run describes what is simulated.
+// Run describes a simulation.
 type Run struct {
 	Spec spec.Spec
 	Step time.Duration // duration of an optimiser step
@@ -243,7 +243,7 @@ func (w *world) continued() bool {
 	}
 }
 
-// audit checks what the run left in the store.
+// audit checks the run's objects in the store.
 func (w *world) audit(ctx context.Context) (out []string) {
 	memory := w.s3.disk.copied(ctx)
 	for _, name := range append([]string{w.Spec.Name}, w.presentForks()...) {

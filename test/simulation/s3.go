@@ -22,7 +22,7 @@ type s3 struct {
 	lag   time.Duration // of the replica that responds
 	until time.Time     // time until which the replica responds
 
-	asked map[string]int // requests by method; lists are LIST; if nil, they are not counted
+	requests map[string]int // requests by method; lists are LIST; if nil, they are not counted
 }
 
 const bucketName = "sim"
@@ -153,13 +153,13 @@ func (s *s3) instead(req *http.Request, kind FaultKind, key string, body []byte)
 func (s *s3) count(method, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.asked == nil {
+	if s.requests == nil {
 		return
 	}
 	if key == "" {
 		method = "LIST"
 	}
-	s.asked[method]++
+	s.requests[method]++
 }
 
 // half returns the first half of a body, and then an error.

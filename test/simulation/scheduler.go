@@ -173,7 +173,7 @@ func executionOf(ctx context.Context) *execution {
 	return e
 }
 
-// randomName matches what actors draw at random.
+// randomName matches names that actors draw at random.
 var randomName = regexp.MustCompile(`[A-Z2-7]{26}`)
 
 // silentFor is the largest number of points that a silent activity passes before it is cancelled.

@@ -21,8 +21,8 @@ var (
 	replayed = flag.String("faults", "", "faults of a schedule to replay, as AT:KIND,…")
 )
 
-// TestMain lets garbage be collected less often, unless GOGC says how often: a schedule makes much of it, and keeps
-// little.
+// TestMain makes the garbage collector run less often, unless GOGC is set, because a schedule produces much garbage and
+// keeps little.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("GOGC") == "" {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// sweep collects what schedules showed.
+// sweep collects the findings of schedules.
 type sweep struct {
 	mu     sync.Mutex
 	want   [2]Played // by the seed: see short
@@ -76,7 +76,7 @@ func TestSchedules(t *testing.T) {
 	s.sometimes(t)
 }
 
-// sometimes checks that every kind struck in a sweep, and in a large one brought about what it may.
+// sometimes checks that every kind of fault struck in a sweep and, in a large one, had each of its possible effects.
 func (s *sweep) sometimes(t *testing.T) {
 	if s.failed > 0 {
 		return
@@ -134,7 +134,7 @@ func (s *sweep) play(t *testing.T, seed uint64) {
 		seed, why, written(faults))
 }
 
-// violated returns what is wrong with a run, compared with the undisturbed one.
+// violated describes what is wrong with a run, compared with the undisturbed one, or returns "".
 func (p Played) violated(got Played) string {
 	if len(got.Problems) > 0 {
 		return strings.Join(got.Problems[:min(3, len(got.Problems))], "; ")
@@ -146,7 +146,7 @@ func (p Played) violated(got Played) string {
 	return ""
 }
 
-// shrink returns the faults without those that a violation does not need.
+// shrink returns the faults without the ones that a violation does not need.
 func shrink(t *testing.T, want Played, seed uint64, faults []Fault) []Fault {
 	for i := 0; i < len(faults); {
 		less := slices.Delete(slices.Clone(faults), i, i+1)

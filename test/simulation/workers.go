@@ -212,7 +212,7 @@ func (x *inbound) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		if w.isLost() {
 			return nil, errOver
 		}
-		w.heard(key, r.v, r.err)
+		w.addResult(key, r.v, r.err)
 
 		return r.v, r.err
 	case <-e.giveUp:
@@ -243,8 +243,8 @@ func (w *world) remembered(info activity.Info, args []any) (value any, key strin
 	return value, key, known
 }
 
-// heard adds the result of an activity to the history.
-func (w *world) heard(key string, value any, err error) {
+// addResult adds the result of an activity to the history.
+func (w *world) addResult(key string, value any, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil {

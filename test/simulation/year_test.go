@@ -24,10 +24,12 @@ import (
 
 var year = flag.Int("nights", 0, "simulate so many nights of a schedule that trains every night (365: some minutes)")
 
-// Every so many nights, workers are upgraded, the store is copied, and the store is lost and comes back from its copy.
+// The interval in nights at which workers are upgraded, and at which the store is copied, and the night in which the
+// store is lost and restored from its copy.
 const upgradeEvery, copyEvery, lostAt = 30, 7, 200
 
-// night is what a night took. Requests are those of its firing, and those of gc and copies.
+// night is the cost of a night. lists, gets and puts count the requests of its firing, the others the requests of gc
+// and of copies.
 type night struct {
 	objects, bytes     int // in the store after it
 	activities         int
@@ -37,7 +39,7 @@ type night struct {
 
 // TestAYearOfNights trains, judges and promotes a system every night, collects garbage every night, copies the store
 // every week, upgrades the workers every month, and loses the store once. No firing may be lost or take place twice,
-// and nothing that a night takes may grow faster than the nights.
+// and no cost of a night may grow faster than the nights.
 func TestAYearOfNights(t *testing.T) {
 	if *year == 0 {
 		t.Skip("it takes minutes: -args -nights 365")
@@ -63,7 +65,7 @@ func TestAYearOfNights(t *testing.T) {
 	})
 }
 
-// schedule lets a line accept the run, and makes the schedule.
+// schedule makes a line accept the run, and creates the schedule.
 func (w *world) schedule(t *testing.T) {
 	t.Helper()
 	system, err := lines.Find(t.Context(), w.bucket, "sim", -1)
@@ -83,7 +85,7 @@ func (w *world) schedule(t *testing.T) {
 	}
 }
 
-// night plays a night: new tasks, the firing, gc, and what is due.
+// night plays a night: new tasks, the firing, gc, and everything that is due.
 func (w *world) night(t *testing.T, n int) (out night) {
 	t.Helper()
 	began := time.Now()
@@ -94,18 +96,18 @@ func (w *world) night(t *testing.T, n int) (out night) {
 	old := e.System.Digests()
 	w.learned = func(policy string) bool { return !slices.Contains(old, policy) }
 	w.more = append(w.more, fmt.Sprintf("t%03d", n))
-	w.crew = nil // they open the environment anew
+	w.crew = nil // new workers open the environment again
 	if n%upgradeEvery == 0 {
 		w.build++
 	}
-	w.s3.asked = map[string]int{}
+	w.s3.requests = map[string]int{}
 	if o, err := w.fire(t); err != nil || o.Verb != string(lines.Promote) {
 		t.Errorf("night %d: got %+v, %v; want a promotion", n, o, err)
 	}
 	out.activities = len(w.present.results)
-	out.lists, out.gets, out.puts = w.s3.asked["LIST"], w.s3.asked[http.MethodGet], w.s3.asked[http.MethodPut]
+	out.lists, out.gets, out.puts = w.s3.requests["LIST"], w.s3.requests[http.MethodGet], w.s3.requests[http.MethodPut]
 
-	w.s3.asked = map[string]int{}
+	w.s3.requests = map[string]int{}
 	p := collect.Policy{Grace: grace, Who: who}
 	if _, err := collect.Collect(t.Context(), w.bucket, p, false, quiet); err != nil {
 		t.Errorf("gc of night %d: got %v, want no error", n, err)
@@ -113,8 +115,8 @@ func (w *world) night(t *testing.T, n int) (out night) {
 	if n%copyEvery == 0 || n == lostAt {
 		w.copyAll(t, n == lostAt)
 	}
-	out.careLists = w.s3.asked["LIST"]
-	for _, requests := range w.s3.asked {
+	out.careLists = w.s3.requests["LIST"]
+	for _, requests := range w.s3.requests {
 		out.careAll += requests
 	}
 	for _, o := range w.s3.disk.list("", 0) {
@@ -143,7 +145,7 @@ func (w *world) fire(t *testing.T) (o schedules.Outcome, err error) {
 	return o, err
 }
 
-// copyAll copies the whole store. If the store is lost, it comes back from the copy.
+// copyAll copies the whole store. If the store is lost, it is restored from the copy.
 func (w *world) copyAll(t *testing.T, lost bool) {
 	t.Helper()
 	to, err := w.second.open()
@@ -201,11 +203,10 @@ func write(t *testing.T, nights []night) {
 	t.Log("\n" + b.String())
 }
 
-// bend is by how much the second half of the nights may grow faster than the first.
+// bend is the factor by which the second half of the nights may grow faster than the first.
 const bend = 1.1
 
-// straight checks that no curve bends upward: what is added in the second half of the nights is not more than what is
-// added in the first half.
+// straight checks that no curve bends upward: the second half of the nights adds no more than the first half.
 func straight(t *testing.T, nights []night) {
 	t.Helper()
 	for name, of := range map[string]func(night) int{
@@ -226,7 +227,7 @@ func straight(t *testing.T, nights []night) {
 	}
 }
 
-// median returns the median of what nights took: nights with copies do not count.
+// median returns the median cost of nights, without nights with copies.
 func median(nights []night, of func(night) int) float64 {
 	var all []int
 	for _, n := range nights {

@@ -1,6 +1,6 @@
 // Package collect removes from a store what nothing needs: deleted runs, blobs that nothing refers to, checkpoints of
 // training that has ended, and everything that the retention policy does not keep. It is safe beside runs, forks and
-// copies that continue, and may be cut short at any moment. It also takes back what was removed.
+// copies in progress, and may be cut short at any moment. It also restores removed objects.
 //
 // Absence in a LIST is no evidence. A removed object goes into the trash first, and is gone for good when two later
 // collections have found nothing that refers to it. Decision record 45 has the protocol and its proof.
@@ -30,7 +30,7 @@ type Policy struct {
 	// Calls is how long recorded calls are kept after their run has ended. 0 keeps all.
 	Calls time.Duration
 	Who   string
-	// Force removes what no deletion explains, no matter how much that is.
+	// Force permits removing objects that no deletion explains, however many they are.
 	Force bool
 }
 
@@ -39,7 +39,7 @@ func (p Policy) String() string {
 	return fmt.Sprintf("policies of the last %d epochs, calls for %v (0: all)", p.Epochs, p.Calls)
 }
 
-// Report lists what was removed, or would be.
+// Report counts and lists the removed objects, or the objects that would be removed.
 type Report struct {
 	Objects  int   `json:"objects"` // in the store before, without the trash
 	Bytes    int64 `json:"bytes"`
@@ -62,10 +62,10 @@ type Tally struct {
 
 func (t *Tally) add(size int64) { t.Objects, t.Bytes = t.Objects+1, t.Bytes+size }
 
-// Collect removes what nothing needs. With dry it only reports what it would remove. It may be repeated after an error.
-// It returns an invalid fault if another collection is at work or if more would be removed than deletions explain, a
-// corrupt fault if a manifest cannot be read (its references are then unknown), and a transient fault if a LIST of the
-// store is incomplete. After these faults nothing was removed.
+// Collect removes the objects that nothing needs. With dry it only reports the objects that it would remove. It may be
+// repeated after an error. It returns an invalid fault if another collection is at work or if more would be removed
+// than deletions explain, a corrupt fault if a manifest cannot be read (its references are then unknown), and a
+// transient fault if a LIST of the store is incomplete. After these faults nothing was removed.
 func Collect(
 	ctx context.Context, keeper store.Keeper, policy Policy, dry bool, progress func(done, all int),
 ) (Report, error) {
@@ -88,7 +88,7 @@ func Collect(
 	return c.report, err
 }
 
-// collect lists the store, decides what is removed, and removes it.
+// collect lists the store, decides which objects to remove, and removes them.
 func (c *collector) collect(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		c.recall, c.look, c.compare, c.judge, c.mark, c.explain, c.record, c.remember, c.sweep, c.abort,
@@ -121,22 +121,22 @@ type collector struct {
 	why     map[string]bool // blobs not kept that removed manifests name
 	report  Report
 
-	mu sync.Mutex // guards what the runs have found
+	mu sync.Mutex // guards the findings about runs
 }
 
-// run is what a collector knows about a run.
+// run is the knowledge of a collector about a run.
 type run struct {
 	name      string
 	dead      bool // someone deleted it, or no one finished writing it
 	deleted   bool // someone deleted it
 	ended     bool
 	committed int
-	shared    *runs.Shared // what it shares with others
+	shared    *runs.Shared // the objects that it shares with other runs
 	keep      map[int]bool // epochs whose policies are kept; nil keeps all
 	keys      []string
 
-	known map[string]referring // by key, what an earlier collection found in the manifests of a run that has ended
-	found map[string]referring // what this collection found; nil for other runs
+	known map[string]referring // by key, from earlier collections, for a run that has ended
+	found map[string]referring // by key, from this collection; nil for other runs
 }
 
 // look lists the store.

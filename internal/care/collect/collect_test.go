@@ -23,7 +23,8 @@ import (
 // grace is the grace period of all tests.
 const grace = time.Hour
 
-// finished returns a copy of the store of the run small, as a function for bubbles, whose time is another.
+// finished returns a function that copies the store of the run small. Bubbles call it inside, because their time is
+// another.
 func finished(t *testing.T) func() *store.Memory {
 	t.Helper()
 	r, _ := testrun.Finished(t)
@@ -31,7 +32,7 @@ func finished(t *testing.T) func() *store.Memory {
 	return func() *store.Memory { return clone(t, r.Bucket) }
 }
 
-// clone copies a store. The copies are written now.
+// clone copies a store. The copies count as written now.
 func clone(t *testing.T, from store.Bucket) *store.Memory {
 	t.Helper()
 	to := &store.Memory{}
@@ -215,7 +216,7 @@ func TestABlobComesBackFromTheTrash(t *testing.T) {
 		if _, err := collect.Collect(t.Context(), b, p, false, func(int, int) {}); err != nil {
 			t.Fatal(err)
 		}
-		note := runs.Object[[]store.Ref]{Key: "notes/a.json"} // somebody refers to them, who found them before
+		note := runs.Object[[]store.Ref]{Key: "notes/a.json"} // a process that found the blobs refers to them now
 		both := func() ([]store.Ref, error) { return []store.Ref{ref, large}, nil }
 		if _, _, err := note.Record(t.Context(), b, both); err != nil {
 			t.Fatal(err)

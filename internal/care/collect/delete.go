@@ -22,42 +22,43 @@ func Delete(
 	if _, err := name.Find(ctx, keeper); err != nil {
 		return err
 	}
-	if err := needed(ctx, keeper, name, running); err != nil {
+	if err := checkUnneeded(ctx, keeper, name, running); err != nil {
 		return err
 	}
 	if _, _, err := name.Deleted().Record(ctx, keeper, func() (runs.Decision, error) { return d, nil }); err != nil {
 		return err
 	}
-	// A process that came to need the run meanwhile looks for the mark after that, so one of the two sees the other.
-	if err := needed(ctx, keeper, name, running); err != nil {
+	// A process that begins to need the run meanwhile records its need before it looks for the mark, so one of the two
+	// notices the other.
+	if err := checkUnneeded(ctx, keeper, name, running); err != nil {
 		return errors.Join(err, keeper.Delete(context.WithoutCancel(ctx), name.Deleted().Key))
 	}
 
 	return nil
 }
 
-// needed returns an invalid fault that names what needs a run.
-func needed(ctx context.Context, bucket store.Bucket, name runs.Run, running func() (bool, error)) error {
-	on, err := running()
+// checkUnneeded returns an invalid fault that states why a run is needed, or nil if it is not.
+func checkUnneeded(ctx context.Context, bucket store.Bucket, name runs.Run, running func() (bool, error)) error {
+	active, err := running()
 	if err != nil {
 		return err
 	}
-	if on {
-		return fault.New(fault.Invalid, "run %s goes on: stop it first with `collabui stop %s`", name,
+	if active {
+		return fault.New(fault.Invalid, "run %s has not ended: stop it first with `collabui stop %s`", name,
 			fault.ShellQuote(string(name)))
 	}
 	if why, err := inLine(ctx, bucket, name); err != nil || why != "" {
-		return because(name, why, err)
+		return neededError(name, why, err)
 	}
 	if why, err := inFork(ctx, bucket, name); err != nil || why != "" {
-		return because(name, why, err)
+		return neededError(name, why, err)
 	}
 	why, err := inBase(ctx, bucket, name)
 
-	return because(name, why, err)
+	return neededError(name, why, err)
 }
 
-func because(name runs.Run, why string, err error) error {
+func neededError(name runs.Run, why string, err error) error {
 	if err != nil || why == "" {
 		return err
 	}
@@ -130,19 +131,20 @@ func inBase(ctx context.Context, bucket store.Bucket, name runs.Run) (string, er
 	}
 	var own []string
 	for _, other := range slices.DeleteFunc(names, func(n string) bool { return n == string(name) }) {
-		given, _, err := runs.Run(other).Spec().Sure(ctx, bucket) // a run that is being made has no specification
+		// A run that is being made has no specification.
+		specification, _, err := runs.Run(other).Spec().Sure(ctx, bucket)
 		if err != nil {
 			return "", err
 		}
-		if given.FineTune.Base == "" {
+		if specification.FineTune.Base == "" {
 			continue
 		}
 		if own == nil {
-			if own, err = made(ctx, bucket, name); err != nil {
+			if own, err = policiesOf(ctx, bucket, name); err != nil {
 				return "", err
 			}
 		}
-		if slices.Contains(own, strings.TrimSpace(given.FineTune.Base)) {
+		if slices.Contains(own, strings.TrimSpace(specification.FineTune.Base)) {
 			return fmt.Sprintf("run %s began with a policy of it", other), nil
 		}
 	}
@@ -150,8 +152,8 @@ func inBase(ctx context.Context, bucket store.Bucket, name runs.Run) (string, er
 	return "", nil
 }
 
-// made returns the digests of the policies that a run has made.
-func made(ctx context.Context, bucket store.Bucket, name runs.Run) ([]string, error) {
+// policiesOf returns the digests of the policies that a run has made.
+func policiesOf(ctx context.Context, bucket store.Bucket, name runs.Run) ([]string, error) {
 	base, based, err := name.Base().Sure(ctx, bucket)
 	if err != nil || !based {
 		return []string{}, err

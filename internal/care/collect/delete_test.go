@@ -51,15 +51,16 @@ func TestWhatSomethingNeedsIsNotDeleted(t *testing.T) {
 		}
 	}
 
-	b, asked := fresh(), 0
-	running := func() (bool, error) { asked++; return asked > 1, nil } // it begins after the first look
+	b, checks := fresh(), 0
+	running := func() (bool, error) { checks++; return checks > 1, nil } // it begins after the first look
 	err := collect.Delete(t.Context(), b, "small", runs.Decision{}, running)
 	if _, found := runs.Run("small").Find(t.Context(), b); fault.KindOf(err) != fault.Invalid || found != nil {
 		t.Errorf("Delete of a run that has just begun = %v, and Find = %v; want it refused", err, found)
 	}
 }
 
-// TestAForkOfADeletedRunKeepsWhatItNeeds: such a deletion is refused; should one have been too fast, nothing is lost.
+// TestAForkOfADeletedRunKeepsWhatItNeeds expects that such a deletion is refused, and that nothing is lost if one took
+// place all the same.
 func TestAForkOfADeletedRunKeepsWhatItNeeds(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestAForkOfADeletedRunKeepsWhatItNeeds(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * grace)
-		half := clone(t, b) // a fork that is still made: it has no specification, and is young
+		half := clone(t, b) // a fork in progress: it has no specification, and is young
 		half.Damage(runs.Run("longer").Spec().Key, nil)
 		half.Damage(runs.Run("longer").Past().Key, nil)
 		b.Damage(runs.Run("longer").Spec().Key, spec)
@@ -106,7 +107,7 @@ func list(t *testing.T, b store.Bucket, prefix string) []store.Ref {
 	return all
 }
 
-// onPut is a store that does something before an object is written.
+// onPut is a store that calls a function before it writes an object.
 type onPut struct {
 	store.Bucket
 	key string
@@ -138,7 +139,7 @@ func TestAForkIsNotMadeOfARunThatIsDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// old lets everything be old but what belongs to a fork.
+// old makes everything old except the objects of a fork.
 func old(t *testing.T, b *store.Memory) *store.Memory {
 	t.Helper()
 	time.Sleep(2 * grace)
@@ -170,7 +171,8 @@ func (w without) Folders(ctx context.Context, prefix string) ([]string, error) {
 	return slices.DeleteFunc(all, func(name string) bool { return strings.HasPrefix(prefix+name+"/", w.prefix) }), err
 }
 
-// TestARunOfALineIsNotDeletedIfNoListShowsTheLine: the run itself knows the lines that have accepted systems of it.
+// TestARunOfALineIsNotDeletedIfNoListShowsTheLine relies on the run itself, which knows the lines that have accepted
+// its systems.
 func TestARunOfALineIsNotDeletedIfNoListShowsTheLine(t *testing.T) {
 	b := finished(t)()
 	promote(t, b, 1)
@@ -180,7 +182,7 @@ func TestARunOfALineIsNotDeletedIfNoListShowsTheLine(t *testing.T) {
 	}
 }
 
-// TestARunThatALineDidNotAcceptIsDeleted: somebody else was faster.
+// TestARunThatALineDidNotAcceptIsDeleted covers a promotion that lost against another one.
 func TestARunThatALineDidNotAcceptIsDeleted(t *testing.T) {
 	b := finished(t)()
 	forked(t, b, "longer", nil)

@@ -14,14 +14,14 @@ func notCopied(key string) error {
 	return fault.New(fault.Transient, "%s is there, but cannot be copied into the trash: begin again", key)
 }
 
-// empty restores what is in the trash although something refers to it. It removes for good the copies that were old at
+// empty restores objects in the trash that something still refers to. It removes for good the copies that were old at
 // the previous collection and that neither collection found referenced.
 func (c *collector) empty(ctx context.Context) error {
 	var gone []store.Aged
 	for _, key := range sorted(c.trashed) {
 		copies := c.trashed[key]
-		_, there := c.objects[key]
-		if c.kept[key] && !there {
+		_, exists := c.objects[key]
+		if c.kept[key] && !exists {
 			newest := copies[len(copies)-1]
 			c.report.Restored.add(newest.Size)
 			if c.lock == nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // Limits of what may be removed at once without an explanation. Blobs that no removed manifest names are rare: an
-// import that was not used, or something that a process wrote shortly before it died. More than these usually means
-// that the store did not show everything.
+// unused import, or a blob that a process wrote shortly before it died. More of them usually mean that the store did
+// not show all objects.
 const (
 	fewBlobs = 10 // or a tenth of all blobs, if that is more
 	fewRuns  = 2  // the same for runs that were never finished
@@ -19,7 +19,7 @@ const (
 // explain returns an error if much more would be removed than deleted runs, ended training and retention explain.
 func (c *collector) explain(ctx context.Context) error {
 	c.why = map[string]bool{}
-	if err := c.walk(ctx, c.goes, func() {}, func(_, ref string) bool {
+	if err := c.walk(ctx, c.isRemoved, func() {}, func(_, ref string) bool {
 		c.why[ref] = true
 
 		return !c.kept[ref]

@@ -22,8 +22,8 @@ func half(t *testing.T, b store.Bucket, run runs.Run) {
 	}
 }
 
-// TestManyRunsWithoutASpecificationAreNotRemovedAtOnce: three copies that were cut short are unusual in a small store,
-// and two are not.
+// TestManyRunsWithoutASpecificationAreNotRemovedAtOnce expects that three interrupted copies count as unusual in a
+// small store, and two do not.
 func TestManyRunsWithoutASpecificationAreNotRemovedAtOnce(t *testing.T) {
 	fresh := finished(t)
 	for _, n := range []int{2, 3} {
@@ -72,7 +72,7 @@ func TestADeletionCountsAfterTheGracePeriod(t *testing.T) {
 	})
 }
 
-// silent is a store whose reads do not show an object that its LISTs show.
+// silent is a store whose reads do not find an object that its LISTs show.
 type silent struct {
 	*store.Memory
 	key string
@@ -86,7 +86,7 @@ func (s silent) Get(ctx context.Context, key string) ([]byte, error) {
 	return s.Memory.Get(ctx, key)
 }
 
-// TestAStoreThatContradictsItselfIsReported lets LISTs leave out objects that are there, and show one that is not.
+// TestAStoreThatContradictsItselfIsReported lets LISTs leave out existing objects, and show one that does not exist.
 func TestAStoreThatContradictsItselfIsReported(t *testing.T) {
 	fresh := finished(t)
 	small := runs.Run("small")
@@ -133,8 +133,8 @@ func (h hiding) Ages(ctx context.Context, prefix string) ([]store.Aged, error) {
 	return all, err
 }
 
-// TestADeletedRunKeepsItsRecordWhileAnythingIsLeft: what a LIST left out of a deleted run is removed later, by the
-// record of the deletion.
+// TestADeletedRunKeepsItsRecordWhileAnythingIsLeft expects that objects of a deleted run that a LIST left out are
+// removed later, because the record of the deletion remains.
 func TestADeletedRunKeepsItsRecordWhileAnythingIsLeft(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func (b begun) Copy(ctx context.Context, from, to string) error {
 	return b.Memory.Copy(ctx, from, to)
 }
 
-// TestARunThatBeginsWhileItIsRemovedStays: a copy that was cut short is continued just now.
+// TestARunThatBeginsWhileItIsRemovedStays lets an interrupted copy continue during its removal.
 func TestARunThatBeginsWhileItIsRemovedStays(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// stopped is a store whose user waits before it first writes an object, while do runs. If it is frozen, it does not
-// give signs meanwhile, either.
+// stopped is a store whose user waits before it first writes an object, while do runs. If it is frozen, it gives no
+// signs meanwhile.
 type stopped struct {
 	*store.Memory
 	key    string
@@ -40,7 +40,7 @@ func (s *stopped) PutOnce(ctx context.Context, key string, body []byte) (bool, e
 	return s.Memory.PutOnce(ctx, key, body)
 }
 
-// own returns the keys of what a run has, without marks.
+// own returns the keys of a run's objects, without marks.
 func own(t *testing.T, b store.Bucket, name string) []string {
 	t.Helper()
 	keys, err := store.Keys(t.Context(), b, runs.Run(name).Prefix())
@@ -79,12 +79,13 @@ func TestACopyThatStandsStillForLongerThanTheGraceLosesNothing(t *testing.T) {
 		t.Run(key, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				from, to := fresh(), &store.Memory{}
-				still := &stopped{Memory: to, key: key, frozen: true, one: make(chan struct{}, 1), do: func() {
+				paused := &stopped{Memory: to, key: key, frozen: true, one: make(chan struct{}, 1), do: func() {
 					for range 3 {
 						gc(t, to, collect.Policy{})
 					}
 				}}
-				if _, err := transfer.Runs(t.Context(), from, still, []string{"small"}, func(int, int) {}); err != nil {
+				_, err := transfer.Runs(t.Context(), from, paused, []string{"small"}, func(int, int) {})
+				if err != nil {
 					t.Fatal(err)
 				}
 				gc(t, to, collect.Policy{})
@@ -94,7 +95,7 @@ func TestACopyThatStandsStillForLongerThanTheGraceLosesNothing(t *testing.T) {
 	}
 }
 
-// stopAt makes a fork that waits before it writes an object, and checks that it has what is wanted.
+// stopAt makes a fork that waits before it writes an object, and checks that the fork has the wanted objects.
 func stopAt(t *testing.T, b *store.Memory, key string, frozen bool, typed map[string]string, want []string) {
 	t.Helper()
 	forked(t, &stopped{Memory: b, key: key, frozen: frozen, one: make(chan struct{}, 1), do: func() {

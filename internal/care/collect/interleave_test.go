@@ -30,7 +30,7 @@ import (
 
 var interleavings = flag.Int("interleavings", 60, "random interleavings to try")
 
-// tiny plays runs of few and small objects: small, half and gone. They have the same policies.
+// tiny plays runs with few and small objects: small, half and gone. They have the same policies.
 func tiny(t *testing.T) *store.Memory {
 	t.Helper()
 	all := &store.Memory{}
@@ -77,12 +77,13 @@ type world struct {
 	wg    sync.WaitGroup
 }
 
-// actor does something at a random time within a span, again after transient faults, and is killed now and then.
+// actor performs an action at a random time within a span. It repeats the action after transient faults, and is killed
+// now and then.
 func (w *world) actor(name string, within time.Duration, do func(ctx context.Context) error) {
 	r := domain.Rand(w.seed, "actor", name)
 	w.wg.Go(func() {
 		time.Sleep(time.Duration(r.IntN(int(within))))
-		for range 40 { // few requests fail, but a run is many of them
+		for range 40 { // few requests fail, but a run consists of many
 			ctx, cancel := context.WithCancel(context.Background())
 			if r.IntN(4) == 0 {
 				time.AfterFunc(time.Duration(r.IntN(int(2*time.Minute))), cancel)
@@ -111,7 +112,7 @@ func (w *world) actor(name string, within time.Duration, do func(ctx context.Con
 }
 
 func (w *world) collect(ctx context.Context) error {
-	p := collect.Policy{Grace: grace, Who: "a test", Force: true} // whoever was killed has left the lock
+	p := collect.Policy{Grace: grace, Who: "a test", Force: true} // a killed process leaves the lock behind
 	_, err := collect.Collect(ctx, w.b, p, false, func(int, int) {})
 
 	return err
@@ -139,7 +140,7 @@ func (w *world) fork(of, name string, typed map[string]string) func(context.Cont
 	}
 }
 
-// resume writes what a run lacks, blobs before what refers to them, as its activities do.
+// resume writes the objects that a run lacks, blobs before the objects that refer to them, as its activities do.
 func (w *world) resume(name string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := runs.Run(name).Alive(ctx, w.b); err != nil {
@@ -163,7 +164,7 @@ func (w *world) resume(name string) func(context.Context) error {
 	}
 }
 
-// write writes an object after those that it refers to.
+// write writes an object after the objects that it refers to.
 func (w *world) write(ctx context.Context, key string, written map[string]bool) error {
 	if written[key] {
 		return nil
@@ -191,7 +192,7 @@ func (w *world) write(ctx context.Context, key string, written map[string]bool) 
 	return err
 }
 
-// play lets everybody act at once, and later once more while what was deleted is collected.
+// play lets all actors act concurrently, and later once more while the deleted runs are collected.
 func (w *world) play(other *store.Memory) {
 	const soon, later = 2 * time.Minute, 4 * time.Hour
 	for i := range 3 {
@@ -220,7 +221,7 @@ func (w *world) play(other *store.Memory) {
 	w.wg.Wait()
 }
 
-// check collects until nothing is left to collect, and looks at what there is.
+// check collects until nothing is left to collect, and checks the store.
 func (w *world) check(bytes *tally) {
 	for range 4 {
 		gc(w.t, w.b.Memory, collect.Policy{Force: true})
@@ -264,7 +265,7 @@ func (w *world) check(bytes *tally) {
 	}
 }
 
-// tally counts bytes that nobody can reach: those that are left, and those that were removed.
+// tally counts unreachable bytes: the ones that are left, and the ones that were removed.
 type tally struct{ left, freed int64 }
 
 func TestCollectingBesideEverythingElseLosesNothing(t *testing.T) {
@@ -285,7 +286,7 @@ func TestCollectingBesideEverythingElseLosesNothing(t *testing.T) {
 				}
 			}
 			before := size(t, w.b.Memory)
-			time.Sleep(2 * grace) // everything is old
+			time.Sleep(2 * grace) // until everything is old
 			w.play(clone(t, &store.Memory{}))
 			w.check(bytes)
 			bytes.freed += max(0, before-size(t, w.b.Memory))

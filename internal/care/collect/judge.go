@@ -47,7 +47,7 @@ func (c *collector) judgeRun(ctx context.Context, r *run) error {
 	if _, ok := c.objects[x.Spec().Key]; ok {
 		return nil
 	}
-	if there, err := c.leftOut(ctx, x.Spec().Key); err != nil || there {
+	if exists, err := c.leftOut(ctx, x.Spec().Key); err != nil || exists {
 		return err
 	}
 	if slices.ContainsFunc(r.keys, func(key string) bool { return !c.old(key) }) {
@@ -68,13 +68,13 @@ func (c *collector) judgeRun(ctx context.Context, r *run) error {
 	return nil
 }
 
-// still reports, immediately before objects of a dead run are removed, whether the run is still dead.
-func (c *collector) still(ctx context.Context, r *run) (bool, error) {
+// isStillDead reports, immediately before objects of a dead run are removed, whether the run is still dead.
+func (c *collector) isStillDead(ctx context.Context, r *run) (bool, error) {
 	x := runs.Run(r.name)
 	if r.deleted {
 		return x.Deleted().Exists(ctx, c.b)
 	}
-	if there, err := x.Spec().Exists(ctx, c.b); err != nil || there {
+	if exists, err := x.Spec().Exists(ctx, c.b); err != nil || exists {
 		return false, err
 	}
 	all, err := c.b.Ages(ctx, x.Prefix())
@@ -87,7 +87,7 @@ func (c *collector) spare(ctx context.Context) error {
 	for _, name := range sorted(c.runs) {
 		r := c.runs[name]
 		x := runs.Run(r.name)
-		if _, whole := c.objects[x.Spec().Key]; whole || r.dead {
+		if _, exists := c.objects[x.Spec().Key]; exists || r.dead {
 			continue
 		}
 		origin, _, err := x.Origin().Sure(ctx, c.b)
@@ -102,7 +102,7 @@ func (c *collector) spare(ctx context.Context) error {
 	return nil
 }
 
-// Patterns of keys, which show what an object belongs to.
+// Patterns of keys, which show to which part of a run an object belongs.
 var (
 	epochOf    = regexp.MustCompile(`^runs/[^/]+/epochs/(\d+)/`)
 	policies   = regexp.MustCompile(`/(agents/\d+/(update|imitation)|epoch|slots)\.json$`)
@@ -115,7 +115,7 @@ func (c *collector) endings(ctx context.Context) error {
 	c.ended = map[string]bool{}
 	for _, key := range c.order {
 		end := c.endOf(key)
-		if _, asked := c.ended[end]; asked || end == "" {
+		if _, known := c.ended[end]; known || end == "" {
 			continue
 		}
 		_, err := c.b.Get(ctx, end)
@@ -161,8 +161,8 @@ func (c *collector) removable(key string) bool {
 	return r.dead || runs.IsMark(key) && c.old(key) || c.ended[c.endOf(key)]
 }
 
-// goes reports whether this collection removes a manifest.
-func (c *collector) goes(key string) bool {
+// isRemoved reports whether this collection removes a manifest.
+func (c *collector) isRemoved(key string) bool {
 	if !c.removable(key) {
 		return false
 	}

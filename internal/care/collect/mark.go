@@ -50,7 +50,7 @@ func (c *collector) mark(ctx context.Context) error {
 	})
 }
 
-// walk reads the manifests that roots selects and, for as long as refer returns true, what they refer to. For
+// walk reads the manifests that roots selects and, as long as refer returns true, the objects that they refer to. For
 // references that stay in any case, it calls refer without the name of the manifest.
 func (c *collector) walk(
 	ctx context.Context, roots func(key string) bool, read func(), refer func(by, ref string) bool,
@@ -99,7 +99,7 @@ func (c *collector) walk(
 // maxArtifact exceeds the size of any list of a policy's files: only blobs up to this size can refer to others.
 const maxArtifact = 1 << 20
 
-// refs returns what an object refers to and, for an update, the log, which stays when retention removes the policy.
+// refs returns the references of an object and, for an update, its log, which stays when retention removes the policy.
 func (c *collector) refs(ctx context.Context, key string) (refs []string, log string, err error) {
 	if known, ok := c.recalled(key); ok {
 		return known.Refs, known.Log, nil
@@ -124,7 +124,8 @@ func (c *collector) refs(ctx context.Context, key string) (refs []string, log st
 }
 
 // read returns the bytes of an object in its place or in the trash, and nothing if the object is too large to refer to
-// others. For an object that the LIST does not show, it returns what there is: fsck reports what is missing.
+// others. For an object that the LIST does not show, it returns the bytes that it finds, because fsck reports missing
+// objects.
 func (c *collector) read(ctx context.Context, key string) ([]byte, error) {
 	aged, listed := c.objects[key]
 	at := key

@@ -10,8 +10,8 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// TestAStoreThatWasSetBackIsCollected: the record of the collection before names what the store does not have any more.
-// It is read twice, and ends no collection.
+// TestAStoreThatWasSetBackIsCollected covers a store that no longer has objects that the record of the previous
+// collection names. The collection reads them twice, and continues.
 func TestAStoreThatWasSetBackIsCollected(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// record is what a collection leaves for the next one before it removes anything.
+// record is the information that a collection leaves for the next one before it removes anything.
 type record struct {
 	At        time.Time `json:"at"`        // time of the server when the collection began
 	Manifests []byte    `json:"manifests"` // keys of the manifests that it kept, one per line, compressed
@@ -61,8 +61,8 @@ func (c *collector) compare(ctx context.Context) error {
 			return
 		}
 		group.Go(func() error {
-			there, err := c.leftOut(gctx, key)
-			if err == nil && !there {
+			exists, err := c.leftOut(gctx, key)
+			if err == nil && !exists {
 				mu.Lock()
 				absent()
 				mu.Unlock()
@@ -109,7 +109,7 @@ func (c *collector) record(ctx context.Context) error {
 	}
 	var manifests []string
 	for _, key := range c.order {
-		if !store.IsBlob(key) && !own(key) && !c.goes(key) {
+		if !store.IsBlob(key) && !own(key) && !c.isRemoved(key) {
 			manifests = append(manifests, key)
 		}
 	}

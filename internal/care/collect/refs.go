@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// referring is what a manifest of a run that has ended refers to.
+// referring contains the references of a manifest of a run that has ended.
 type referring struct {
 	Size int64    `json:"size"` // of the manifest
 	Refs []string `json:"refs,omitempty"`
@@ -31,8 +31,8 @@ func (c *collector) refsKey(r *run) string {
 	return fmt.Sprintf("%s%s/%s.json", refsPrefix, r.name, follows[:16])
 }
 
-// recollect reads what an earlier collection found in the manifests of a run that has ended. If there is no such
-// object, the manifests are read.
+// recollect reads the references that an earlier collection found in the manifests of a run that has ended. If there is
+// no such object, the manifests are read.
 func (c *collector) recollect(ctx context.Context, r *run) (err error) {
 	r.found = map[string]referring{}
 	if _, listed := c.objects[c.refsKey(r)]; listed {
@@ -42,7 +42,7 @@ func (c *collector) recollect(ctx context.Context, r *run) (err error) {
 	return err
 }
 
-// recalled returns what a manifest refers to, if an earlier collection found it.
+// recalled returns the references of a manifest, if an earlier collection found them.
 func (c *collector) recalled(key string) (referring, bool) {
 	r := c.runs[runs.NameOf(key)]
 	if r == nil {
@@ -54,7 +54,7 @@ func (c *collector) recalled(key string) (referring, bool) {
 	return known, ok && listed && known.Size == aged.Size
 }
 
-// learn notes what a manifest of a run that has ended refers to.
+// learn keeps the references of a manifest of a run that has ended.
 func (c *collector) learn(key string, refs []string, log string) {
 	r := c.runs[runs.NameOf(key)]
 	aged, listed := c.objects[key]
@@ -66,7 +66,8 @@ func (c *collector) learn(key string, refs []string, log string) {
 	r.found[key] = referring{Size: aged.Size, Refs: refs, Log: log}
 }
 
-// remember writes what the manifests of runs that have ended refer to, and removes objects that are not needed again.
+// remember writes the references of the manifests of runs that have ended, and removes objects that are not needed
+// again.
 func (c *collector) remember(ctx context.Context) error {
 	if c.lock == nil {
 		return nil
@@ -80,7 +81,7 @@ func (c *collector) remember(ctx context.Context) error {
 		key := c.refsKey(r)
 		current[key] = true
 		if r.known != nil {
-			continue // what was written after the end of the run is read every time
+			continue // objects written after the end of the run are read every time
 		}
 		if _, _, _, err := store.WriteOnce(ctx, c.b, key, r.found); err != nil {
 			return err

@@ -58,15 +58,16 @@ func TestTheManifestsOfAnEndedRunAreReadOnce(t *testing.T) {
 		}
 		clean(t, b.Memory)
 
-		restored := clone(t, b.Memory) // it has the same objects, which were written at another time
+		restored := clone(t, b.Memory) // it has the same objects, written at another time
 		b.Memory, b.keys = restored, map[string]bool{}
-		if night(); read[3] < read[0]/2 { // signs of processes are gone
+		if night(); read[3] < read[0]/2 { // the signs of processes are gone
 			t.Errorf("%d manifests of a restored run were read, want most of %d", read[3], read[0])
 		}
 	})
 }
 
-// TestWhatACollectionRemembersChangesNothing compares what is removed with and without what former collections found.
+// TestWhatACollectionRemembersChangesNothing compares the removed objects with and without the findings of earlier
+// collections.
 func TestWhatACollectionRemembersChangesNothing(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestWhatACollectionRemembersChangesNothing(t *testing.T) {
 				b.Damage(known[0].Key, nil)
 			}
 			report := gc(t, b, p)
-			report.Objects, report.Bytes = 0, 0 // they count what is remembered
+			report.Objects, report.Bytes = 0, 0 // they include the stored findings
 
 			return report, list(t, b, "runs/")
 		}

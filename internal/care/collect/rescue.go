@@ -46,8 +46,8 @@ type source struct {
 // all restores objects unless they are in their places.
 func (r *rescue) all(ctx context.Context, from map[string]source) error {
 	return each(ctx, sorted(from), func(ctx context.Context, key string) error {
-		there, _, err := r.there(ctx, key)
-		if err != nil || there {
+		exists, _, err := r.stat(ctx, key)
+		if err != nil || exists {
 			return err
 		}
 
@@ -55,8 +55,8 @@ func (r *rescue) all(ctx context.Context, from map[string]source) error {
 	})
 }
 
-// there reports whether an object is in its place, and returns its size.
-func (r *rescue) there(ctx context.Context, key string) (bool, int64, error) {
+// stat reports whether an object is in its place, and returns its size.
+func (r *rescue) stat(ctx context.Context, key string) (bool, int64, error) {
 	found, err := r.b.List(ctx, key)
 	i := slices.IndexFunc(found, func(ref store.Ref) bool { return ref.Key == key })
 	if err != nil || i < 0 {
@@ -86,7 +86,7 @@ func (r *rescue) take(ctx context.Context, key string, from source) error {
 	return nil
 }
 
-// follow restores what objects refer to, directly or not.
+// follow restores the objects that objects refer to, directly or not.
 func (r *rescue) follow(ctx context.Context, keys []string) error {
 	retired, err := runs.Retired(ctx, r.b)
 	if err != nil {
@@ -116,13 +116,13 @@ func (r *rescue) follow(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// find restores an object unless it is in its place, and returns what it refers to.
+// find restores an object unless it is in its place, and returns its references.
 func (r *rescue) find(ctx context.Context, key string, retired map[string]bool) ([]string, error) {
-	there, size, err := r.there(ctx, key)
+	exists, size, err := r.stat(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	if !there {
+	if !exists {
 		from, found, err := r.search(ctx, key)
 		if err != nil {
 			return nil, err

@@ -42,7 +42,7 @@ func TestWhatALineAcceptsIsKeptByEveryPolicy(t *testing.T) {
 	})
 }
 
-// threeEpochs returns a copy of the store of a run of three epochs, of which the last is the best, so that nothing
+// threeEpochs returns a copy of the store of a run of three epochs, the last of which is the best, so that nothing
 // needs the policies of the first: the second rolled them out.
 func threeEpochs(t *testing.T) func() *store.Memory {
 	t.Helper()
@@ -85,7 +85,8 @@ func TestOldPoliciesAreRetiredAndFsckSaysSo(t *testing.T) {
 	})
 }
 
-// TestRetentionLetsGoOfWhatOtherProgramsTrained: their results name the policies, too. Logs stay.
+// TestRetentionLetsGoOfWhatOtherProgramsTrained covers policies that the results of other programs name, too. Logs
+// stay.
 func TestRetentionLetsGoOfWhatOtherProgramsTrained(t *testing.T) {
 	fresh := threeEpochs(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// share reads what runs share with other runs, which are needed as long as the run is, and so are not dead either. It
-// runs after spare, which may have found that a run is not dead.
+// share reads which runs each run shares objects with. Those are needed as long as the run is, and therefore not dead
+// either. It runs after spare, which may have found that a run is not dead.
 func (c *collector) share(ctx context.Context) error {
 	for _, name := range sorted(c.runs) {
 		r := c.runs[name]
@@ -50,12 +50,12 @@ func (c *collector) keepShared() {
 		if r.dead || r.shared == nil {
 			continue
 		}
-		needs := r.keep
+		needed := r.keep
 		if !r.ended {
 			last := r.shared.Last()
-			needs = map[int]bool{last: true, last - 1: true}
+			needed = map[int]bool{last: true, last - 1: true}
 		}
-		for epoch := range needs {
+		for epoch := range needed {
 			name, shared := r.shared.Owner(epoch)
 			if owner := c.runs[string(name)]; shared && owner != nil && owner.keep != nil {
 				owner.keep[epoch] = true

@@ -18,7 +18,8 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// TestRetentionKeepsThePoliciesWithWhichAForkBegins: an old epoch of a run that has ended is the newest one of a fork.
+// TestRetentionKeepsThePoliciesWithWhichAForkBegins covers an old epoch of an ended run that is the newest epoch of a
+// fork.
 func TestRetentionKeepsThePoliciesWithWhichAForkBegins(t *testing.T) {
 	t.Parallel()
 	r, end := testrun.Finished(t)
@@ -38,7 +39,7 @@ func TestRetentionKeepsThePoliciesWithWhichAForkBegins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the first one puts garbage into the trash, the second one frees it
+	for range 2 { // the first collection puts garbage into the trash, the second one frees it
 		gc := collect.Policy{Grace: time.Nanosecond, Epochs: 1}
 		if _, err := collect.Collect(t.Context(), r.Bucket, gc, false, func(int, int) {}); err != nil {
 			t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// slow is a store of which every request takes a random time, so that whoever uses it at once takes turns at random.
-// Some requests fail, before or after they have had their effect.
+// slow is a store in which every request takes a random time, so that concurrent users take turns at random. Some
+// requests fail, before or after they have taken effect.
 type slow struct {
 	*store.Memory
 	seed uint64
@@ -24,7 +24,7 @@ type slow struct {
 	hits  *hits
 }
 
-// hits counts what struck.
+// hits counts the failures that struck.
 type hits struct {
 	mu                         sync.Mutex
 	before, after, kills, done int
@@ -32,7 +32,7 @@ type hits struct {
 
 var errNetwork = fault.New(fault.Transient, "the network is down")
 
-// turn waits for a random time and says whether the request fails before or after its effect.
+// turn waits for a random time and returns the errors with which the request fails before or after its effect, if any.
 func (s *slow) turn(ctx context.Context, key string) (before, after error) {
 	s.mu.Lock()
 	s.asked[key]++

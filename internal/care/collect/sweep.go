@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// sweep removes what was not marked. Blobs are removed before the manifests that explain their removal.
+// sweep removes the objects that were not marked. Blobs are removed before the manifests that explain their removal.
 func (c *collector) sweep(ctx context.Context) error {
 	if err := c.summarise(ctx); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (c *collector) sweep(ctx context.Context) error {
 	}
 	var loose []string
 	for _, key := range c.order {
-		if r := c.runs[runs.NameOf(key)]; !store.IsBlob(key) && r != nil && !r.dead && c.goes(key) {
+		if r := c.runs[runs.NameOf(key)]; !store.IsBlob(key) && r != nil && !r.dead && c.isRemoved(key) {
 			loose = append(loose, key)
 		}
 	}
@@ -47,14 +47,14 @@ func (c *collector) sweep(ctx context.Context) error {
 // bury removes the objects of a dead run. The objects that make it a run, and a dead one, are removed when nothing else
 // is left.
 func (c *collector) bury(ctx context.Context, r *run) error {
-	still := func(ctx context.Context) (bool, error) { return c.still(ctx, r) }
+	isStillDead := func(ctx context.Context) (bool, error) { return c.isStillDead(ctx, r) }
 	var keys []string
 	for _, key := range r.keys {
-		if !slices.Contains(last(r), key) && c.goes(key) {
+		if !slices.Contains(last(r), key) && c.isRemoved(key) {
 			keys = append(keys, key)
 		}
 	}
-	if err := c.move(ctx, keys, still, &c.report.Removed); err != nil || c.needed(r) {
+	if err := c.move(ctx, keys, isStillDead, &c.report.Removed); err != nil || c.needed(r) {
 		return err
 	}
 	if c.lock != nil {
@@ -64,7 +64,7 @@ func (c *collector) bury(ctx context.Context, r *run) error {
 		}
 	}
 	for _, key := range last(r) {
-		if err := c.move(ctx, []string{key}, still, &c.report.Removed); err != nil {
+		if err := c.move(ctx, []string{key}, isStillDead, &c.report.Removed); err != nil {
 			return err
 		}
 	}
@@ -78,9 +78,10 @@ func always(context.Context) (bool, error) { return true, nil }
 // batch is the number of objects that are removed in one turn of the lock.
 const batch = 64
 
-// move moves objects to the trash: each batch is copied, and then deleted in a turn of the lock if still returns true.
+// move moves objects to the trash: each batch is copied, and then deleted in a turn of the lock if permitted returns
+// true.
 func (c *collector) move(
-	ctx context.Context, keys []string, still func(context.Context) (bool, error), tally *Tally,
+	ctx context.Context, keys []string, permitted func(context.Context) (bool, error), tally *Tally,
 ) error {
 	for part := range slices.Chunk(keys, batch) {
 		if c.lock == nil {
@@ -96,15 +97,15 @@ func (c *collector) move(
 		if err != nil {
 			return err
 		}
-		goes := true
+		allowed := true
 		err = c.lock.Turn(ctx, func(ctx context.Context) error {
-			if goes, err = still(ctx); err != nil || !goes {
+			if allowed, err = permitted(ctx); err != nil || !allowed {
 				return err
 			}
 
 			return c.delete(ctx, copied)
 		})
-		if err != nil || !goes {
+		if err != nil || !allowed {
 			return err
 		}
 		for _, key := range copied {

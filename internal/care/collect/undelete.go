@@ -14,15 +14,15 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Recovery lists what was taken back.
+// Recovery lists the restored objects.
 type Recovery struct {
 	Trash    Tally    `json:"from_trash"`
 	Versions Tally    `json:"from_versions"` // from versions of the bucket
 	Missing  []string `json:"missing"`       // objects of which no copy or version is left
 }
 
-// Undelete takes back a deleted run and what it refers to, from the trash and, if the bucket keeps versions, from
-// these. It returns an invalid fault if a run of the name exists or if a collection is at work. The error wraps
+// Undelete restores a deleted run and the objects that it refers to, from the trash and, if the bucket keeps versions,
+// from these. It returns an invalid fault if a run of the name exists or if a collection is at work. The error wraps
 // store.ErrNotFound if nothing is left of a deleted run. It may be repeated, and continues where it was cut short.
 func Undelete(ctx context.Context, b store.Keeper, name runs.Run, d runs.Decision) (Recovery, error) {
 	r := newRescue(b)
@@ -59,7 +59,7 @@ func Recover(ctx context.Context, keeper store.Keeper, who string, name runs.Run
 func (r *rescue) undelete(ctx context.Context, name runs.Run, decision runs.Decision) error {
 	spec := name.Spec().Key
 	marked := name.Deleted()
-	there, err := name.Spec().Exists(ctx, r.b)
+	exists, err := name.Spec().Exists(ctx, r.b)
 	if err != nil {
 		return err
 	}
@@ -67,25 +67,25 @@ func (r *rescue) undelete(ctx context.Context, name runs.Run, decision runs.Deci
 	if err != nil {
 		return err
 	}
-	if there && !deleted {
+	if exists && !deleted {
 		return errTaken(name)
 	}
-	removed, err := r.removed(ctx, name, there)
+	removed, err := r.removed(ctx, name, exists)
 	if err != nil {
 		return err
 	}
-	source, has := removed[spec]
-	if !there && !has {
+	source, found := removed[spec]
+	if !exists && !found {
 		return fmt.Errorf("run %q: neither the trash nor the versions of the bucket have a specification of it: %w",
 			string(name), store.ErrNotFound)
 	}
 	delete(removed, spec)
 
-	if _, _, mine, err := marked.Write(ctx, r.b, decision); err != nil {
+	if _, _, wrote, err := marked.Write(ctx, r.b, decision); err != nil {
 		return err
-	} else if mine { // a run that began meanwhile looks for the mark after writing its specification
-		there, err = name.Spec().Exists(ctx, r.b)
-		if err == nil && there {
+	} else if wrote { // a run that began meanwhile looks for the mark after writing its specification
+		exists, err = name.Spec().Exists(ctx, r.b)
+		if err == nil && exists {
 			err = errTaken(name)
 		}
 		if err != nil {
@@ -99,7 +99,7 @@ func (r *rescue) undelete(ctx context.Context, name runs.Run, decision runs.Deci
 	if err != nil {
 		return err
 	}
-	if !there {
+	if !exists {
 		if err := r.take(ctx, spec, source); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 
 	out := map[string]source{}
 	for _, o := range copies { // later copies are from later collections
-		if key, n, ok := store.TrashOf(o.Key); ok && n > after && n <= until && wanted(name, key) {
+		if key, n, ok := store.TrashOf(o.Key); ok && n > after && n <= until && isPart(name, key) {
 			out[key] = source{trash: o.Key, size: o.Size}
 		}
 	}
@@ -167,7 +167,7 @@ func (r *rescue) removed(ctx context.Context, name runs.Run, exists bool) (map[s
 	return out, nil
 }
 
-// trashed returns what the trash has of a run, from two LISTs: an object that one leaves out would be missing.
+// trashed returns a run's objects in the trash, from two LISTs, because an object that one leaves out would be missing.
 func (r *rescue) trashed(ctx context.Context, name runs.Run) ([]store.Ref, error) {
 	var copies []store.Ref
 	for range 2 {
@@ -202,15 +202,15 @@ func addVersions(out map[string]source, name runs.Run, versions []store.Version,
 			continue
 		}
 		seen[v.Key] = true
-		if _, has := out[v.Key]; !has && removed && v.Written.After(before) && wanted(name, v.Key) {
+		if _, has := out[v.Key]; !has && removed && v.Written.After(before) && isPart(name, v.Key) {
 			out[v.Key] = source{version: v, size: v.Size}
 		}
 	}
 }
 
-// wanted reports whether an object is part of a run that is taken back. Objects that every collection removes are not,
+// isPart reports whether an object is part of a run that is taken back. Objects that every collection removes are not,
 // nor is the mark of the deletion.
-func wanted(name runs.Run, key string) bool {
+func isPart(name runs.Run, key string) bool {
 	return key != name.Deleted().Key && !runs.IsMark(key) && !checkpoint.MatchString(key) &&
 		!strings.HasPrefix(key, name.CallsPrefix())
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// versions is a store whose bucket keeps versions of what is deleted.
+// versions is a store whose bucket keeps versions of deleted objects.
 type versions struct {
 	*store.Memory
 	mu      *sync.Mutex
@@ -86,7 +86,8 @@ func undelete(t *testing.T, b store.Keeper, name runs.Run) (collect.Recovery, er
 	return collect.Undelete(t.Context(), b, name, runs.Decision{Who: "ann", Why: "needed"})
 }
 
-// TestADeletedRunComesBack at any time until it has left the trash, and later from a bucket with versions.
+// TestADeletedRunComesBack restores a run at several times: until it has left the trash, and later from a bucket with
+// versions.
 func TestADeletedRunComesBack(t *testing.T) {
 	fresh := finished(t)
 	for collections := range 5 {
@@ -179,7 +180,7 @@ func TestUndeleteIsRepeated(t *testing.T) {
 	}
 }
 
-// onPuts is a store that asks before it writes.
+// onPuts is a store that calls a function before it writes.
 type onPuts struct {
 	*store.Memory
 	may func(key string) error
@@ -193,7 +194,7 @@ func (o onPuts) PutOnce(ctx context.Context, key string, body []byte) (bool, err
 	return o.Memory.PutOnce(ctx, key, body)
 }
 
-// TestARunOfTheSameNameIsNotMixedWithADeletedOne takes back the right one of two.
+// TestARunOfTheSameNameIsNotMixedWithADeletedOne restores the right one of two runs.
 func TestARunOfTheSameNameIsNotMixedWithADeletedOne(t *testing.T) {
 	fresh := finished(t)
 	for _, keeps := range []bool{false, true} {
@@ -235,7 +236,7 @@ func TestARunOfTheSameNameIsNotMixedWithADeletedOne(t *testing.T) {
 	}
 }
 
-// TestWhatFsckMissesComesBack lets somebody remove objects of a bucket with versions by hand.
+// TestWhatFsckMissesComesBack removes objects of a bucket with versions by hand.
 func TestWhatFsckMissesComesBack(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -243,7 +244,7 @@ func TestWhatFsckMissesComesBack(t *testing.T) {
 		b := versions{fresh(), &sync.Mutex{}, map[string][]store.Version{}, map[string][]byte{}}
 		run := runs.Run("small")
 		for i, o := range list(t, b, "") {
-			if o.Key == run.Spec().Key { // a run without one has been deleted, and Undelete takes it back
+			if o.Key == run.Spec().Key { // a run without a specification counts as deleted, and Undelete restores it
 				continue
 			}
 			if i%5 == 0 || o.Key == run.End().Key {
@@ -274,7 +275,7 @@ func TestWhatFsckMissesComesBack(t *testing.T) {
 	})
 }
 
-// TestUnusuallyMuchIsNotRemoved although a LIST shows it as garbage.
+// TestUnusuallyMuchIsNotRemoved covers objects that a LIST shows as garbage.
 func TestUnusuallyMuchIsNotRemoved(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {

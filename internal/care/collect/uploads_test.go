@@ -27,7 +27,7 @@ func (u *uploading) Abort(_ context.Context, x store.Upload) error {
 	return nil
 }
 
-// TestUploadsThatWereCutShortAreAborted leaves those alone that may still be sent.
+// TestUploadsThatWereCutShortAreAborted expects that uploads that may still be in progress are left alone.
 func TestUploadsThatWereCutShortAreAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &uploading{Memory: &store.Memory{}}

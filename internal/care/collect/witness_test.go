@@ -53,7 +53,7 @@ func try(t *testing.T, b store.Keeper) error {
 	return err
 }
 
-// whole checks that small is as it was, apart from checkpoints.
+// whole checks that small has not changed, apart from checkpoints.
 func whole(t *testing.T, what string, b, before *store.Memory) {
 	t.Helper()
 	lost := 0
@@ -101,7 +101,7 @@ func TestOneOmittedKeyOfAListRemovesNoRun(t *testing.T) {
 	}
 }
 
-// TestATruncatedListRemovesNothing cuts LISTs at some places, and the last of them is whole.
+// TestATruncatedListRemovesNothing cuts LISTs short at several places. The last LIST is whole.
 func TestATruncatedListRemovesNothing(t *testing.T) {
 	fresh := finished(t)
 	for tenths := 1; tenths < 10; tenths += 2 {
@@ -127,7 +127,7 @@ func TestATruncatedListRemovesNothing(t *testing.T) {
 	}
 }
 
-// late is a store that takes its time to write blobs.
+// late is a store that writes blobs slowly.
 type late struct {
 	store.Keeper
 	by time.Duration
@@ -145,7 +145,7 @@ func (l late) PutOnce(ctx context.Context, key string, body []byte) (bool, error
 	return l.Keeper.PutOnce(ctx, key, body)
 }
 
-// TestACopyThatTakesLongerThanTheGraceLosesNothing collects the target all the while.
+// TestACopyThatTakesLongerThanTheGraceLosesNothing collects the target meanwhile.
 func TestACopyThatTakesLongerThanTheGraceLosesNothing(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestACopyThatTakesLongerThanTheGraceLosesNothing(t *testing.T) {
 	})
 }
 
-// frozen is a store that its user does not reach for a time, after a number of requests that change something.
+// frozen is a store that its user cannot reach for a time, after a number of requests that change something.
 type frozen struct {
 	*store.Memory
 	after int
@@ -229,7 +229,7 @@ func (f *frozen) Delete(ctx context.Context, key string) error {
 }
 
 // TestASlowCollectorBesideASecondLosesNothing freezes a collector at some of its requests for a day, in which others
-// collect, and somebody needs again what was garbage.
+// collect, and former garbage is needed again.
 func TestASlowCollectorBesideASecondLosesNothing(t *testing.T) {
 	garbage := [][]byte{[]byte("one"), []byte("two"), []byte("three")}
 	for after := 1; after <= 9; after++ {
@@ -255,7 +255,7 @@ func TestASlowCollectorBesideASecondLosesNothing(t *testing.T) {
 			}()
 			time.Sleep(24 * grace)
 			gc(t, b, collect.Policy{})
-			for _, body := range garbage { // somebody finds them, and records them within the grace period
+			for _, body := range garbage { // a process finds the blobs, and records them within the grace period
 				if _, err := store.PutBlob(t.Context(), b, body); err != nil {
 					t.Fatal(err)
 				}

@@ -48,8 +48,8 @@ func (f *Fork) take(keys ...string) {
 
 // takeIf adds an object if it exists.
 func takeIf[T any](ctx context.Context, bucket store.Bucket, fork *Fork, o runs.Object[T]) error {
-	_, there, err := o.Sure(ctx, bucket)
-	if there {
+	_, exists, err := o.Sure(ctx, bucket)
+	if exists {
 		fork.take(o.Key)
 	}
 
@@ -66,7 +66,7 @@ func (f *Fork) takeOf(epoch int, keys ...string) {
 	}
 }
 
-// listEpoch adds what stays valid of a committed epoch.
+// listEpoch adds the objects of a committed epoch that stay valid.
 func (f *Fork) listEpoch(ctx context.Context, bucket store.Bucket, epoch int) error {
 	from := runs.Run(f.Origin.Run)
 	e, _, err := from.Epoch(epoch).Must(ctx, bucket)

@@ -21,7 +21,7 @@ import (
 type Request struct {
 	Run   runs.Run // the run that is forked
 	Name  runs.Run // the new run
-	Epoch int      // the last epoch that is shared for certain; 0 is what stage 1 made
+	Epoch int      // the last epoch that is shared for certain; 0 is the result of stage 1
 	Who   string
 	Why   string
 	At    time.Time
@@ -29,7 +29,7 @@ type Request struct {
 	Cells []runs.Relabel    // other labels in the next epoch
 }
 
-// Fork is a planned fork: what stays valid of the original, and what is recomputed.
+// Fork is a planned fork: the parts of the original that stay valid, and the parts that are recomputed.
 type Fork struct {
 	Origin runs.Origin
 
@@ -46,13 +46,13 @@ type Fork struct {
 	changes []runs.Change        // of the fork: one change if it has other values or labels
 	slots   int                  // of the next epoch, if its number of slots is all that changes its plan; otherwise 0
 	keys    []string             // keys that are copied, below the run
-	shared  runs.Shared          // what is not copied
-	past    runs.Past            // what the shared epochs reached on val
+	shared  runs.Shared          // the objects that are not copied
+	past    runs.Past            // the results of the shared epochs on val
 	labels  map[int]runs.Credits // of the next epoch, by slot, where labels are not copied
 }
 
-// Plan finds what a fork shares with its original. It writes nothing. It returns an invalid fault if the run has not
-// committed the epoch, if a value is impossible, or if another run has the name.
+// Plan determines the parts that a fork shares with its original. It writes nothing. It returns an invalid fault if the
+// run has not committed the epoch, if a value is impossible, or if another run has the name.
 func Plan(ctx context.Context, bucket store.Bucket, r Request, src spec.Source, catalog spec.Catalog) (*Fork, error) {
 	fork := &Fork{name: r.Name}
 	if _, err := r.Run.Find(ctx, bucket); err != nil {
@@ -119,11 +119,11 @@ func inherited(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int
 		return specification, err
 	}
 	for _, o := range []runs.Object[runs.Made]{run.Made(epoch + 1), run.Final()} {
-		made, begun, err := o.Sure(ctx, bucket)
+		made, exists, err := o.Sure(ctx, bucket)
 		if err != nil {
 			return specification, err
 		}
-		if begun {
+		if exists {
 			all, err := run.Changes(ctx, bucket, 0, made.Changes)
 			if err != nil {
 				return specification, err
@@ -142,26 +142,26 @@ func inherited(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int
 
 // free returns an error if another run has the name. A fork that was begun with the same request continues.
 func (f *Fork) free(ctx context.Context, bucket store.Bucket) error {
-	begun, there, err := f.name.Origin().Sure(ctx, bucket)
+	origin, exists, err := f.name.Origin().Sure(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	if there {
-		if begun.Run == f.Origin.Run && begun.Epoch == f.Origin.Epoch &&
-			runs.Digest(begun.Values) == runs.Digest(f.Origin.Values) &&
-			runs.Digest(begun.Cells) == runs.Digest(f.Origin.Cells) {
-			f.Origin = begun
+	if exists {
+		if origin.Run == f.Origin.Run && origin.Epoch == f.Origin.Epoch &&
+			runs.Digest(origin.Values) == runs.Digest(f.Origin.Values) &&
+			runs.Digest(origin.Cells) == runs.Digest(f.Origin.Cells) {
+			f.Origin = origin
 			for i := range f.changes {
-				f.changes[i].Who = begun.Who
-				f.changes[i].Why = begun.Why
-				f.changes[i].At = begun.At
+				f.changes[i].Who = origin.Who
+				f.changes[i].Why = origin.Why
+				f.changes[i].At = origin.At
 			}
 
 			return nil
 		}
 
 		return fault.New(fault.Invalid, "%s is another fork, of %s after epoch %d: choose another name with --name",
-			f.name, begun.Run, begun.Epoch)
+			f.name, origin.Run, origin.Epoch)
 	}
 	if err := f.name.Alive(ctx, bucket); err != nil {
 		return err
@@ -177,12 +177,12 @@ func (f *Fork) free(ctx context.Context, bucket store.Bucket) error {
 // parallel is the number of objects that are copied concurrently.
 const parallel = 16
 
-// Make writes the fork: first what is copied, and last the specification, which makes the fork exist and records what
-// it shares. It may be repeated, and continues where it was cut short. It changes nothing of a fork that exists, even
-// if the original has continued since. It may take longer than the grace period of collections: see hold.Write.
-// progress is called with the number of copied objects.
+// Make writes the fork: first the copies, and last the specification, which makes the fork exist and records its shared
+// objects. It may be repeated, and continues where it was cut short. It changes nothing of a fork that exists, even if
+// the original has continued since. It may take longer than the grace period of collections: see hold.Write. progress
+// is called with the number of copied objects.
 func (f *Fork) Make(ctx context.Context, bucket store.Bucket, progress func(n int)) error {
-	if _, there, err := f.name.Spec().Sure(ctx, bucket); err != nil || there {
+	if _, exists, err := f.name.Spec().Sure(ctx, bucket); err != nil || exists {
 		return err
 	}
 	own := []string{string(f.name)}
@@ -194,7 +194,8 @@ func (f *Fork) Make(ctx context.Context, bucket store.Bucket, progress func(n in
 		if err := settle(ctx); err != nil {
 			return err
 		}
-		// A collection may have removed what was written while this process was slow, so it is written again.
+		// A collection may have removed objects that were written while this process was slow, so they are written
+		// again.
 		if err := f.write(ctx, bucket, func(int) {}); err != nil {
 			return err
 		}
@@ -266,9 +267,9 @@ func commitOf(ctx context.Context, bucket store.Bucket, run runs.Run, epoch int)
 // copy copies objects of the original.
 func (f *Fork) copy(ctx context.Context, bucket store.Bucket, progress func(n int)) error {
 	from := runs.Run(f.Origin.Run)
-	for begun := 0; begun < len(f.keys); begun += parallel {
+	for start := 0; start < len(f.keys); start += parallel {
 		group, gctx := errgroup.WithContext(ctx)
-		for _, key := range f.keys[begun:min(begun+parallel, len(f.keys))] {
+		for _, key := range f.keys[start:min(start+parallel, len(f.keys))] {
 			group.Go(func() error {
 				raw, err := runs.Raw(gctx, bucket, from.Prefix()+key)
 				if err == nil {
@@ -281,7 +282,7 @@ func (f *Fork) copy(ctx context.Context, bucket store.Bucket, progress func(n in
 		if err := group.Wait(); err != nil {
 			return err
 		}
-		progress(min(begun+parallel, len(f.keys)))
+		progress(min(start+parallel, len(f.keys)))
 	}
 
 	return nil

@@ -15,29 +15,28 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// compare determines how far the original's epochs stay valid: what depends on a changed key, and all after it, does
-// not.
+// compare determines how far the original's epochs stay valid: up to the first step that depends on a changed key.
 func (f *Fork) compare(ctx context.Context, bucket store.Bucket, committed int) error {
-	mine, err := runs.After(f.spec, f.changes, len(f.changes))
+	forkSpec, err := runs.After(f.spec, f.changes, len(f.changes))
 	if err != nil {
 		return err
 	}
-	if mine.Epochs < f.Origin.Epoch {
+	if forkSpec.Epochs < f.Origin.Epoch {
 		return fault.New(fault.Invalid, "epochs: expected at least %d, which the fork shares, not %d",
-			f.Origin.Epoch, mine.Epochs)
+			f.Origin.Epoch, forkSpec.Epochs)
 	}
 	f.Whole = f.Origin.Epoch
 	f.Tests = true
 	from := runs.Run(f.Origin.Run)
-	for epoch := f.Origin.Epoch + 1; epoch <= min(committed, mine.Epochs); epoch++ {
-		theirs, err := from.At(ctx, bucket, epoch)
+	for epoch := f.Origin.Epoch + 1; epoch <= min(committed, forkSpec.Epochs); epoch++ {
+		originalSpec, err := from.At(ctx, bucket, epoch)
 		if err != nil {
 			return err
 		}
-		changed := differing(theirs, mine)
-		f.From = first(mine, changed)
+		changed := differing(originalSpec, forkSpec)
+		f.From = first(forkSpec, changed)
 		if f.From < spec.StepTest {
-			f.onlySlots(mine, theirs, changed)
+			f.onlySlots(forkSpec, originalSpec, changed)
 
 			break
 		}
@@ -49,8 +48,8 @@ func (f *Fork) compare(ctx context.Context, bucket store.Bucket, committed int) 
 	if err != nil {
 		return err
 	}
-	for _, key := range differing(atEnd, mine) {
-		if effect, ok := mine.EffectOf(key); ok && (effect.Plays || effect.First == spec.StepTest) {
+	for _, key := range differing(atEnd, forkSpec) {
+		if effect, ok := forkSpec.EffectOf(key); ok && (effect.Plays || effect.First == spec.StepTest) {
 			f.Tests = false
 		}
 	}
@@ -79,11 +78,11 @@ func (f *Fork) atEnd(ctx context.Context, bucket store.Bucket) (spec.Spec, error
 
 // onlySlots records that an epoch's plan differs only in its number of slots: the episodes of slots that both plans
 // have stay valid, as far as no other key changes them.
-func (f *Fork) onlySlots(mine, theirs spec.Spec, changed []string) {
+func (f *Fork) onlySlots(forkSpec, originalSpec spec.Spec, changed []string) {
 	others := slices.DeleteFunc(slices.Clone(changed), func(key string) bool { return key == "slots" })
-	if step := first(mine, others); step > spec.StepPlan && len(others) < len(changed) {
+	if step := first(forkSpec, others); step > spec.StepPlan && len(others) < len(changed) {
 		f.From = min(step, spec.StepUpdate)
-		f.slots = min(mine.Slots, theirs.Slots)
+		f.slots = min(forkSpec.Slots, originalSpec.Slots)
 	}
 }
 
@@ -116,12 +115,12 @@ func differing(a, b spec.Spec) []string {
 }
 
 // diff appends the paths at which two JSON values differ.
-func diff(path string, rawMessage, message json.RawMessage, out *[]string) {
-	if bytes.Equal(rawMessage, message) {
+func diff(path string, left, right json.RawMessage, out *[]string) {
+	if bytes.Equal(left, right) {
 		return
 	}
 	var x, y map[string]json.RawMessage
-	if json.Unmarshal(rawMessage, &x) != nil || json.Unmarshal(message, &y) != nil || x == nil || y == nil {
+	if json.Unmarshal(left, &x) != nil || json.Unmarshal(right, &y) != nil || x == nil || y == nil {
 		*out = append(*out, path)
 
 		return
@@ -136,18 +135,18 @@ func diff(path string, rawMessage, message json.RawMessage, out *[]string) {
 	}
 }
 
-// list finds what the fork shares, and the objects of the original that are copied.
+// list determines the shared parts of the fork, and the objects of the original that are copied.
 func (f *Fork) list(ctx context.Context, bucket store.Bucket) error {
 	from := runs.Run(f.Origin.Run)
-	theirs, err := from.Shared(ctx, bucket)
+	shared, err := from.Shared(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	f.shared.Parts = theirs.Of(from, f.Whole, f.Tests)
+	f.shared.Parts = shared.Of(from, f.Whole, f.Tests)
 	if f.shared.Commit, err = commitOf(ctx, bucket, from, f.Whole); err != nil {
 		return err
 	}
-	if err := f.remember(ctx, bucket, theirs); err != nil {
+	if err := f.remember(ctx, bucket, shared); err != nil {
 		return err
 	}
 	if f.From > spec.StepPlan || f.slots > 0 {
@@ -156,25 +155,25 @@ func (f *Fork) list(ctx context.Context, bucket store.Bucket) error {
 			return err
 		}
 		f.shared.Copied = []string{by.Tag}
-		if theirs != nil {
-			f.shared.Copied = append(f.shared.Copied, theirs.Copied...)
+		if shared != nil {
+			f.shared.Copied = append(f.shared.Copied, shared.Copied...)
 		}
 	}
 
 	return f.listCopies(ctx, bucket)
 }
 
-// remember collects what the shared epochs reached on val. For epochs that the original shares, it has a record.
-func (f *Fork) remember(ctx context.Context, bucket store.Bucket, theirs *runs.Shared) error {
+// remember collects the results of the shared epochs on val. For epochs that the original shares, it has a record.
+func (f *Fork) remember(ctx context.Context, bucket store.Bucket, shared *runs.Shared) error {
 	from := runs.Run(f.Origin.Run)
-	if theirs != nil {
+	if shared != nil {
 		past, _, err := from.Past().Must(ctx, bucket)
 		if err != nil {
 			return err
 		}
 		f.past = slices.DeleteFunc(past, func(pastEpoch runs.PastEpoch) bool { return pastEpoch.Epoch > f.Whole })
 	}
-	for epoch := theirs.Last() + 1; epoch <= f.Whole; epoch++ {
+	for epoch := shared.Last() + 1; epoch <= f.Whole; epoch++ {
 		e, _, err := from.Epoch(epoch).Must(ctx, bucket)
 		if err != nil {
 			return err

@@ -7,8 +7,8 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain: GRPO learns from samples, and cloning without a critic also from
-// answers beside which there was no other.
+// TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain covers GRPO, which learns from samples, and cloning without a
+// critic, which also learns from answers without an alternative.
 func TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/collabui/collabui/workers/catalog"
 )
 
-// metered counts requests and the bytes that are written.
+// metered counts requests and written bytes.
 type metered struct {
 	*store.Memory
 	requests, bytes int
@@ -71,7 +71,7 @@ func commit(t *testing.T, b store.Bucket, run runs.Run, epoch int) {
 	write(t, b, run.Result(fmt.Sprintf("epoch-%04d/trained-1/val", epoch)), *e.Val)
 }
 
-// TestANightlyYearOfForksGrowsLinearly promotes every night: each run is a fork of the one before, with two more
+// TestANightlyYearOfForksGrowsLinearly promotes every night: each run is a fork of the previous one, with two more
 // epochs.
 func TestANightlyYearOfForksGrowsLinearly(t *testing.T) {
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestANightlyYearOfForksGrowsLinearly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for epoch := 1; epoch <= 2*n; epoch += max(1, 2*n/3) { // every part is read where it is
+		for epoch := 1; epoch <= 2*n; epoch += max(1, 2*n/3) { // every part is read where it is stored
 			if e, _, err := name.Epoch(epoch).Must(t.Context(), b); err != nil || e.Number != epoch {
 				t.Fatalf("epoch %d of %s = %d, %v; want it to be shared", epoch, name, e.Number, err)
 			}
@@ -123,7 +123,7 @@ func TestANightlyYearOfForksGrowsLinearly(t *testing.T) {
 	}
 
 	second, last := nights[1], nights[len(nights)-1]
-	const list = 2 * 55 // bytes that a fork says about the two epochs of a night before it, and about their run
+	const list = 2 * 55 // bytes with which a fork records the two epochs of the previous night, and their run
 	if last.objects != second.objects || last.requests != second.requests ||
 		last.bytes > second.bytes+len(nights)*(list+50) {
 		t.Errorf("night 365 made %+v, night 2 %+v; want as many objects and requests, and few more bytes", last, second)

@@ -58,13 +58,13 @@ func Do(ctx context.Context, keeper store.Keeper, who string, fn func(context.Co
 	if err := lock.take(ctx); err != nil {
 		return err
 	}
-	within, lost := context.WithCancelCause(ctx)
+	held, lose := context.WithCancelCause(ctx)
 	var keep sync.WaitGroup
-	keep.Go(func() { lock.keep(within, lost) })
+	keep.Go(func() { lock.keep(held, lose) })
 
-	err := fn(within, lock)
-	cause := context.Cause(within)
-	lost(nil)
+	err := fn(held, lock)
+	cause := context.Cause(held)
+	lose(nil)
 	keep.Wait()
 	lock.release(context.WithoutCancel(ctx))
 	if err != nil && cause != nil {
@@ -91,11 +91,11 @@ func (l *Lock) take(ctx context.Context) error {
 			}
 		}
 		l.renewed = time.Now()
-		mine, err := l.put(ctx, newest+1, body)
+		owned, err := l.put(ctx, newest+1, body)
 		if err != nil {
 			return err
 		}
-		if !mine {
+		if !owned {
 			continue
 		}
 		l.Number = newest + 1
@@ -113,9 +113,9 @@ func (l *Lock) put(ctx context.Context, n int, body []byte) (bool, error) {
 	if err != nil || created {
 		return created, err
 	}
-	there, _, err := store.Must[entry](ctx, l.b, entryKey(n))
+	existing, _, err := store.Must[entry](ctx, l.b, entryKey(n))
 
-	return err == nil && there.Owner == l.own.Owner, notShown(err)
+	return err == nil && existing.Owner == l.own.Owner, notShown(err)
 }
 
 // free returns an invalid fault unless the newest entry shows that the lock is free.
@@ -166,7 +166,7 @@ func serverNow(ctx context.Context, keeper store.Keeper) (time.Time, error) {
 func (l *Lock) Now() time.Time { return l.server.Add(time.Since(l.began)) }
 
 // keep renews the lock until ctx ends, and ends the lock's context if the lock is lost.
-func (l *Lock) keep(ctx context.Context, lost context.CancelCauseFunc) {
+func (l *Lock) keep(ctx context.Context, lose context.CancelCauseFunc) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -174,7 +174,7 @@ func (l *Lock) keep(ctx context.Context, lost context.CancelCauseFunc) {
 		case <-time.After(renewal):
 		}
 		if err := l.renew(ctx, renewal/2); err != nil && fault.KindOf(err) == errLost {
-			lost(fault.As(fault.Transient, err))
+			lose(fault.As(fault.Transient, err))
 
 			return
 		}
@@ -213,13 +213,13 @@ func (l *Lock) write(ctx context.Context, e entry) error {
 
 			return nil
 		}
-		there, _, err := store.Must[entry](ctx, l.b, entryKey(l.newest+1))
+		newest, _, err := store.Must[entry](ctx, l.b, entryKey(l.newest+1))
 		if err != nil {
 			return notShown(err)
 		}
-		if there.Owner != l.own.Owner {
+		if newest.Owner != l.own.Owner {
 			return fault.New(errLost, "%s has the lock of the store now, because this process had given no sign for "+
-				"%v: nothing more was removed; begin again", there.Who, Stale)
+				"%v: nothing more was removed; begin again", newest.Who, Stale)
 		}
 		l.newest++
 	}

@@ -16,14 +16,14 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// away is a store that its user cannot reach while it is frozen, whose server's clock is behind by some time, and that
-// does not show every object at the first read.
+// away is a store that its user cannot reach while it is frozen, whose server's clock may be behind, and that does not
+// show every object at the first read.
 type away struct {
 	*store.Memory
 	behind time.Duration
 
 	mu    sync.Mutex
-	till  chan struct{} // nil: it is not frozen
+	till  chan struct{} // nil while it is not frozen
 	stale map[string]bool
 }
 
@@ -138,8 +138,8 @@ func TestALockIsNotTakenTwiceFromAStoreThatIsLate(t *testing.T) {
 	})
 }
 
-// TestALockOfAProcessThatIsStoppedIsFree stops an owner for a while: it must neither remove anything after that, nor
-// release the lock of the next owner.
+// TestALockOfAProcessThatIsStoppedIsFree stops an owner for a while. Afterwards, the owner must neither remove anything
+// nor release the lock of the next owner.
 func TestALockOfAProcessThatIsStoppedIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &store.Memory{}
@@ -180,13 +180,13 @@ func TestAnOwnerRemovesForAMinuteAtMost(t *testing.T) {
 		err := hold.Do(t.Context(), &store.Memory{}, "ann", func(ctx context.Context, l *hold.Lock) error {
 			for _, later := range []time.Duration{0, 20 * time.Second, time.Hour} {
 				time.Sleep(later)
-				begun := time.Now()
+				began := time.Now()
 				err := l.Turn(ctx, func(ctx context.Context) error {
 					<-ctx.Done()
 
 					return context.Cause(ctx)
 				})
-				if took := time.Since(begun); fault.KindOf(err) != fault.Transient || took > hold.Window {
+				if took := time.Since(began); fault.KindOf(err) != fault.Transient || took > hold.Window {
 					t.Errorf("a turn %v later ends after %v with %v, want %v at most and a transient fault",
 						later, took, err, hold.Window)
 				}
@@ -200,7 +200,7 @@ func TestAnOwnerRemovesForAMinuteAtMost(t *testing.T) {
 	})
 }
 
-// TestAWriterWaitsForACollectionThatDidNotSeeItsMark and no longer.
+// TestAWriterWaitsForACollectionThatDidNotSeeItsMark expects that the writer waits for that collection only.
 func TestAWriterWaitsForACollectionThatDidNotSeeItsMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &store.Memory{}
@@ -213,9 +213,9 @@ func TestAWriterWaitsForACollectionThatDidNotSeeItsMark(t *testing.T) {
 						t.Errorf("the run has %v, %v; want a mark", marks, err)
 					}
 					time.Sleep(time.Hour)
-					begun := time.Now()
+					began := time.Now()
 					err = settle(ctx)
-					waited = time.Since(begun)
+					waited = time.Since(began)
 
 					return err
 				})

@@ -34,13 +34,13 @@ func Write(
 	if err := w.sign(ctx); err != nil {
 		return err
 	}
-	within, cancel := context.WithCancel(ctx)
+	signing, cancel := context.WithCancel(ctx)
 	var keep sync.WaitGroup
-	keep.Go(func() { w.keep(within) })
+	keep.Go(func() { w.keep(signing) })
 	err := fn(ctx, w.settle)
 	cancel()
 	keep.Wait()
-	for _, key := range w.given {
+	for _, key := range w.keys {
 		_ = keeper.Delete(context.WithoutCancel(ctx), key)
 	}
 
@@ -55,7 +55,7 @@ type writer struct {
 	names []string
 
 	signs chan struct{} // full while a sign is given; guards the fields below
-	given []string      // keys of the newest signs
+	keys  []string      // keys of the newest signs
 	n     int
 }
 
@@ -76,18 +76,18 @@ func (w *writer) sign(ctx context.Context) error {
 	w.signs <- struct{}{}
 	defer func() { <-w.signs }()
 	w.n++
-	var given []string
+	var keys []string
 	for _, name := range w.names {
 		mark := runs.Run(name).Mark(w.id, w.n)
 		if _, _, _, err := mark.Write(ctx, w.b, runs.Mark{What: w.what}); err != nil {
 			return err
 		}
-		given = append(given, mark.Key)
+		keys = append(keys, mark.Key)
 	}
-	for _, key := range w.given {
+	for _, key := range w.keys {
 		_ = w.b.Delete(ctx, key)
 	}
-	w.given = given
+	w.keys = keys
 
 	return nil
 }

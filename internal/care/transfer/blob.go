@@ -39,7 +39,7 @@ func (t *transfer) blob(ctx context.Context, key string) (written bool, size int
 	return err == nil, ref.Size, err
 }
 
-// follow reads and verifies a blob, and queues what it refers to: a policy of several files refers to these.
+// follow reads and verifies a blob, and queues its references: a policy of several files refers to these files.
 func (t *transfer) follow(ctx context.Context, bucket store.Bucket, key string) error {
 	sum := strings.TrimPrefix(key, store.BlobPrefix)
 	beginning := make([]byte, 16)

@@ -14,8 +14,8 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// again lists the runs once more, and copies what was not listed before: a list may not have shown everything.
-func (t *transfer) again(ctx context.Context) error {
+// relist lists the runs once more, and copies objects that were not listed before, because a list may be incomplete.
+func (t *transfer) relist(ctx context.Context) error {
 	for _, name := range t.report.Runs {
 		run := runs.Run(name)
 		keys, err := store.Keys(ctx, t.from, run.Prefix())
@@ -33,8 +33,8 @@ func (t *transfer) again(ctx context.Context) error {
 }
 
 // ends copies the objects that end stages, one after the other, in the order in which runs write them. A copy that is
-// cut short therefore has no commit without what the commit stands for, even if the other side had half a copy of
-// another state of the run.
+// cut short therefore never has a commit without the objects that the commit names, even if the other side had half a
+// copy of another state of the run.
 func (t *transfer) ends(ctx context.Context) error {
 	t.mu.Lock()
 	keys := t.last
@@ -93,32 +93,32 @@ func (t *transfer) lacks(ctx context.Context) (lacks []string, err error) {
 		names[runs.NameOf(key)] = true
 	}
 	delete(names, "")
-	there := map[string]bool{}
+	listed := map[string]bool{}
 	for name := range names {
 		keys, err := store.Keys(ctx, t.to, runs.Run(name).Prefix())
 		if err != nil {
 			return nil, err
 		}
 		for _, key := range keys {
-			there[key] = true
+			listed[key] = true
 		}
 	}
 	for key := range t.had {
-		if names[runs.NameOf(key)] && !there[key] {
+		if names[runs.NameOf(key)] && !listed[key] {
 			lacks = append(lacks, key)
 		}
 	}
 	slices.Sort(lacks)
-	t.there = there
+	t.present = listed
 
 	return lacks, nil
 }
 
-// leftovers returns an error for a run of which the other side has manifests that this side lacks, without what they
-// name: a copy that was cut short left them before this side was reset to an earlier state. Recorded calls name
-// nothing.
+// leftovers returns an error for a run if the other side has manifests that this side lacks, without the objects that
+// they name: an interrupted copy left them before this side was reset to an earlier state. Recorded calls name no
+// objects.
 func (t *transfer) leftovers(ctx context.Context) error {
-	for _, key := range slices.Sorted(maps.Keys(t.there)) {
+	for _, key := range slices.Sorted(maps.Keys(t.present)) {
 		if t.known[key] || runs.IsLocal(key) || runs.IsSpec(key) ||
 			strings.HasPrefix(key, runs.Run(runs.NameOf(key)).CallsPrefix()) {
 			continue
@@ -154,8 +154,8 @@ func (t *transfer) leftover(ctx context.Context, key string) (lacks string, err 
 		switch sum, blob := strings.CutPrefix(ref, store.BlobPrefix); {
 		case blob && t.retired[sum]:
 		case blob: // a checkpoint may have gigabytes: read only if a list does not show it
-			var there []string
-			if there, err = store.Keys(ctx, t.to, ref); err == nil && len(there) == 0 {
+			var listed []string
+			if listed, err = store.Keys(ctx, t.to, ref); err == nil && len(listed) == 0 {
 				err = t.follow(ctx, t.to, ref)
 			}
 		default:

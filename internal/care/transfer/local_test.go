@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 
-// TestACopyLeavesBehindWhatCountsInItsStoreOnly: both stores have claims of the run and promotions of their own.
+// TestACopyLeavesBehindWhatCountsInItsStoreOnly copies between stores that each have claims and promotions of the run.
 func TestACopyLeavesBehindWhatCountsInItsStoreOnly(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)

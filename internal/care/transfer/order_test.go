@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/test/kit/testrun"
 )
 
-// TestACopyThatIsCutShortHasNoCommitWithoutItsParts copies a run again that has gone on, and cuts the copy short.
+// TestACopyThatIsCutShortHasNoCommitWithoutItsParts copies a run again that has continued, and cuts the copy short.
 func TestACopyThatIsCutShortHasNoCommitWithoutItsParts(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)
@@ -23,16 +23,16 @@ func TestACopyThatIsCutShortHasNoCommitWithoutItsParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := testrun.New(t, r.Spec).Bucket // has the specification
+	to := testrun.New(t, r.Spec).Bucket // has the specification
 	for writes, cut := 1, true; cut; writes += 60 {
-		_, err := transfer.Runs(t.Context(), r.Bucket, &testrun.Brittle{Bucket: there, Left: writes}, []string{"small"},
+		_, err := transfer.Runs(t.Context(), r.Bucket, &testrun.Brittle{Bucket: to, Left: writes}, []string{"small"},
 			quiet)
 		cut = err != nil
-		has, err := store.Keys(t.Context(), there, run.Prefix())
+		has, err := store.Keys(t.Context(), to, run.Prefix())
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := verify.FsckRun(t.Context(), there, "small")
+		report, err := verify.FsckRun(t.Context(), to, "small")
 		for _, p := range report.Problems {
 			if !store.IsBlob(p.Key) {
 				t.Fatalf("fsck of half a copy: %s, %v; want every manifest that is named", p, err)
@@ -51,7 +51,7 @@ func TestACopyThatIsCutShortHasNoCommitWithoutItsParts(t *testing.T) {
 	}
 }
 
-// TestACopyIsNotWholeWithHalfOfAnotherState cuts a copy short, sets the original back to its beginning, and copies it
+// TestACopyIsNotWholeWithHalfOfAnotherState cuts a copy short, resets the original to its beginning, and copies it
 // again.
 func TestACopyIsNotWholeWithHalfOfAnotherState(t *testing.T) {
 	t.Parallel()

@@ -27,9 +27,9 @@ func (t *transfer) withOrigins(ctx context.Context, names []string) (out []strin
 	seen := map[string]bool{}
 
 	return slices.DeleteFunc(out, func(name string) bool {
-		again := seen[name]
+		duplicate := seen[name]
 		seen[name] = true
 
-		return again
+		return duplicate
 	}), nil
 }

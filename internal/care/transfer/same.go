@@ -13,15 +13,15 @@ import (
 // sameRun returns an error if the other side has a different run of this name.
 func (t *transfer) sameRun(ctx context.Context, name string) error {
 	key := runs.Run(name).Spec().Key
-	there, err := t.to.Get(ctx, key)
+	theirs, err := t.to.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	here, err := t.from.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !bytes.Equal(here, there) {
+	ours, err := t.from.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !bytes.Equal(ours, theirs) {
 		return errAnother(key)
 	}
 
@@ -36,9 +36,9 @@ func (t *transfer) mayHave(ctx context.Context, key string) error {
 		return nil
 	}
 	t.mu.Lock()
-	err, asked := t.same[name]
+	err, known := t.same[name]
 	t.mu.Unlock()
-	if asked {
+	if known {
 		return err
 	}
 	err = t.sameRun(ctx, name)
@@ -55,7 +55,7 @@ func errAnother(key string) error {
 	return fault.New(fault.Invalid, "the other store has another %s: it has another run of that name", key)
 }
 
-// alive returns an error for a run that was deleted on the other side: a collection would remove what is copied.
+// alive returns an error for a run that was deleted on the other side, because a collection would remove the copy.
 func (t *transfer) alive(ctx context.Context, run runs.Run) error {
 	_, gone, err := run.Deleted().Sure(ctx, t.to)
 	if err == nil && gone {

@@ -19,7 +19,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Report counts what a transfer did.
+// Report counts the objects of a transfer.
 type Report struct {
 	Runs    []string `json:"runs"`
 	Objects int      `json:"objects"` // that the other side has now
@@ -37,7 +37,7 @@ func Runs(ctx context.Context, from, to store.Bucket, names []string, progress f
 	return newTransfer(from, to, progress).runs(ctx, names)
 }
 
-// runs copies runs and what is queued.
+// runs copies runs and the queued objects.
 func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 	if err := t.retirements(ctx); err != nil {
 		return t.report, err
@@ -57,16 +57,16 @@ func (t *transfer) runs(ctx context.Context, names []string) (Report, error) {
 			continue
 		}
 		specs = append(specs, run.Spec().Key)
-		there, err := run.Spec().Exists(ctx, t.to)
+		exists, err := run.Spec().Exists(ctx, t.to)
 		if err != nil {
 			return t.report, err
 		}
-		if !there {
+		if !exists {
 			unfinished = append(unfinished, name)
 		}
 	}
 	err = hold.Write(ctx, t.to, "a copy", unfinished, func(ctx context.Context, settle hold.Settle) error {
-		for _, step := range []func(context.Context) error{t.all, t.again, settle, t.complete, t.leftovers, t.ends} {
+		for _, step := range []func(context.Context) error{t.all, t.relist, settle, t.complete, t.leftovers, t.ends} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -115,7 +115,7 @@ func (t *transfer) plan(ctx context.Context, run runs.Run) (bool, error) {
 	return true, nil
 }
 
-// retirements copies the records of what retention policies removed, because fsck needs them.
+// retirements copies the records of blobs that retention policies removed, because fsck needs them.
 func (t *transfer) retirements(ctx context.Context) (err error) {
 	if t.retired, err = runs.Retired(ctx, t.from); err != nil {
 		return err
@@ -145,8 +145,8 @@ type transfer struct {
 	retired map[string]bool // digests of blobs that a retention policy removed
 	lenient bool            // continue if the other side has other objects under the same keys
 
-	listed map[string]bool // keys that a list showed
-	there  map[string]bool // manifests of the copied runs that the other side's latest list showed
+	listed  map[string]bool // keys that a list showed
+	present map[string]bool // manifests of the copied runs that the other side's latest list showed
 
 	mu      sync.Mutex
 	same    map[string]error // by name of a run: why the other side cannot have its objects; nil if it can
@@ -242,7 +242,7 @@ func (t *transfer) count(written bool, size int64) {
 	t.progress(t.report.Objects, len(t.known))
 }
 
-// one copies one object, and queues what it refers to.
+// one copies one object, and queues its references.
 func (t *transfer) one(ctx context.Context, key string) (written bool, size int64, err error) {
 	if store.IsBlob(key) {
 		return t.blob(ctx, key)
@@ -259,7 +259,7 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 		return false, 0, errWaits
 	}
 	if err := t.mayHave(ctx, key); err != nil {
-		if there, found := t.to.Get(ctx, key); found == nil && bytes.Equal(there, raw) {
+		if existing, failed := t.to.Get(ctx, key); failed == nil && bytes.Equal(existing, raw) {
 			t.has(key) // exactly this object
 
 			return false, 0, nil
@@ -276,11 +276,11 @@ func (t *transfer) one(ctx context.Context, key string) (written bool, size int6
 		return true, int64(len(raw)), nil
 	}
 
-	there, err := t.to.Get(ctx, key)
+	existing, err := t.to.Get(ctx, key)
 	if err != nil {
 		return false, 0, err
 	}
-	if !bytes.Equal(there, raw) {
+	if !bytes.Equal(existing, raw) {
 		return false, 0, t.refuse(errAnother(key))
 	}
 	t.has(key)

@@ -33,9 +33,9 @@ func TestACopiedRunEndsWithTheSameDigestElsewhere(t *testing.T) {
 
 	backup := store.Backup{Files: store.Files{Dir: filepath.Join(t.TempDir(), "b")}}
 	other := testrun.New(t, r.Spec)
-	there := other.Bucket
-	there.Damage(run.Spec().Key, nil)
-	for _, way := range []struct{ from, to store.Bucket }{{r.Bucket, backup}, {backup, there}} {
+	target := other.Bucket
+	target.Damage(run.Spec().Key, nil)
+	for _, way := range []struct{ from, to store.Bucket }{{r.Bucket, backup}, {backup, target}} {
 		for writes, cut := 100, true; cut; writes += 400 {
 			to := &testrun.Brittle{Bucket: way.to, Left: writes}
 			_, err := transfer.Runs(t.Context(), way.from, to, []string{"small"}, quiet)
@@ -55,7 +55,7 @@ func TestACopiedRunEndsWithTheSameDigestElsewhere(t *testing.T) {
 		t.Errorf("the copy ended with %s after %d more episodes, %v; want %s without any",
 			got.FinalDigest, other.Suite.Episodes, err, end.FinalDigest)
 	}
-	report, err := verify.FsckRun(t.Context(), there, "small")
+	report, err := verify.FsckRun(t.Context(), target, "small")
 	if err != nil || len(report.Problems) > 0 {
 		t.Errorf("fsck of the copy: %v, %v; want no problems", report.Problems, err)
 	}
@@ -156,8 +156,8 @@ func TestACopyNeverMixesTwoRuns(t *testing.T) {
 	}
 }
 
-// TestACopyOfAForkWritesNothingIntoAnotherRun: a fork refers to objects of the run that it was made of, whose name may
-// be another run's elsewhere.
+// TestACopyOfAForkWritesNothingIntoAnotherRun covers a fork that refers to objects of the run that it was made from,
+// whose name may belong to another run elsewhere.
 func TestACopyOfAForkWritesNothingIntoAnotherRun(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)
@@ -182,15 +182,15 @@ func TestACopyOfAForkWritesNothingIntoAnotherRun(t *testing.T) {
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "runs/small/spec.json") {
 		t.Errorf("a copy of the fork = %v, want an invalid fault that names the run there", err)
 	}
-	there, err := to.List(t.Context(), runs.Run("small").Prefix())
-	if err != nil || len(there) != 1 {
-		t.Errorf("the run there has %d objects, %v; want its specification alone", len(there), err)
+	listed, err := to.List(t.Context(), runs.Run("small").Prefix())
+	if err != nil || len(listed) != 1 {
+		t.Errorf("the run there has %d objects, %v; want its specification alone", len(listed), err)
 	}
-	if made, err := runs.Run("other").Spec().Exists(t.Context(), to); err != nil || made {
-		t.Errorf("the fork exists there: %v, %v; want it not to", made, err)
+	if exists, err := runs.Run("other").Spec().Exists(t.Context(), to); err != nil || exists {
+		t.Errorf("the fork exists there: %v, %v; want it not to", exists, err)
 	}
 
-	archive := &store.Memory{} // it has what the fork refers to, but not the original itself
+	archive := &store.Memory{} // it has the objects that the fork refers to, but not the original itself
 	if _, err := transfer.Runs(t.Context(), r.Bucket, archive, []string{"other"}, quiet); err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +199,8 @@ func TestACopyOfAForkWritesNothingIntoAnotherRun(t *testing.T) {
 	}
 }
 
-// TestABackupGoesOnWithoutARunWhoseNameIsTaken: a name that became free, and has another run now, must not end the
-// backups of all others.
+// TestABackupGoesOnWithoutARunWhoseNameIsTaken covers a name that became free and now belongs to another run, which
+// must not end the backups of all others.
 func TestABackupGoesOnWithoutARunWhoseNameIsTaken(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)
@@ -219,15 +219,15 @@ func TestABackupGoesOnWithoutARunWhoseNameIsTaken(t *testing.T) {
 	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "runs/again/spec.json") {
 		t.Errorf("All = %v, want an invalid fault that names the run", err)
 	}
-	if there, err := runs.Run("small").End().Exists(t.Context(), to); err != nil || !there || len(report.Runs) != 1 {
-		t.Errorf("the other run is there: %v, %v (%v); want it copied", there, err, report.Runs)
+	if exists, err := runs.Run("small").End().Exists(t.Context(), to); err != nil || !exists || len(report.Runs) != 1 {
+		t.Errorf("the other run is there: %v, %v (%v); want it copied", exists, err, report.Runs)
 	}
 	if s, _, err := runs.Run("again").Spec().Must(t.Context(), to); err != nil || s.Seed != 1 {
 		t.Errorf("the seed of the run that was there is %d, %v; want it left alone", s.Seed, err)
 	}
 }
 
-// TestACopyGoesOnWithoutWhatWasRetired removes a policy of epoch 1 as a policy of retention does.
+// TestACopyGoesOnWithoutWhatWasRetired removes a policy of epoch 1 as a retention policy does.
 func TestACopyGoesOnWithoutWhatWasRetired(t *testing.T) {
 	t.Parallel()
 	r, _ := testrun.Finished(t)
@@ -258,7 +258,7 @@ func TestACopyGoesOnWithoutWhatWasRetired(t *testing.T) {
 	}
 }
 
-// collected is a bucket of which gc removes an object between its listing and its reading.
+// collected is a bucket in which gc removes an object after it was listed and before it is read.
 type collected struct {
 	store.Bucket
 	key string
@@ -284,8 +284,8 @@ func TestABackupGoesOnBesideGC(t *testing.T) {
 		if _, err := transfer.All(t.Context(), collected{r.Bucket, key}, to, quiet); err != nil {
 			t.Errorf("a backup while %s is removed = %v, want none", key, err)
 		}
-		if there, err := runs.Run("small").Spec().Exists(t.Context(), to); err != nil || !there {
-			t.Errorf("without %s: the run is there: %v, %v; want it copied", key, there, err)
+		if exists, err := runs.Run("small").Spec().Exists(t.Context(), to); err != nil || !exists {
+			t.Errorf("without %s: the run is there: %v, %v; want it copied", key, exists, err)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (v *validator) epoch(e runs.Epoch) error {
 	if v.spec.Staleness > 0 && e.Number > 1 {
 		v.played = v.before
 	}
-	if !same(slots.System, v.played) {
+	if !sameSystem(slots.System, v.played) {
 		v.say(e.Slots.Key, "the slots were rolled out by another system than version %d", v.played.Version)
 	}
 	if len(e.Episodes) != len(slots.Slots) {
@@ -68,7 +68,7 @@ func (v *validator) epoch(e runs.Epoch) error {
 	if d != e.Digest {
 		v.say(key, "the digest %s does not follow from what is stored (%s)", e.Digest, d)
 	}
-	if e.Kept != "" && !same(e.System, v.system) {
+	if e.Kept != "" && !sameSystem(e.System, v.system) {
 		v.say(key, "kept the system that its updates began with but names another one")
 	}
 	v.before = v.system
@@ -93,9 +93,9 @@ func (v *validator) val(e runs.Epoch) error {
 	return err
 }
 
-// same reports whether two systems are one.
-func same(system, b runs.System) bool {
-	return system.Version == b.Version && slices.Equal(system.Policies, b.Policies)
+// sameSystem reports whether two systems are one.
+func sameSystem(a, b runs.System) bool {
+	return a.Version == b.Version && slices.Equal(a.Policies, b.Policies)
 }
 
 // slots checks the committed slots of an epoch in order, and keeps the prints of their pairs.
@@ -165,17 +165,17 @@ func (v *validator) updates(epoch runs.Epoch, parts *runs.EpochParts) error {
 
 // datasets checks the data sets of all agents concurrently.
 func (v *validator) datasets(keys []string) error {
-	wrong := make([]string, len(keys))
+	reasons := make([]string, len(keys))
 	group, ctx := errgroup.WithContext(v.ctx)
 	for agent, key := range keys {
 		group.Go(func() (err error) {
-			wrong[agent], err = v.dataset(ctx, key, v.owned(agent))
+			reasons[agent], err = v.dataset(ctx, key, v.owned(agent))
 
 			return err
 		})
 	}
 	err := group.Wait()
-	for agent, why := range wrong {
+	for agent, why := range reasons {
 		if why != "" {
 			v.say(keys[agent], "%s", why)
 		}
@@ -204,10 +204,10 @@ func (v *validator) dataset(ctx context.Context, key string, want []fingerprint)
 		return "", err
 	}
 	n := 0
-	wrong := -1
+	firstWrong := -1
 	err = runs.EachPair(ctx, v.b, d.Body, func(pair domain.Example) error {
-		if wrong < 0 && n < len(want) && want[n] != printOf(pair) {
-			wrong = n
+		if firstWrong < 0 && n < len(want) && want[n] != printOf(pair) {
+			firstWrong = n
 		}
 		n++
 
@@ -220,8 +220,8 @@ func (v *validator) dataset(ctx context.Context, key string, want []fingerprint)
 		return "", err
 	case d.Count != len(want) || n != len(want):
 		return fmt.Sprintf("holds %d pairs and says %d, the epoch's episodes have %d", n, d.Count, len(want)), nil
-	case wrong >= 0:
-		return fmt.Sprintf("pair %d is not the one that the epoch's episodes have there", wrong), nil
+	case firstWrong >= 0:
+		return fmt.Sprintf("pair %d is not the one that the epoch's episodes have there", firstWrong), nil
 	}
 
 	return "", nil

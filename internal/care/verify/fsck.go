@@ -111,7 +111,7 @@ type checker struct {
 	problems []Problem
 }
 
-// object is what was read under a key.
+// object describes the object that was read under a key.
 type object struct {
 	sum     [sha256.Size]byte
 	size    int64
@@ -235,7 +235,7 @@ func (c *checker) report(listed []store.Ref, retired map[string]bool) Report {
 }
 
 // Inspect verifies the bytes of one object and returns the keys of the objects that it refers to. The error describes
-// what is wrong.
+// the damage.
 func Inspect(key string, raw []byte) ([]string, error) {
 	refs, err := inspect(key, raw, sha256.Sum256(raw))
 	out := make([]string, len(refs))
@@ -246,7 +246,7 @@ func Inspect(key string, raw []byte) ([]string, error) {
 	return out, err
 }
 
-// inspect verifies the bytes of one object and returns the references in them. The error describes what is wrong.
+// inspect verifies the bytes of one object and returns the references in them. The error describes the damage.
 func inspect(key string, raw []byte, sum [sha256.Size]byte) ([]reference, error) {
 	if store.IsBlob(key) {
 		if key != store.BlobPrefix+hex.EncodeToString(sum[:]) {

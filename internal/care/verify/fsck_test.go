@@ -136,8 +136,8 @@ func TestAStoreThatDoesNotAnswerIsNotAVerdictOnItsObjects(t *testing.T) {
 	}
 }
 
-// TestReferencesAreFoundAsByDecoding: looking for texts finds what decoding finds, in every object of a run, and
-// nothing in what a page says.
+// TestReferencesAreFoundAsByDecoding expects that searching for texts finds the same references as decoding, in every
+// object of a run, and none in the text of a page.
 func TestReferencesAreFoundAsByDecoding(t *testing.T) {
 	b := finished(t)
 	all, err := b.List(t.Context(), "runs/")
@@ -173,11 +173,11 @@ func TestReferencesAreFoundAsByDecoding(t *testing.T) {
 		t.Errorf("got %d references in %d objects, want at least 100", found, len(all))
 	}
 
-	said, err := json.Marshal(`{"key":"runs/x","sha256":"` + strings.Repeat("a", 64) + `"}`)
+	quoted, err := json.Marshal(`{"key":"runs/x","sha256":"` + strings.Repeat("a", 64) + `"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := verify.References(said); len(got) > 0 {
+	if got := verify.References(quoted); len(got) > 0 {
 		t.Errorf("got the references %v in what a page says, want none", got)
 	}
 }

@@ -45,7 +45,7 @@ func (v *validator) level(n int) error {
 	return nil
 }
 
-// items returns what a level must hold, and its counters.
+// items returns the pairs that a level must contain, and its counters.
 func (v *validator) items(level int) ([]domain.Example, synth.ItemCounts, error) {
 	counts := synth.NewItemCounts()
 	plan, _, err := v.run.LevelPlan(level).Must(v.ctx, v.b)

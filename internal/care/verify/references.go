@@ -13,12 +13,15 @@ import (
 // named returns the references in a specification, which names blobs by their digests alone: a base policy and data
 // that were imported.
 func named(body []byte) (out []reference) {
-	var given spec.Spec
-	if json.Unmarshal(body, &given) != nil {
+	var specification spec.Spec
+	if json.Unmarshal(body, &specification) != nil {
 		return nil
 	}
 	for _, digest := range []string{
-		given.FineTune.Base, given.FineTune.Data.Level1, given.FineTune.Data.Level2, given.FineTune.Data.Level3,
+		specification.FineTune.Base,
+		specification.FineTune.Data.Level1,
+		specification.FineTune.Data.Level2,
+		specification.FineTune.Data.Level3,
 	} {
 		var r reference
 		if n, err := hex.Decode(r.sum[:], []byte(digest)); err == nil && n == len(r.sum) {

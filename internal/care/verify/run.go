@@ -17,18 +17,18 @@ import (
 
 // Run checks every committed epoch of a run: that each slot is committed once or recorded as failed, that no update is
 // applied twice, that every pair follows from labelled cells, a topology and a system version, and that the digests
-// follow from what is stored.
+// follow from the stored objects.
 func Run(ctx context.Context, bucket store.Bucket, run string) ([]Problem, error) {
 	r := runs.Run(run)
 	specification, _, err := r.Spec().Must(ctx, bucket)
 	if err != nil {
 		return nil, err
 	}
-	base, ended, err := r.Base().Sure(ctx, bucket)
+	base, exists, err := r.Base().Sure(ctx, bucket)
 	if err != nil {
 		return nil, err
 	}
-	if !ended {
+	if !exists {
 		return withoutBase(ctx, bucket, r)
 	}
 
@@ -41,7 +41,7 @@ func Run(ctx context.Context, bucket store.Bucket, run string) ([]Problem, error
 		digest: base.Policy.Tensor,
 	}
 	err = v.all()
-	if errors.Is(err, store.ErrAbsent) { // what depends on it cannot be checked
+	if errors.Is(err, store.ErrAbsent) { // objects that depend on it cannot be checked
 		v.say(r.Prefix(), "%v", err)
 		err = nil
 	}
@@ -51,7 +51,7 @@ func Run(ctx context.Context, bucket store.Bucket, run string) ([]Problem, error
 
 // withoutBase checks, for a run without a base policy, that nothing needs one.
 func withoutBase(ctx context.Context, bucket store.Bucket, run runs.Run) ([]Problem, error) {
-	needs := func(what string) []Problem {
+	problem := func(what string) []Problem {
 		return []Problem{{Key: run.Base().Key, Detail: "it is missing, but " + what}}
 	}
 	own, err := store.Keys(ctx, bucket, run.Prefix())
@@ -59,8 +59,8 @@ func withoutBase(ctx context.Context, bucket store.Bucket, run runs.Run) ([]Prob
 		return nil, err
 	}
 	for _, key := range own {
-		if begun, ok := strings.CutPrefix(key, run.Prefix()+"epochs/"); ok && !strings.HasPrefix(begun, "0000/") {
-			return needs("there is " + key), nil
+		if below, ok := strings.CutPrefix(key, run.Prefix()+"epochs/"); ok && !strings.HasPrefix(below, "0000/") {
+			return problem("there is " + key), nil
 		}
 	}
 	names, err := lines.Names(ctx, bucket)
@@ -74,7 +74,7 @@ func withoutBase(ctx context.Context, bucket store.Bucket, run runs.Run) ([]Prob
 		}
 		for _, entry := range entries {
 			if entry.System.Run == string(run) {
-				return needs(fmt.Sprintf("entry %d of line %s names %s", entry.Number, name, entry.System)), nil
+				return problem(fmt.Sprintf("entry %d of line %s names %s", entry.Number, name, entry.System)), nil
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func withoutBase(ctx context.Context, bucket store.Bucket, run runs.Run) ([]Prob
 			return nil, err
 		}
 		if origin.Run == string(run) {
-			return needs(fmt.Sprintf("run %s is a fork of it", fork)), nil
+			return problem(fmt.Sprintf("run %s is a fork of it", fork)), nil
 		}
 	}
 

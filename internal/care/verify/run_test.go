@@ -25,7 +25,7 @@ func withAdversary(t *testing.T, b store.Bucket, slots int) int {
 	return 0
 }
 
-// violations plants violations, by the problem that must be found.
+// violations returns functions that plant violations, by the problem that must be found.
 func violations(t *testing.T, b *store.Memory) map[string]func() {
 	t.Helper()
 	r := runs.Run(small)
@@ -110,7 +110,7 @@ func violations(t *testing.T, b *store.Memory) map[string]func() {
 	}
 }
 
-// rewrite replaces the body of a data set by one with another text.
+// rewrite replaces a text in the body of a data set.
 func rewrite(t *testing.T, b *store.Memory, o runs.Object[runs.Dataset], old, text string) {
 	t.Helper()
 	change(t, b, o.Key, func(d *runs.Dataset) {

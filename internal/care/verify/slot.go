@@ -24,7 +24,7 @@ type slotParts struct {
 	prints []fingerprint // of the pairs
 }
 
-// read reads what is stored for a slot. A failed slot has no steps, labels or pairs.
+// read reads the stored objects of a slot. A failed slot has no steps, labels or pairs.
 func (v *validator) read(ctx context.Context, epoch int, slotRefs runs.SlotRefs) (parts slotParts, err error) {
 	if parts.attempts, err = v.run.Attempts(ctx, v.b, epoch, slotRefs.Slot); err != nil {
 		return parts, err

@@ -1,5 +1,5 @@
-// Package verify checks what is stored. It reads the store and nothing else: Fsck and FsckRun verify the bytes of
-// objects and their references, Run verifies what a run promises.
+// Package verify checks stored objects. It reads the store and nothing else: Fsck and FsckRun verify the bytes of
+// objects and their references, and Run verifies the promises of a run.
 package verify
 
 import "fmt"

@@ -38,7 +38,7 @@ func get(t *testing.T, b store.Bucket, key string) []byte {
 	return raw
 }
 
-// change rewrites a manifest with a valid hash: what a bug would do, not a bad disk.
+// change rewrites a manifest with a valid hash, as a bug would, unlike a bad disk.
 func change[T any](t *testing.T, b *store.Memory, key string, f func(*T)) {
 	t.Helper()
 	v, _, err := store.Must[T](t.Context(), b, key)

@@ -6,22 +6,22 @@ import (
 )
 
 // Within is the factor by which the figures of an estimate may be wrong. TestKillWithModels compares calls, tokens,
-// money and bytes with what a run takes.
+// money and bytes with the cost of the run.
 const Within = 2
 
-// Line is what one kind of work takes.
+// Line is the cost of one kind of work.
 type Line struct {
 	Name    string  `json:"name"`
 	Calls   float64 `json:"calls"`
 	Tokens  float64 `json:"tokens"`
 	Money   float64 `json:"money"`
 	Hours   float64 `json:"hours"`
-	Places  float64 `json:"place_hours"`  // in which tabs of browsers or emulators are held
-	Devices float64 `json:"device_hours"` // in which training holds accelerators
+	Places  float64 `json:"place_hours"`  // in which tabs of browsers or emulators are occupied
+	Devices float64 `json:"device_hours"` // in which training occupies accelerators
 	Bytes   float64 `json:"bytes"`
 }
 
-// Plus returns the line with so many times what another one takes.
+// Plus returns the sum of the line and a multiple of another line.
 func (l Line) Plus(line Line, times float64) Line {
 	l.Calls += times * line.Calls
 	l.Tokens += times * line.Tokens
@@ -34,23 +34,23 @@ func (l Line) Plus(line Line, times float64) Line {
 	return l
 }
 
-// Work is one kind of work: what it took in the pilot, and how many times as much of it the run has.
+// Work is one kind of work: its cost in the pilot, and the factor from the pilot to the run.
 type Work struct {
 	Line
 
 	Times float64
 }
 
-// Works is what was measured in a pilot.
+// Works are the measurements of a pilot.
 type Works []Work
 
-// Estimate returns what each kind of work takes in the run, then their sum.
+// Estimate returns the cost of each kind of work in the run, and then their sum.
 func (all Works) Estimate() []Line { return all.lines(func(work Work) float64 { return work.Times }) }
 
-// Took returns what each kind of work took in the run that was measured, then their sum.
+// Took returns the cost of each kind of work in the measured run, and then their sum.
 func (all Works) Took() []Line { return all.lines(func(Work) float64 { return 1 }) }
 
-// lines returns each kind of work so many times, then their sum. What is 0 times is left out.
+// lines returns a multiple of each kind of work, and then their sum. It leaves out multiples of 0.
 func (all Works) lines(times func(Work) float64) []Line {
 	var lines []Line
 	sum := Line{Name: "in all"}

@@ -45,7 +45,8 @@ func TestCallsOfOneRoleAreOneLine(t *testing.T) {
 	}
 }
 
-// A pilot that played, wrote and trained nothing leaves nothing to scale: no figure may become infinite.
+// TestAPilotOfNothingHasAnEstimate covers a pilot that played, wrote and trained nothing, so that there is nothing to
+// scale. No figure may become infinite.
 func TestAPilotOfNothingHasAnEstimate(t *testing.T) {
 	m := &measuring{}
 	if err := m.evaluations(t.Context()); err != nil {

@@ -9,46 +9,47 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// Kinds of evaluations. They cost differently: an agent that plays alone is asked once a step.
+// Kinds of evaluations. Their costs differ: an agent that plays alone makes one call per step.
 const (
-	alone    = "evaluation, one agent"
-	together = "evaluation, all agents"
+	oneAgent  = "evaluation, one agent"
+	allAgents = "evaluation, all agents"
 )
 
 // kindOf returns the kind of an evaluation by the system that plays.
 func kindOf(evalSystem rules.EvalSystem) string {
 	if len(evalSystem.Policies) > 1 && !evalSystem.OneOf {
-		return together
+		return allAgents
 	}
 
-	return alone
+	return oneAgent
 }
 
-// evaluated is what evaluations of a kind took.
+// evaluated is the cost of all evaluations of a kind.
 type evaluated struct {
 	activities      []activity
 	episodes, steps float64
 	cost            runs.Cost
 }
 
-// evaluations adds what the evaluations took, by kind. Those on other environments are as those on the run's own.
+// evaluations adds the cost of evaluations, by kind. Evaluations on other environments are assumed to cost the same as
+// on the run's own.
 func (m *measuring) evaluations(ctx context.Context) error {
-	kinds := map[string]*evaluated{alone: {}, together: {}}
+	kinds := map[string]*evaluated{oneAgent: {}, allAgents: {}}
 	episodes := 0.0
-	for _, a := range m.did["Evaluate"] {
-		asked, err := read[struct {
+	for _, a := range m.activities["Evaluate"] {
+		input, err := read[struct {
 			Item     rules.EvalItem
 			From, To int
 		}](m, a.input)
 		if err != nil {
 			return err
 		}
-		kind := kinds[kindOf(asked.Item.System)]
+		kind := kinds[kindOf(input.Item.System)]
 		kind.activities = append(kind.activities, a)
-		kind.episodes += float64(asked.To - asked.From)
-		episodes += float64(asked.To - asked.From)
-		for n := asked.From + 1; n <= asked.To; n++ {
-			evalEpisode, _, err := m.run.EvalEpisode(asked.Item.ID(), n).Must(ctx, m.bucket)
+		kind.episodes += float64(input.To - input.From)
+		episodes += float64(input.To - input.From)
+		for n := input.From + 1; n <= input.To; n++ {
+			evalEpisode, _, err := m.run.EvalEpisode(input.Item.ID(), n).Must(ctx, m.bucket)
 			if err != nil {
 				return err
 			}
@@ -58,13 +59,14 @@ func (m *measuring) evaluations(ctx context.Context) error {
 	}
 
 	one, all := evaluations(m.spec)
-	m.evaluation(alone, *kinds[alone], one, episodes)
-	m.evaluation(together, *kinds[together], all, episodes)
+	m.evaluation(oneAgent, *kinds[oneAgent], one, episodes)
+	m.evaluation(allAgents, *kinds[allAgents], all, episodes)
 
 	return nil
 }
 
-// evaluation adds the evaluations of a kind, of which the run has so many episodes. The pilot has others of all kinds.
+// evaluation adds the evaluations of a kind. ofRun is the number of their episodes in the run, and ofPilot the number
+// of episodes of all kinds in the pilot.
 func (m *measuring) evaluation(kind string, e evaluated, ofRun, ofPilot float64) {
 	length := cmp.Or(m.length, share(e.steps, e.episodes)) // the second if nothing was rolled out
 	work := timed(kind, e.activities, share(ofRun*length, e.steps))
@@ -75,7 +77,7 @@ func (m *measuring) evaluation(kind string, e evaluated, ofRun, ofPilot float64)
 	m.add(work)
 }
 
-// evaluations returns the episodes that a run evaluates: those of one agent, and those of all.
+// evaluations returns the numbers of episodes that a run evaluates: with one agent, and with all agents.
 func evaluations(specification spec.Spec) (one, all float64) {
 	evaluation := specification.Evaluation
 	chunks, _ := training(specification)

@@ -15,7 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/method/rules"
 )
 
-// activity is an activity that has ended well, from when a worker took it.
+// activity is an activity that ended without an error. It begins when a worker starts it.
 type activity struct {
 	name          string
 	from, to      time.Time
@@ -85,14 +85,14 @@ func (m *measuring) execution(ctx context.Context, id, runID string) (before str
 			a := open[x.ScheduledEventId]
 			a.to = historyEvent.EventTime.AsTime()
 			a.result = x.Result
-			m.did[a.name] = append(m.did[a.name], a)
+			m.activities[a.name] = append(m.activities[a.name], a)
 		}
 	}
 
 	return before, nil
 }
 
-// read returns the first argument or the result of an activity. It is an invalid fault if a key is missing with which
+// read returns the first argument or the result of an activity. It is an invalid fault if the key is missing with which
 // it was encrypted.
 func read[T any](m *measuring, payloads *common.Payloads) (value T, err error) {
 	err = m.converter.FromPayloads(payloads, &value)
@@ -103,7 +103,7 @@ func read[T any](m *measuring, payloads *common.Payloads) (value T, err error) {
 	return value, err
 }
 
-// busy returns the hours of activities in all.
+// busy returns the sum of the activities' durations, in hours.
 func busy(all []activity) (hours float64) {
 	for _, a := range all {
 		hours += a.to.Sub(a.from).Hours()
@@ -112,7 +112,7 @@ func busy(all []activity) (hours float64) {
 	return hours
 }
 
-// timed returns work that takes the hours in which any of some activities ran.
+// timed returns work that takes the hours during which at least one of the activities ran.
 func timed(name string, all []activity, times float64) Work {
 	work := Work{Line: Line{Name: name}, Times: times}
 	all = slices.SortedFunc(slices.Values(all), func(a, b activity) int { return a.from.Compare(b.from) })

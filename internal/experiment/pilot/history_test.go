@@ -23,7 +23,7 @@ func ran(from, to int) activity {
 	return activity{from: time.Unix(3600*int64(from), 0), to: time.Unix(3600*int64(to), 0)}
 }
 
-// recorded is a Temporal with one history.
+// recorded is a Temporal client with one history.
 type recorded struct {
 	client.Client
 	client.HistoryEventIterator
@@ -83,7 +83,7 @@ func TestHistoriesAreReadAsWorkersWroteThem(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		written, here string
-		kind          fault.Kind // "": it can be read
+		kind          fault.Kind // if "", it can be read
 	}{
 		"in clear":                  {"", "", ""},
 		"in clear, before keys":     {"", keys, ""},
@@ -98,26 +98,26 @@ func TestHistoriesAreReadAsWorkersWroteThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := &measuring{
-				temporal: evaluation(t, c.written), converter: codec.Converter(), did: map[string][]activity{},
+				temporal: evaluation(t, c.written), converter: codec.Converter(), activities: map[string][]activity{},
 			}
-			if err := m.history(t.Context(), "x/finetune"); err != nil || len(m.did["Evaluate"]) != 1 {
-				t.Fatalf("history = %v, and was read as %v, want the evaluation", err, m.did)
+			if err := m.history(t.Context(), "x/finetune"); err != nil || len(m.activities["Evaluate"]) != 1 {
+				t.Fatalf("history = %v, and was read as %v, want the evaluation", err, m.activities)
 			}
-			did := m.did["Evaluate"][0]
-			asked, err := read[struct{ From, To int }](m, did.input)
+			evaluate := m.activities["Evaluate"][0]
+			input, err := read[struct{ From, To int }](m, evaluate.input)
 			if c.kind != "" {
 				if err == nil || fault.KindOf(err) != c.kind {
-					t.Errorf("read = %v, %v, want a fault of kind %s", asked, err, c.kind)
+					t.Errorf("read = %v, %v, want a fault of kind %s", input, err, c.kind)
 				}
 
 				return
 			}
-			if err != nil || asked.To-asked.From != 7 {
-				t.Errorf("it was asked for %+v, %v, want 7 episodes", asked, err)
+			if err != nil || input.To-input.From != 7 {
+				t.Errorf("it was asked for %+v, %v, want 7 episodes", input, err)
 			}
-			gave, err := read[struct{ Cost runs.Cost }](m, did.result)
-			if err != nil || gave.Cost.Calls != 21 {
-				t.Errorf("it gave %+v, %v, want 21 calls", gave, err)
+			output, err := read[struct{ Cost runs.Cost }](m, evaluate.result)
+			if err != nil || output.Cost.Calls != 21 {
+				t.Errorf("it gave %+v, %v, want 21 calls", output, err)
 			}
 		})
 	}
@@ -164,7 +164,7 @@ func TestEvaluationsAreThoseOfOneAgentAndOfAll(t *testing.T) {
 func TestOneAgentIsPlannedAtThePaceOfOne(t *testing.T) {
 	s := spec.Default()
 	m := &measuring{spec: s, length: 5}
-	for kind, hours := range map[string]int{alone: 1, together: 4} {
+	for kind, hours := range map[string]int{oneAgent: 1, allAgents: 4} {
 		m.evaluation(kind, evaluated{activities: []activity{ran(0, hours)}, episodes: 10, steps: 100}, 40, 20)
 	}
 	want := map[string]float64{ // 5 of 100 steps, 40 times
@@ -248,10 +248,10 @@ func TestEveryExecutionOfARunIsRead(t *testing.T) {
 			}},
 		}
 	}
-	m := &measuring{did: map[string][]activity{}, temporal: &chained{executions: map[string][]*history.HistoryEvent{
+	m := &measuring{activities: map[string][]activity{}, temporal: &chained{executions: map[string][]*history.HistoryEvent{
 		"": did("Commit", "b"), "b": did("Update", "a"), "a": did("Update", ""),
 	}}}
-	if err := m.history(t.Context(), "x"); err != nil || len(m.did["Update"]) != 2 || len(m.did["Commit"]) != 1 {
-		t.Errorf("history = %v, and was read as %v, want two updates and a commit", err, m.did)
+	if err := m.history(t.Context(), "x"); err != nil || len(m.activities["Update"]) != 2 || len(m.activities["Commit"]) != 1 {
+		t.Errorf("history = %v, and was read as %v, want two updates and a commit", err, m.activities)
 	}
 }

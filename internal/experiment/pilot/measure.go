@@ -20,17 +20,17 @@ import (
 
 // Assumptions about the run.
 const (
-	// successes is the share of its episodes that succeed.
-	successes = 0.6
-	// agreeing is the share of the questions about agents' answers that is left: trained agents agree, and equal
-	// answers are asked about once.
-	agreeing = 0.7
-	// optimiserStates is what the checkpoints on the way to a policy take, in sizes of the policy: parameters and
+	// successShare is the share of episodes that succeed.
+	successShare = 0.6
+	// remainingCalls is the share of critic and adversary calls that remain: trained agents agree, and equal answers
+	// need only one call.
+	remainingCalls = 0.7
+	// optimiserStates is the size of the checkpoints on the way to a policy, in sizes of the policy: the parameters and
 	// AdamW's two moments.
 	optimiserStates = 3
 )
 
-// measuring is the state of one Measure.
+// measuring is the state of one call of Measure.
 type measuring struct {
 	bucket      store.Bucket
 	temporal    client.Client
@@ -39,17 +39,17 @@ type measuring struct {
 	spec, pilot spec.Spec
 	works       Works
 
-	did   map[string][]activity // by name
-	bytes map[runs.ObjectKind]float64
+	activities map[string][]activity // by name
+	bytes      map[runs.ObjectKind]float64
 
-	expert float64                  // steps of an expert's episode
-	asking [runs.Levels + 1]float64 // how many times the screens that the pilot wrote about the run does, by level
+	expert  float64                  // steps of an expert's episode
+	screens [runs.Levels + 1]float64 // by level, the screens that the run writes about per screen of the pilot
 
-	length float64 // steps of an episode of the run
-	more   float64 // the steps of the run's rollouts, in those of the pilot's
+	length       float64 // steps of an episode of the run
+	rolloutRatio float64 // steps of the run's rollouts per step of the pilot's
 }
 
-// Measure reads what the finished pilot p of given took, from the store and from the histories of its workflows.
+// Measure reads the cost of the finished pilot p of given from the store and from the histories of its workflows.
 func Measure(ctx context.Context, bucket store.Bucket, temporal client.Client, given, p spec.Spec) (Works, error) {
 	codec, err := payloads.New()
 	if err != nil {
@@ -57,7 +57,7 @@ func Measure(ctx context.Context, bucket store.Bucket, temporal client.Client, g
 	}
 	m := &measuring{
 		bucket: bucket, temporal: temporal, converter: codec.Converter(), run: runs.Run(p.Name), spec: given, pilot: p,
-		did: map[string][]activity{}, bytes: map[runs.ObjectKind]float64{},
+		activities: map[string][]activity{}, bytes: map[runs.ObjectKind]float64{},
 	}
 	for _, read := range []func(context.Context) error{
 		m.histories, m.disk, m.stage1, m.rollouts, m.evaluations, m.calls,
@@ -70,7 +70,7 @@ func Measure(ctx context.Context, bucket store.Bucket, temporal client.Client, g
 	return m.works, nil
 }
 
-// add adds work that took anything.
+// add adds work, unless its cost is zero.
 func (m *measuring) add(work Work) {
 	if work.Line == (Line{Name: work.Name}) {
 		return
@@ -85,7 +85,7 @@ func (m *measuring) add(work Work) {
 	m.works = append(m.works, work)
 }
 
-// share returns a part of a whole, and 0 of nothing.
+// share returns part / whole, or 0 if whole is 0.
 func share(part, whole float64) float64 {
 	if whole == 0 {
 		return 0
@@ -94,8 +94,8 @@ func share(part, whole float64) float64 {
 	return part / whole
 }
 
-// training returns the number of training jobs of stage 1, and of their optimiser steps. Without levels, stage 1 ends
-// when the policy is in the band, after the first job or the last: it is assumed to need a number in between.
+// training returns the numbers of training jobs of stage 1 and of their optimiser steps. Without levels, stage 1 ends
+// once the policy is in the band, which may take one job up to MaxChunks: the geometric mean is assumed.
 func training(specification spec.Spec) (jobs, steps float64) {
 	if len(specification.FineTune.Levels) == 0 && specification.FineTune.Base == "" {
 		jobs = math.Sqrt(float64(specification.FineTune.MaxChunks))
@@ -110,7 +110,7 @@ func training(specification spec.Spec) (jobs, steps float64) {
 	return jobs, steps
 }
 
-// disk sums the pilot's objects by what they belong to, and adds its policies, which are all of one size.
+// disk sums the sizes of the pilot's objects by kind, and adds its policies, which all have the same size.
 func (m *measuring) disk(ctx context.Context) error {
 	objects, err := m.bucket.List(ctx, m.run.Prefix())
 	if err != nil {
@@ -137,7 +137,7 @@ func (m *measuring) disk(ctx context.Context) error {
 	return err
 }
 
-// demonstrations returns how many times the training tasks of the pilot's stage 1 the run has.
+// demonstrations returns the number of the run's demonstrations in stage 1 per demonstration of the pilot.
 func (m *measuring) demonstrations() float64 {
 	return share(float64(m.spec.FineTune.Demonstrations), float64(m.pilot.FineTune.Demonstrations))
 }
@@ -156,8 +156,8 @@ func (m *measuring) stage1(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked := 0.0
-	toAsk := 0.0
+	pilotScreens := 0.0
+	runScreens := 0.0
 	for _, set := range levels {
 		level := set.Card.Level
 		counts := set.Card.Counts
@@ -166,33 +166,35 @@ func (m *measuring) stage1(ctx context.Context) error {
 			limit = m.spec.Synthesis.Pairs
 		}
 		own := min(float64(counts.Screens)*m.demonstrations(), float64(limit))
-		m.asking[level] = share(own, float64(counts.Asked))
-		asked += float64(counts.Asked)
-		toAsk += own
+		m.screens[level] = share(own, float64(counts.Asked))
+		pilotScreens += float64(counts.Asked)
+		runScreens += own
 		if m.spec.Synthesis.Agent == spec.RoleExpert {
 			m.expert = share(float64(counts.Screens), float64(tasks))
 		}
 	}
 
-	played := slices.Concat(m.did["Demonstrate"], m.did["Explore"])
+	played := slices.Concat(m.activities["Demonstrate"], m.activities["Explore"])
 	work := timed("stage 1, demonstrations", played, m.demonstrations())
 	work.Places = busy(played)
 	work.Bytes = m.bytes[runs.KindStage1]
 	m.add(work)
-	m.add(timed("stage 1, data", m.did["Synthesize"], share(toAsk, asked)))
+	m.add(timed("stage 1, data", m.activities["Synthesize"], share(runScreens, pilotScreens)))
 
-	_, made := training(m.pilot)
+	_, pilotSteps := training(m.pilot)
 	jobs, steps := training(m.spec)
 
-	return m.training("stage 1, training", m.did["TrainChunk"], share(steps, made), jobs)
+	return m.training("stage 1, training", m.activities["TrainChunk"], share(steps, pilotSteps), jobs)
 }
 
-// rollouts reads the pilot's episodes, and adds rollouts, credit and pairing, and the updates, which grow with the
-// pairs, and so with the episodes. Episodes of the run that succeed are assumed to be as long as an expert's, and those
-// that fail as long as those that failed in the pilot, but not shorter: the pilot's policy is barely trained.
+// rollouts reads the pilot's episodes, and adds rollouts, credit and pairing, and the updates. Updates grow with the
+// pairs, and therefore with the episodes. Successful episodes of the run are assumed to be as long as an expert's, and
+// failed episodes as long as the pilot's failed ones, but not shorter than an expert's, because the pilot's policy is
+// barely trained.
 func (m *measuring) rollouts(ctx context.Context) error {
-	work := timed("rollouts, credit, pairing", slices.Concat(m.did["Rollout"], m.did["CreditAndPairing"]), 0)
-	work.Places = busy(m.did["Rollout"])
+	graded := slices.Concat(m.activities["Rollout"], m.activities["CreditAndPairing"])
+	work := timed("rollouts, credit, pairing", graded, 0)
+	work.Places = busy(m.activities["Rollout"])
 	work.Bytes = m.bytes[runs.KindEpisode]
 	var lengths, failed []float64
 	all := 0.0
@@ -225,33 +227,33 @@ func (m *measuring) rollouts(ctx context.Context) error {
 
 	m.length = stats.Mean(lengths)
 	if m.length > 0 && m.expert > 0 {
-		m.length = successes*m.expert + (1-successes)*max(stats.Mean(failed), m.expert)
+		m.length = successShare*m.expert + (1-successShare)*max(stats.Mean(failed), m.expert)
 	}
-	m.more = share(float64(m.spec.Epochs*m.spec.Slots)*m.length, all)
-	work.Times = m.more
+	m.rolloutRatio = share(float64(m.spec.Epochs*m.spec.Slots)*m.length, all)
+	work.Times = m.rolloutRatio
 	m.add(work)
 
-	return m.training("updates", m.did["Update"], m.more, float64(m.spec.Agents*m.spec.Epochs))
+	return m.training("updates", m.activities["Update"], m.rolloutRatio, float64(m.spec.Agents*m.spec.Epochs))
 }
 
-// training adds jobs of training that made optimiser steps. Their hours grow so many times, apart from those before the
-// first step, as to load a model: these grow with the number of jobs, if it is known how long a step took.
+// training adds training jobs with optimiser steps. Their hours grow by the factor times, except the hours before the
+// first step, such as loading a model: these grow with the number of jobs, if the duration of a step is known.
 func (m *measuring) training(name string, jobs []activity, times, jobsOfRun float64) error {
 	hours := 0.0
 	all := 0
 	before := 0
 	for _, a := range jobs {
-		did, err := read[struct {
+		job, err := read[struct {
 			Number, Steps int // of a chunk of stage 1; its steps are those of all chunks so far
 			StepSeconds   float64
 		}](m, a.result)
 		if err != nil {
 			return err
 		}
-		hours += did.StepSeconds / 3600 * float64(did.Steps-before)
-		all += did.Steps
-		if did.Number > 0 {
-			before = did.Steps
+		hours += job.StepSeconds / 3600 * float64(job.Steps-before)
+		all += job.Steps
+		if job.Number > 0 {
+			before = job.Steps
 		}
 	}
 	if all == 0 {
@@ -262,7 +264,7 @@ func (m *measuring) training(name string, jobs []activity, times, jobsOfRun floa
 	var o struct {
 		Devices float64 `json:"devices"`
 	}
-	_ = json.Unmarshal(m.spec.Trainer.Options, &o) // options of another form name none
+	_ = json.Unmarshal(m.spec.Trainer.Options, &o) // options of another form contain no devices
 	work.Devices = busy(jobs) * o.Devices
 
 	if steps := share(hours, busy(jobs)); steps > 0 && steps < 1 {
@@ -275,8 +277,8 @@ func (m *measuring) training(name string, jobs []activity, times, jobsOfRun floa
 	return nil
 }
 
-// calls adds the recorded calls to chat endpoints, by role. Those of stage 1 grow with the screens that are written
-// about, or with the training tasks, and the others with the rollouts.
+// calls adds the recorded calls to chat endpoints, by role. Calls of stage 1 grow with the screens that are written
+// about, or with the training tasks, and all others with the rollouts.
 func (m *measuring) calls(ctx context.Context) error {
 	spending, err := m.run.Spending(ctx, m.bucket)
 	if err != nil {
@@ -291,16 +293,16 @@ func (m *measuring) calls(ctx context.Context) error {
 		work := Work{Line: Line{
 			Name: s.Role, Calls: float64(s.Calls), Tokens: float64(s.Tokens), Money: s.Money,
 			Bytes: m.bytes[runs.KindCall] * share(float64(s.Calls), float64(all.Calls)),
-		}, Times: m.more}
+		}, Times: m.rolloutRatio}
 		if s.Epoch == 0 {
 			work.Name = "stage 1, " + s.Role
 			work.Times = m.demonstrations()
 			if level := levels[s.Role]; level > 0 {
-				work.Times = m.asking[level]
+				work.Times = m.screens[level]
 			}
 		}
 		if s.Role == prompts.Critic || s.Role == prompts.Adversary {
-			work.Times *= agreeing
+			work.Times *= remainingCalls
 		}
 		m.add(work)
 	}

@@ -1,4 +1,4 @@
-// Package pilot estimates what a run takes from a small run of the same specification, its pilot.
+// Package pilot estimates the cost of a run from a small run of the same specification, its pilot.
 package pilot
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// expertEpisodes is the number of an expert's episodes for every episode of the pilot.
+// expertEpisodes is the number of an expert's episodes per episode of the pilot.
 const expertEpisodes = 4
 
 // steps is the number of optimiser steps of each of a pilot's training jobs.
@@ -24,7 +24,7 @@ func Spec(given spec.Spec, episodes int) spec.Spec {
 	specification.Slots = min(given.Slots, episodes)
 
 	specification.FineTune.Demonstrations = min(given.FineTune.Demonstrations, episodes)
-	if len(given.FineTune.Levels) == 0 { // the expert's cost nothing, and tell how long episodes that succeed are
+	if len(given.FineTune.Levels) == 0 { // an expert costs nothing, and shows the length of successes
 		specification.FineTune.Demonstrations = min(given.FineTune.Demonstrations, expertEpisodes*episodes)
 	}
 	specification.FineTune.ChunkSteps = min(given.FineTune.ChunkSteps, steps)

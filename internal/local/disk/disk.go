@@ -1,4 +1,4 @@
-// Package disk says how much space a disk has left, reads files within bounds, and writes files that stay below their
+// Package disk reports the free space of a disk, reads files up to a size, and writes files that stay below their
 // folder.
 package disk
 
@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Free returns the bytes that are free where a folder is, or will be.
+// Free returns the free bytes on the disk of a folder, which need not exist yet.
 func Free(folder string) (uint64, error) {
 	for {
 		_, err := os.Stat(folder)
@@ -28,7 +28,7 @@ func Free(folder string) (uint64, error) {
 	return st.Bavail * uint64(st.Bsize), nil
 }
 
-// Room returns an invalid fault if fewer than need bytes are free where a folder is, or will be.
+// Room returns an invalid fault if fewer than need bytes are free on the disk of a folder, which need not exist yet.
 func Room(folder string, need uint64) error {
 	free, err := Free(folder)
 	if err == nil && free < need {

@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// TestRoom asks for space in a folder that does not exist yet.
+// TestRoom checks the space for a folder that does not exist yet.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "a", "b")

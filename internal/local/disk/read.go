@@ -7,8 +7,8 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Read returns a regular file of at most so many bytes. Others are invalid faults: devices and pipes have no end, or
-// never begin. It may be repeated.
+// Read returns the contents of a regular file of at most the given number of bytes. Larger files are invalid faults,
+// and so are devices and pipes, which may have no end or block. It may be repeated.
 func Read(file string, most int64) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err != nil {

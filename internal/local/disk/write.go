@@ -7,9 +7,9 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// Write writes a file below a folder, which it makes if it is missing. The name has slashes, and may come from a store:
-// one that leaves the folder, by .. or by a link, is a corrupt fault, and nothing is written. What it makes is for this
-// account alone: reports and exports show screens and prompts. It may be repeated.
+// Write writes a file below a folder, which it creates if needed. The name has slashes, and may come from a store: a
+// name that leaves the folder, by .. or by a link, is a corrupt fault, and nothing is written. Only this account can
+// read what Write creates, because reports and exports show screens and prompts. It may be repeated.
 func Write(folder, name string, body []byte) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fault.New(fault.Invalid, "%w", err)

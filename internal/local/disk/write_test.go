@@ -21,7 +21,7 @@ func TestANameThatLeavesItsFolderIsNotWritten(t *testing.T) {
 		}
 	}
 	for name, stays := range map[string]bool{
-		"a.js": true, "a/b/c.js": true, "a/../b.js": true, "..a/b.js": true, "a": false, // which is a folder
+		"a.js": true, "a/b/c.js": true, "a/../b.js": true, "..a/b.js": true, "a": false, // a is a folder
 		"../x.js": false, "a/../../x.js": false, "../../../../x/result.json.js": false, "/x.js": false, "": false,
 		".": false, "..": false, "out/x.js": false, "file": false, "a\x00b": false,
 	} {

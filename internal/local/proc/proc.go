@@ -1,5 +1,6 @@
 // Package proc starts child processes that cannot outlive this one. That needs Linux, the only system on which services
-// and workers are supported; elsewhere, where the command line runs, a child may outlive a process that is killed.
+// and workers are supported. On other systems, where only the command line runs, a child may outlive a process that is
+// killed.
 package proc
 
 import (
@@ -14,9 +15,8 @@ var (
 	once    sync.Once
 )
 
-// Start starts cmd so that the kernel kills it when this process dies, for whatever reason. The kernel ties that
-// signal to the thread that forks, so one thread, which never ends, forks all children. The child leads its own
-// process group.
+// Start starts cmd so that the kernel kills it whenever this process dies. The kernel ties that signal to the thread
+// that forks, so one thread, which never ends, forks all children. The child leads its own process group.
 func Start(cmd *exec.Cmd) error {
 	once.Do(func() {
 		go func() {

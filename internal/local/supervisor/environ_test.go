@@ -7,7 +7,8 @@ import (
 	"github.com/collabui/collabui/internal/config"
 )
 
-// TestServicesSeeNoKeys but those of their own: Temporal, the S3 server and Redis call no model.
+// TestServicesSeeNoKeys expects that Temporal, the S3 server and Redis get only keys of their own, because they call no
+// model.
 func TestServicesSeeNoKeys(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "canary")
 	t.Setenv("COLLABUI_WEBHOOK", "canary")

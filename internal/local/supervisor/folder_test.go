@@ -14,7 +14,7 @@ func TestADataFolderIsPrivateToItsOwner(t *testing.T) {
 		}
 	}
 
-	for _, data := range []string{fresh, older, fresh} { // the last: it may be repeated
+	for _, data := range []string{fresh, older, fresh} { // the last one shows that it may be repeated
 		if err := MakeFolder(data); err != nil {
 			t.Fatal(err)
 		}

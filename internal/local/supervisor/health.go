@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// healthLimit is the time that a service has to answer a health check. Every check is a request that the process itself
-// answers: the kernel accepts connections for a process that hangs.
+// healthLimit is the time within which a service must answer a health check. Every check is a request that the process
+// itself must answer, because the kernel accepts connections even for a process that hangs.
 const healthLimit = 3 * time.Second
 
 // HTTPHealth returns a health check: a GET that must be answered with 200.
@@ -28,7 +28,7 @@ func HTTPHealth(url string) func(context.Context) error {
 	}
 }
 
-// s3Health asks for the list of buckets without a signature. Every answer of the server shows that it works.
+// s3Health requests the list of buckets without a signature. Any answer of the server shows that it works.
 func s3Health(addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := get(ctx, "http://"+addr+"/")
@@ -69,7 +69,7 @@ func redisHealth(addr string) func(context.Context) error {
 	}
 }
 
-// temporalHealth asks the frontend of Temporal whether it serves.
+// temporalHealth queries the health of Temporal's frontend.
 func temporalHealth(addr string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, healthLimit)

@@ -13,9 +13,9 @@ import (
 // maxLog is the size, in bytes, above which a log is set aside.
 const maxLog = 32 << 20
 
-// trim sets the lines of a log aside if it is above a size, in a file beside it that the next ones replace, so logs of
-// months take twice that size. Its process goes on writing at the beginning of the log. What it writes in between may
-// be lost.
+// trim moves the lines of a log into a file beside it, replacing the previous one, if the log is larger than most
+// bytes. So the logs of months take at most twice that size. The process continues to write at the beginning of the
+// log. Lines that it writes in between may be lost.
 func trim(path string, most int64) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() <= most {
@@ -38,14 +38,14 @@ func trim(path string, most int64) error {
 	if err == nil {
 		err = os.Rename(to.Name(), path+".old")
 	}
-	if err != nil { // a full disk must not cost what the logs say
+	if err != nil { // a full disk must not cost any lines
 		return fault.As(fault.Transient, errors.Join(err, os.Remove(to.Name())))
 	}
 
 	return fault.As(fault.Transient, os.Truncate(path, 0))
 }
 
-// newest is how much of the end of a log is read for error messages, in bytes.
+// newest is the number of bytes at the end of a log that are read for error messages.
 const newest = 64 << 10
 
 // tail returns the last lines of a log, for error messages.
@@ -67,7 +67,7 @@ func tail(path string) string {
 	return "\n  " + strings.Join(lines[max(0, len(lines)-3):], "\n  ")
 }
 
-// lastLine returns the last line of a log, for a person who asks why a service ended.
+// lastLine returns the last line of a log, for the reason why a service ended.
 func lastLine(path string) string {
 	const most = 300 // bytes
 	text := tail(path)

@@ -37,7 +37,7 @@ func TestALogIsSetAsideBeforeItFillsTheDisk(t *testing.T) {
 	}
 }
 
-// TestALogThatCannotBeSetAsideIsKept: on a full disk, the logs say why services end.
+// TestALogThatCannotBeSetAsideIsKept matters because on a full disk, the logs show why services end.
 func TestALogThatCannotBeSetAsideIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "worker.log")
 	if err := os.WriteFile(path, []byte("why it ended"), 0o600); err != nil {

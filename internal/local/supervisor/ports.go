@@ -21,8 +21,8 @@ const (
 	numPorts
 )
 
-// Ports are chosen below the range from which the kernel takes those of clients: a client that reconnects could
-// otherwise take the port of a service that restarts.
+// Ports are chosen below the range from which the kernel takes ports for clients. Otherwise a client that reconnects
+// could take the port of a service that restarts.
 const (
 	firstPort = 12000
 	lastPort  = 30000
@@ -30,7 +30,7 @@ const (
 
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// freePorts returns n different ports that no process listens on.
+// freePorts returns n different ports on which no process listens.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for range 2000 {
@@ -49,8 +49,8 @@ func freePorts(n int) ([]int, error) {
 	return nil, fault.New(fault.Transient, "no free ports between %d and %d on 127.0.0.1", firstPort, lastPort)
 }
 
-// free reports whether all ports can be listened on. It waits, since the processes of a supervisor that was killed may
-// take a moment to end.
+// free reports whether a process can listen on all ports. It waits up to limit, because the processes of a supervisor
+// that was killed may take a moment to end.
 func free(ports []int, limit time.Duration) bool {
 	for end := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
 		if free := allFree(ports); free || time.Now().After(end) {

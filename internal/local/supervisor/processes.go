@@ -24,7 +24,7 @@ type running struct {
 	ended chan struct{}
 }
 
-// launchTries is how often a process that ends immediately is started before the start fails: a process of a killed
+// launchTries is how often a process that ends immediately is started before the start fails. A process of a killed
 // supervisor may still hold its data for a moment.
 const launchTries = 4
 
@@ -53,7 +53,7 @@ func (s *Supervisor) launch(ctx context.Context, u unit) error {
 	return nil
 }
 
-// startLimit bounds a start. The first one on a slow disk creates databases.
+// startLimit bounds a start. The first start on a slow disk creates databases.
 const startLimit = 60 * time.Second
 
 // await waits until a unit is healthy.
@@ -83,15 +83,15 @@ func (s *Supervisor) await(ctx context.Context, u unit, r *running) error {
 	return err
 }
 
-// collectLess lets the heaps of the processes grow to four times what they hold before garbage is collected, instead of
-// twice: all share a few cores. GOGC in the environment of this process has precedence.
+// collectLess makes the garbage collectors of the processes run when heaps have grown fourfold instead of twofold,
+// because all processes share a few cores. GOGC in the environment of this process has precedence.
 const collectLess = "GOGC=300"
 
-// needed matches the variables that the services of this machine need. Keys of models, of the store of others and of
-// policy servers are none of their business.
+// needed matches the variables that the services of this machine need. They get no keys of models, of other stores or
+// of policy servers.
 var needed = regexp.MustCompile(`^(PATH|HOME|TMPDIR|LANG|LC_[A-Z]+|TZ|GO[A-Z0-9]+)=`)
 
-// environ returns the environment of a unit. Processes of this program read addresses and keys in it.
+// environ returns the environment of a unit. Processes of this program read addresses and keys from it.
 func (s *Supervisor) environ(u unit) []string {
 	own := os.Environ()
 	if u.stage == services {
@@ -113,8 +113,8 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 
 	cmd := exec.Command(u.path, u.args...)
 	cmd.Env = s.environ(u)
-	if u.tmp != "" { // a worker that is killed cannot remove what its browsers wrote
-		// Mkdir fails if another account is quicker: it could change what lies there.
+	if u.tmp != "" { // a worker that is killed cannot remove the files of its browsers
+		// Mkdir fails if another account was quicker; that account could otherwise change the contents.
 		if err := errors.Join(os.RemoveAll(u.tmp), os.Mkdir(u.tmp, 0o700)); err != nil {
 			return nil, fault.New(fault.Invalid, "temporary files of %s: %w", u.name, err)
 		}
@@ -140,8 +140,8 @@ func (s *Supervisor) spawn(u unit) (*running, error) {
 	return r, nil
 }
 
-// Pauses between restarts double from the first to the last. A process that ran for a few seconds begins with the first
-// again: it does not crash when it starts.
+// Pauses between restarts double from the first to the last. After a process that ran for at least steady, they begin
+// with the first again, because the process does not crash at its start.
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 10 * time.Second
@@ -154,9 +154,9 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 	pause := firstPause
 	for {
 		began := time.Now()
-		silent := s.watch(ctx, u, r)
-		if silent != nil {
-			r.kill() // it would not hear that it should stop
+		unhealthy := s.watch(ctx, u, r)
+		if unhealthy != nil {
+			r.kill() // a process that hangs would not notice a request to stop
 		}
 		r.stop()
 		if ctx.Err() != nil {
@@ -165,7 +165,7 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 		if time.Since(began) > steady {
 			pause = firstPause
 		}
-		why := s.why(u, r, silent)
+		why := s.why(u, r, unhealthy)
 		s.problem(u.name, why)
 		log.Warn("service ended; restarting it", "why", why, "pause", pause)
 
@@ -189,10 +189,11 @@ func (s *Supervisor) keep(ctx context.Context, u unit, r *running) {
 	}
 }
 
-// why returns why a process was stopped or ended. silent is the error of its last health check, if that was why.
-func (s *Supervisor) why(u unit, r *running, silent error) string {
-	if silent != nil {
-		return "it did not answer: " + silent.Error()
+// why returns the reason why a process was stopped or ended. unhealthy is the error of its last health check, if it was
+// stopped because of that.
+func (s *Supervisor) why(u unit, r *running, unhealthy error) string {
+	if unhealthy != nil {
+		return "it did not answer: " + unhealthy.Error()
 	}
 	if state := r.cmd.ProcessState; state != nil && !state.Success() {
 		return state.String() + lastLine(LogPath(s.o.Data, u.name))
@@ -201,16 +202,18 @@ func (s *Supervisor) why(u unit, r *running, silent error) string {
 	return "it ended"
 }
 
-// checkEvery and maxFailed say when a process that does not answer is replaced: after 15 s if it hangs.
+// checkEvery and maxFailed determine when a process that does not answer is replaced: after 15 s if it hangs.
 const (
 	checkEvery = 2 * time.Second
 	maxFailed  = 3
 )
 
-// watch returns nil when the process ended or ctx is done, and the last error when it failed maxFailed health checks in
-// a row.
+// watch returns nil when the process ended or ctx is done, and the last error after maxFailed failed health checks in a
+// row.
 func (s *Supervisor) watch(ctx context.Context, u unit, r *running) error {
-	for failed, told := 0, true; ; { // what was told of the process before it may still stand
+	failed := 0
+	reported := true // a problem of the previous process may still be recorded
+	for {
 		select {
 		case <-r.ended:
 			return nil
@@ -226,12 +229,12 @@ func (s *Supervisor) watch(ctx context.Context, u unit, r *running) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err == nil && told:
+		case err == nil && reported:
 			failed = 0
-			told = false
+			reported = false
 			s.problem(u.name, "")
 		case err != nil:
-			told = true
+			reported = true
 			s.problem(u.name, "it does not answer: "+err.Error())
 			if failed++; failed == maxFailed {
 				return err
@@ -242,7 +245,8 @@ func (s *Supervisor) watch(ctx context.Context, u unit, r *running) error {
 
 func (r *running) kill() { proc.KillGroup(r.cmd) }
 
-// stop ends a process: it closes its pipe, and kills it if that does not help. It may be called again.
+// stop ends a process: it closes the process's standard input, and kills the process if that does not help. It may be
+// repeated.
 func (r *running) stop() {
 	_ = r.stdin.Close()
 	select {

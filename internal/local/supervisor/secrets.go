@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// secrets is the content of secrets.json, which is readable by its owner only. It is made once per data folder.
+// secrets is the content of secrets.json, which only its owner can read. It is created once per data folder.
 type secrets struct {
 	Access string `json:"access"`
 	Secret string `json:"secret"`
@@ -19,8 +19,7 @@ type secrets struct {
 	Policy string `json:"policy,omitempty"` // external address, which may contain a password
 }
 
-// secrets returns the keys and ports of the folder. It makes those that are missing, and replaces ports that are in
-// use.
+// secrets returns the keys and ports of the folder. It creates missing ones, and replaces ports that are in use.
 func (s *Supervisor) secrets() (secrets, error) {
 	sec, err := readSecrets(s.o.Data)
 	if err == nil && len(sec.Ports) == numPorts {

@@ -29,7 +29,7 @@ const (
 // Addressed are the services that clients use, in the order in which they are shown.
 var Addressed = []Name{Temporal, S3, Redis, Policy, Viewer}
 
-// State is the content of services.json: what runs for a data folder, for clients and people.
+// State is the content of services.json, which describes the services of a data folder to clients and people.
 type State struct {
 	PID      int              `json:"pid"`
 	Started  time.Time        `json:"started"`
@@ -58,8 +58,8 @@ func secretsPath(data string) string { return filepath.Join(data, "secrets.json"
 // LogPath returns the path of a service's log.
 func LogPath(data string, service Name) string { return filepath.Join(data, "logs", service+".log") }
 
-// Objects returns the folder in which a data folder's own S3 server keeps the objects, whether it runs or not. own is
-// false if there is none, or if the services that run have the store somewhere else.
+// Objects returns the folder in which the S3 server of a data folder keeps the objects, whether or not the server runs.
+// own is false if there is no such folder, or if the running services use a store elsewhere.
 func Objects(data string) (dir string, own bool) {
 	st, _ := Read(data)
 	buckets, err := filepath.Glob(filepath.Join(data, "services", "s3", "[a-z0-9]*"))
@@ -82,7 +82,7 @@ func Read(data string) (State, bool) {
 	return st, alive
 }
 
-// locked reports whether a process has locked a file for itself.
+// locked reports whether a process holds an exclusive lock on a file.
 func locked(path string) bool {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -90,7 +90,7 @@ func locked(path string) bool {
 	}
 	defer func() { _ = file.Close() }()
 
-	// A shared lock, so that two clients do not take each other for a supervisor.
+	// The lock is shared, so that two clients do not take each other for a supervisor.
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
@@ -108,7 +108,7 @@ func (s *Supervisor) update(change func(*State)) {
 	}
 }
 
-// problem records why a service is not running; empty means that it runs.
+// problem records why a service is not running. An empty reason means that it runs.
 func (s *Supervisor) problem(name Name, why string) {
 	s.update(func(st *State) {
 		service := st.Services[name]
@@ -131,7 +131,7 @@ func (s *Supervisor) started(u unit, pid int) {
 	})
 }
 
-// writeFile replaces a file atomically. After a power loss there is the old file or the new one.
+// writeFile replaces a file atomically. After a power loss, either the old file or the new one exists.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
 	if err != nil {

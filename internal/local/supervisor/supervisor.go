@@ -1,5 +1,5 @@
 // Package supervisor runs the local services, the policy server and the worker of one data folder: it starts them,
-// checks their health, restarts what dies and stops them in order. No child outlives it.
+// checks their health, restarts the ones that die, and stops all of them in order. No child outlives it.
 package supervisor
 
 import (
@@ -28,14 +28,14 @@ type Options struct {
 // Supervisor supervises the processes of one data folder.
 type Supervisor struct {
 	o     Options
-	locks []*os.File       // held until it ends
-	ends  config.Endpoints // addresses of all services, as children get them
+	locks []*os.File       // held until the supervisor ends
+	ends  config.Endpoints // addresses of all services, as children receive them
 
 	mu    sync.Mutex
 	state State
 }
 
-// Start locks the folder and starts everything. It returns when all services are healthy.
+// Start locks the folder and starts everything. It returns when all services are healthy, or with the first error.
 func Start(ctx context.Context, options Options) (*Supervisor, error) {
 	data, err := filepath.Abs(options.Data)
 	if err != nil {
@@ -68,8 +68,8 @@ func Start(ctx context.Context, options Options) (*Supervisor, error) {
 	return supervisor, nil
 }
 
-// MakeFolder makes a data folder that only its owner can read. In one that exists, it closes the parts that hold data.
-// It may be repeated.
+// MakeFolder creates a data folder that only its owner can read. In an existing folder, it restricts the parts that
+// contain data. It may be repeated.
 func MakeFolder(data string) error {
 	err := os.MkdirAll(data, 0o700)
 	for _, part := range []string{"logs", "services"} {
@@ -78,7 +78,7 @@ func MakeFolder(data string) error {
 			err = os.MkdirAll(path, 0o700)
 		}
 		if err == nil {
-			err = os.Chmod(path, 0o700) // an earlier version let everybody read
+			err = os.Chmod(path, 0o700) // an earlier version let all accounts read it
 		}
 	}
 	if err != nil {
@@ -88,9 +88,9 @@ func MakeFolder(data string) error {
 	return nil
 }
 
-// own makes this process the supervisor of the data folder. The folder itself is locked among supervisors. Then the
-// state that an earlier one left is replaced, and then the file is locked by which clients see that there is a
-// supervisor, so that they read its state and not an older one.
+// own makes this process the supervisor of the data folder. First it locks the folder itself against other supervisors.
+// Then it replaces the state that an earlier supervisor left. Only then does it lock the file that shows clients that a
+// supervisor runs, so that clients read its state and not an older one.
 func (s *Supervisor) own() error {
 	if err := s.takeLock(s.o.Data, os.O_RDONLY); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *Supervisor) own() error {
 	return s.takeLock(lockPath(s.o.Data), os.O_CREATE|os.O_RDWR)
 }
 
-// takeLock locks a file. It tries for a while, since clients hold a lock for an instant to see whether it is free.
+// takeLock locks a file. It retries for a while, because clients hold a lock for an instant to see whether it is free.
 func (s *Supervisor) takeLock(path string, flag int) error {
 	const limit = 2 * time.Second
 	file, err := os.OpenFile(path, flag, 0o644)
@@ -180,7 +180,7 @@ func (s *Supervisor) anyAlive() bool {
 	return false
 }
 
-// Stop asks the supervisor of a data folder to end, and waits for it. It reports whether one was running.
+// Stop makes the supervisor of a data folder end, and waits for it at most limit. It reports whether one was running.
 func Stop(data string, limit time.Duration) (bool, error) {
 	st, alive := Read(data)
 	if !alive {

@@ -14,7 +14,7 @@ import (
 	"github.com/collabui/collabui/internal/config"
 )
 
-// stage is when a unit is started.
+// stage is the point of the start at which a unit is started.
 type stage int
 
 const (
@@ -30,12 +30,12 @@ type unit struct {
 	path   string // path of the program
 	args   []string
 	env    []string
-	tmp    string // folder for its temporary files, which is emptied before every start; "": the system's
+	tmp    string // folder for its temporary files, emptied before every start; if "", the system's
 	health func(ctx context.Context) error
 }
 
-// plan returns the units that are started here: one per service without an external address, and the worker. It sets
-// s.ends, and records the external services.
+// plan returns the units to start here: one per service without an external address, and the worker. It sets s.ends,
+// and records the external services.
 func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 	endpoints := s.o.External
 	services, err := program("collabui-local")
@@ -67,9 +67,9 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 	return p.units, nil
 }
 
-// temporary returns the folder for the worker's temporary files. Its path is short, because sockets lie in it. Beside
-// it is that of training jobs, which a worker that is started again goes on with: no other data folder, and no other
-// person's, has the same.
+// temporary returns the folder for the worker's temporary files. Its path is short, because it contains sockets. Beside
+// it is the folder of training jobs, with which a restarted worker continues. No other data folder, and no other
+// person's, has the same folders.
 func (s *Supervisor) temporary() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("collabui-%x", sha256.Sum256([]byte(s.o.Data)))[:17])
 }
@@ -91,7 +91,7 @@ func (p *planning) at(port int) string { return local(p.secrets.Ports[port]) }
 
 func (p *planning) dir() string { return filepath.Join(p.o.Data, "services") }
 
-// add plans a unit unless an external address is given, and returns the address that is used.
+// add plans a unit unless an external address is given, and returns the address to use.
 func (p *planning) add(external string, u unit) string {
 	if external == "" {
 		p.units = append(p.units, u)
@@ -160,7 +160,7 @@ func (p *planning) viewer() {
 	})
 }
 
-// program returns the path of another program of collabui, which is kept next to this one.
+// program returns the path of another program of collabui, which is in the same folder as this one.
 func program(name string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/collabui/collabui/internal/config"
 )
 
-// TestTheWorkerOfOneMachineReachesItsLoopback: the models and environments of its person are there.
+// TestTheWorkerOfOneMachineReachesItsLoopback matters because a person's models and environments are there.
 func TestTheWorkerOfOneMachineReachesItsLoopback(t *testing.T) {
 	for set, want := range map[string]string{"": "*,localhost", "a.example": "a.example"} {
 		t.Setenv(hosts.Env, set)

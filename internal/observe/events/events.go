@@ -1,5 +1,5 @@
-// Package events is the live stream of a run's events in Redis, for viewers, and the schema of the events. The stream
-// may vanish at any moment: nothing depends on it.
+// Package events publishes a run's events live in a Redis stream, for viewers, and defines the schema of the events.
+// The stream may vanish at any moment: nothing depends on it.
 package events
 
 import (
@@ -9,25 +9,25 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// Event is one event of a run. As JSON it is one object on one line: the key "event" holds its kind, the other keys
-// are the fields of its type. An activity that runs again emits its event again, with the same bytes.
+// Event is one event of a run. Its JSON is one object on one line: the key "event" contains its kind, and the other
+// keys are the fields of its type. An activity that runs again emits its event again, with the same bytes.
 type Event interface{ kind() string }
 
-// Base says that stage 1 has ended.
+// Base reports that stage 1 has ended.
 type Base struct {
 	Policy    string `json:"policy"`     // digest
 	InBand    bool   `json:"in_band"`    // success on val is between finetune.stop_low and stop_high
 	StoppedBy string `json:"stopped_by"` // stop_low, max_chunks, levels or given
 }
 
-// Data says that the data set of a level of stage 1 was written.
+// Data reports that the data set of a level of stage 1 was written.
 type Data struct {
 	Level   int `json:"level"` // 1 to 3
 	Rows    int `json:"rows"`
 	Dropped int `json:"dropped"` // proposed items that were not kept
 }
 
-// Episode says that a slot was rolled out.
+// Episode reports that a slot was rolled out.
 type Episode struct {
 	Epoch   int  `json:"epoch"`
 	Slot    int  `json:"slot"`
@@ -35,7 +35,7 @@ type Episode struct {
 	Steps   int  `json:"steps"`
 }
 
-// Void says that an attempt at a slot was void. Another one follows, or the slot has failed.
+// Void reports that an attempt at a slot was void. Another attempt follows, or the slot has failed.
 type Void struct {
 	Epoch   int    `json:"epoch"`
 	Slot    int    `json:"slot"`
@@ -43,7 +43,7 @@ type Void struct {
 	Why     string `json:"why"`
 }
 
-// Labels says how the cells of a slot's episode were labelled, and how many preference pairs came of it.
+// Labels reports how the cells of a slot's episode were labelled, and the number of preference pairs made from them.
 type Labels struct {
 	Epoch  int `json:"epoch"`
 	Slot   int `json:"slot"`
@@ -53,35 +53,35 @@ type Labels struct {
 	Pairs  int `json:"pairs"`
 }
 
-// Environment holds the figures that an environment keeps, such as those of a pool of emulators.
+// Environment contains the figures that an environment keeps, such as the figures of a pool of emulators.
 type Environment struct {
 	Suite   string `json:"suite"`
 	Figures any    `json:"figures"`
 }
 
-// Update says that an agent was updated.
+// Update reports that an agent was updated.
 type Update struct {
 	Epoch int    `json:"epoch"`
 	Agent int    `json:"agent"`
 	Pairs int    `json:"pairs"`
 	Steps int    `json:"steps"` // optimiser steps
-	Kept  string `json:"kept"`  // why the parent policy was kept; empty if it was not
+	Kept  string `json:"kept"`  // why the parent policy was kept, or ""
 }
 
-// Warning is something that a person should look at.
+// Warning reports something that a person should look into.
 type Warning struct {
 	Epoch int    `json:"epoch"`
 	Agent int    `json:"agent"`
 	Text  string `json:"text"`
 }
 
-// Epoch says that an epoch was committed.
+// Epoch reports that an epoch was committed.
 type Epoch struct {
 	Epoch    int     `json:"epoch"`
 	Rollouts float64 `json:"rollouts"` // success rate of the rollouts, 0 to 1
 	Pairs    int     `json:"pairs"`
-	Val      float64 `json:"val"`  // success rate on val of what the epoch made; -1: not evaluated
-	Kept     string  `json:"kept"` // why the agents go on with the policies before its updates
+	Val      float64 `json:"val"`  // success rate on val of the new system; -1: not evaluated
+	Kept     string  `json:"kept"` // why the agents continue with the policies before its updates, or ""
 	Digest   string  `json:"digest"`
 
 	Positive    float64 `json:"positive"`    // share of the critic's labels that are positive; -1: not counted
@@ -89,7 +89,7 @@ type Epoch struct {
 	Quarantined int     `json:"quarantined"` // templates that are left out of training
 }
 
-// Evaluation says that a range of an evaluation's episodes was played.
+// Evaluation reports that a range of an evaluation's episodes was played.
 type Evaluation struct {
 	Folder    string `json:"folder"`
 	System    string `json:"system"`
@@ -99,7 +99,7 @@ type Evaluation struct {
 	Successes int    `json:"successes"`
 }
 
-// Result is the result of a system on a split.
+// Result reports the result of a system on a split.
 type Result struct {
 	Folder    string  `json:"folder"`
 	System    string  `json:"system"`
@@ -109,19 +109,20 @@ type Result struct {
 	Rate      float64 `json:"rate"` // 0 to 1
 }
 
-// End says that the run has ended.
+// End reports that the run has ended.
 type End struct {
 	FinalDigest string        `json:"final_digest"`
 	Results     []runs.Result `json:"results"`
 }
 
-// Progress is what a terminal shows as a bar. The command line makes it; it never passes through the stream.
+// Progress is shown as a bar in a terminal. The command line makes it; it never passes through the stream.
 type Progress struct {
 	Run  string `json:"run"`
 	Text string `json:"text"`
 }
 
-// Message is a line for people, such as why a run is paused. The command line makes it too.
+// Message is a line for people, such as the reason why a run is paused. The command line makes it; it never passes
+// through the stream.
 type Message struct {
 	Run  string `json:"run"`
 	Text string `json:"text"`
@@ -156,7 +157,7 @@ func Encode(event Event) ([]byte, error) {
 	return append([]byte(head+","), body[1:]...), nil
 }
 
-// Decode reads what Encode wrote. An event of a kind that this version does not know is an error.
+// Decode decodes the output of Encode. An event of an unknown kind is an error.
 func Decode(raw []byte) (Event, error) {
 	var head struct {
 		Event string `json:"event"`
@@ -173,7 +174,7 @@ func Decode(raw []byte) (Event, error) {
 	return read(raw)
 }
 
-// kinds read the events of each kind.
+// kinds decode the events of each kind.
 var kinds = map[string]func([]byte) (Event, error){
 	"base":        decode[Base],
 	"data":        decode[Data],

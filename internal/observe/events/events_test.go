@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// samples holds an event of every kind.
+// samples returns an event of every kind.
 func samples() []Event {
 	return []Event{
 		Base{Policy: "d", InBand: true, StoppedBy: "stop_low"},

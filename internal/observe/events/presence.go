@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// Worker is what a worker says of itself.
+// Worker is the description that a worker publishes of itself.
 type Worker struct {
 	ID       string               `json:"id"` // PID@HOST
 	Roles    []string             `json:"roles"`
@@ -24,7 +24,7 @@ type Worker struct {
 	Policies []envadapters.Server `json:"policy_servers,omitempty"`
 }
 
-// A worker says that it is there every PresenceEvery, and is forgotten after PresenceKept of silence.
+// A worker reports its presence every PresenceEvery, and is forgotten PresenceKept after its last report.
 const (
 	PresenceEvery = 5 * time.Second
 	PresenceKept  = 20 * time.Second
@@ -32,7 +32,7 @@ const (
 
 const presencePrefix = "collabui:worker:"
 
-// Present says that a worker is there. It drops what Redis does not take within half a second.
+// Present reports the presence of a worker. If Redis does not answer within half a second, the report is dropped.
 func (s *Stream) Present(worker Worker) {
 	if s == nil || s.client == nil {
 		return
@@ -46,7 +46,7 @@ func (s *Stream) Present(worker Worker) {
 	_ = s.client.Set(ctx, presencePrefix+worker.ID, raw, PresenceKept).Err()
 }
 
-// Absent says that a worker has ended.
+// Absent reports that a worker has ended.
 func (s *Stream) Absent(id string) {
 	if s == nil || s.client == nil {
 		return
@@ -56,7 +56,7 @@ func (s *Stream) Absent(id string) {
 	_ = s.client.Del(ctx, presencePrefix+id).Err()
 }
 
-// Workers returns the workers that are there, in the order of their IDs. Without Redis it returns none.
+// Workers returns the workers that are present, ordered by ID. Without Redis it returns none.
 func (s *Stream) Workers(ctx context.Context) (out []Worker) {
 	if s == nil || s.client == nil {
 		return nil
@@ -73,7 +73,7 @@ func (s *Stream) Workers(ctx context.Context) (out []Worker) {
 	return out
 }
 
-// present returns the keys of the workers that are there. Each master of a cluster has some of them.
+// present returns the keys of the workers that are present. In a cluster, each master has some of them.
 func (s *Stream) present(ctx context.Context) (keys []string) {
 	var mu sync.Mutex
 	look := func(ctx context.Context, client *redis.Client) error {

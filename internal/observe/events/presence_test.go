@@ -11,7 +11,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 )
 
-// TestWorkersComeAndGo checks that a worker is there until it ends or is silent for too long.
+// TestWorkersComeAndGo checks that a worker is present until it ends, or sends no report for too long.
 func TestWorkersComeAndGo(t *testing.T) {
 	t.Parallel()
 	server := miniredis.RunT(t)

@@ -18,7 +18,7 @@ const maxEvents = 10000
 // expiry is how long the events of a run are kept after its last one.
 const expiry = 30 * 24 * time.Hour
 
-// Over returns the stream that a client of Redis reaches. Without a client it does nothing.
+// Over returns the stream in the Redis that client connects to. If client is nil, the stream does nothing.
 func Over(client redis.UniversalClient) *Stream { return &Stream{client} }
 
 func key(run string) string { return "collabui:progress:" + run }
@@ -43,8 +43,8 @@ func (s *Stream) Emit(run string, event Event) {
 	})
 }
 
-// Read returns the events after a position, of which "0" is the beginning, and the new position. Without Redis it
-// returns none.
+// Read returns the events after a position, and the new position. The position "0" is the beginning of the stream.
+// Without Redis it returns no events.
 func (s *Stream) Read(ctx context.Context, run, after string) (events []json.RawMessage, next string) {
 	if s == nil || s.client == nil {
 		return nil, after
@@ -64,17 +64,17 @@ func (s *Stream) Read(ctx context.Context, run, after string) (events []json.Raw
 	return events, after
 }
 
-// Check writes and reads a stream of its own, and returns why that fails. It leaves nothing behind.
+// Check writes and reads a stream of its own, and returns the error if that fails. It leaves nothing behind.
 func (s *Stream) Check(ctx context.Context) error {
 	if s == nil || s.client == nil {
 		return nil
 	}
-	tried := key("/" + rand.Text())
+	stream := key("/" + rand.Text())
 	_, err := s.client.Pipelined(ctx, func(pipeliner redis.Pipeliner) error {
-		pipeliner.XAdd(ctx, &redis.XAddArgs{Stream: tried, Values: map[string]any{"event": "check"}})
-		pipeliner.XRange(ctx, tried, "-", "+")
+		pipeliner.XAdd(ctx, &redis.XAddArgs{Stream: stream, Values: map[string]any{"event": "check"}})
+		pipeliner.XRange(ctx, stream, "-", "+")
 
-		return pipeliner.Del(ctx, tried).Err()
+		return pipeliner.Del(ctx, stream).Err()
 	})
 
 	return err

@@ -1,4 +1,4 @@
-// Package logging makes the loggers of long-running commands: level and format come from flags or the environment, and
+// Package logging makes the loggers of long-running commands: flags or the environment set their level and format, and
 // the Temporal SDK logs through the same handler.
 package logging
 
@@ -27,7 +27,7 @@ const (
 	JSON Format = "json" // one object per line, for collectors
 )
 
-// Options say what is logged and how. Empty fields mean info and text.
+// Options configure a logger. Empty fields mean info and text.
 type Options struct {
 	Level  string
 	Format string
@@ -58,7 +58,7 @@ func New(out io.Writer, options Options) (*slog.Logger, error) {
 	return nil, fault.New(fault.Invalid, "log format must be %s or %s, not %q", Text, JSON, options.Format)
 }
 
-// Temporal returns the logger as the Temporal SDK takes it.
+// Temporal adapts a logger to the interface of the Temporal SDK.
 func Temporal(logger *slog.Logger) log.Logger { return log.NewStructuredLogger(logger) }
 
 // Silent returns a logger for the Temporal clients of commands that print results: it discards everything.

@@ -1,5 +1,5 @@
-// Package notify posts notices to the webhook of whoever runs the workers. Its address is in the environment, never in
-// a specification or a schedule, which others may write.
+// Package notify posts notices to a webhook. The webhook's address is in the environment of the workers, never in a
+// specification or a schedule, which others may write.
 package notify
 
 import (
@@ -19,26 +19,26 @@ import (
 	"github.com/collabui/collabui/internal/config"
 )
 
-// Variables of control workers. Each may also be read from the file that its name with _FILE appended names.
+// Variables of control workers. Each of them with _FILE appended may instead name a file that contains its value.
 const (
-	EnvWebhook  = "COLLABUI_WEBHOOK"          // the URL that notices are posted to
-	EnvTemplate = "COLLABUI_WEBHOOK_TEMPLATE" // the body of a request, a Go template of a notice
+	EnvWebhook  = "COLLABUI_WEBHOOK"          // the URL to which notices are posted
+	EnvTemplate = "COLLABUI_WEBHOOK_TEMPLATE" // the body of a request: a Go template of a notice
 )
 
-// maxText bounds the text of a notice, in bytes: errors may quote models and pages.
+// maxText is the largest length of a notice's text in bytes. Errors may quote models and pages.
 const maxText = 2000
 
 // timeout limits one request.
 const timeout = 20 * time.Second
 
-// Webhook is a URL that notices are posted to. The zero value takes none.
+// Webhook is a URL to which notices are posted. The zero value accepts no notices.
 type Webhook struct {
 	url  string // may be a secret
 	host string
 	body *template.Template // if nil, the body is the notice as JSON
 }
 
-// Load reads the webhook from the environment. Without one it returns the zero value.
+// Load reads the webhook from the environment. If the environment names none, it returns the zero value.
 func Load() (Webhook, error) {
 	address, err := config.Secret(EnvWebhook)
 	if err != nil || address == "" {
@@ -52,8 +52,8 @@ func Load() (Webhook, error) {
 	return New(address, text)
 }
 
-// New returns a webhook. The text is a Go template of a domain.Notice, in which json quotes a value; if it is empty,
-// the body is the notice as JSON.
+// New returns a webhook. text is a Go template of a domain.Notice, in which the function json quotes a value; if it is
+// empty, the body is the notice as JSON.
 func New(address, text string) (Webhook, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
@@ -70,7 +70,7 @@ func New(address, text string) (Webhook, error) {
 	}}
 	webhook.body, err = template.New(EnvTemplate).Funcs(quote).Parse(text)
 	if err == nil {
-		err = webhook.body.Execute(io.Discard, domain.Notice{}) // the fields that it names are looked up here
+		err = webhook.body.Execute(io.Discard, domain.Notice{}) // detects fields that do not exist
 	}
 	if err != nil {
 		return Webhook{}, fault.New(fault.Invalid, "%s: expected a Go template of a notice: %w", EnvTemplate, err)
@@ -79,11 +79,11 @@ func New(address, text string) (Webhook, error) {
 	return webhook, nil
 }
 
-// Exists reports whether the webhook takes notices.
+// Exists reports whether the webhook accepts notices.
 func (w Webhook) Exists() bool { return w.url != "" }
 
-// Post posts a notice, unless the template makes nothing of it. It may be repeated; the header webhook-id is the
-// notice's id. An error names the host of the webhook only.
+// Post posts a notice, unless the template renders it as empty. It may be repeated: the header webhook-id contains the
+// notice's id. The error contains only the host of the webhook's address.
 func (w Webhook) Post(ctx context.Context, notice domain.Notice) error {
 	if !w.Exists() {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/observe/notify"
 )
 
-// hook is a webhook that remembers its last request.
+// hook starts a webhook that keeps its last request.
 func hook(t *testing.T, status int) (url string, body, id *string) {
 	t.Helper()
 	body, id = new(string), new(string)
@@ -36,7 +36,7 @@ func TestAWebhookTakesNotices(t *testing.T) {
 		template string
 		notice   domain.Notice
 		want     string // in the body
-		size     int    // the most bytes of the body
+		size     int    // the largest number of bytes of the body
 	}{
 		"as JSON":              {"", n, `"text":"\"no\" `, 300},
 		"by a template":        {`{"text": {{json .Text}}}`, n, `{"text": "\"no\" `, 60},

@@ -9,8 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Store counts an operation of the object store that has ended. That there is no such object is an answer, not an
-// error.
+// Store counts a finished operation on the object store. An object that does not exist does not count as an error.
 func (m *Metrics) Store(ctx context.Context, operation string, began time.Time, err error) {
 	m.store.WithLabelValues(operation).Observe(time.Since(began).Seconds())
 	if err != nil && !errors.Is(err, store.ErrNotFound) && ctx.Err() == nil {

@@ -1,4 +1,4 @@
-// Package telemetry counts for Prometheus what a process does, and sends traces of it.
+// Package telemetry keeps the Prometheus metrics of a process, and exports its traces.
 package telemetry
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/collabui/collabui/internal/observe/events"
 )
 
-// Metrics are the figures of a process. Safe for concurrent use.
+// Metrics are the metrics of a process. They are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
-	work     *prometheus.HistogramVec // seconds of pieces of work, by kind
-	failures *prometheus.CounterVec   // failed pieces of work, by kind
-	running  *prometheus.GaugeVec     // open pieces of work, by kind
+	work     *prometheus.HistogramVec // seconds of operations, by kind
+	failures *prometheus.CounterVec   // failed operations, by kind
+	running  *prometheus.GaugeVec     // operations in progress, by kind
 
 	episodes *prometheus.CounterVec   // episodes by outcome
 	steps    *prometheus.HistogramVec // seconds of a step, by part
@@ -41,16 +41,16 @@ type Metrics struct {
 	tokens *prometheus.CounterVec   // by role and kind
 	cost   *prometheus.CounterVec   // by role
 
-	limits prometheus.Counter // turns that Redis did not give
+	limits prometheus.Counter // turns that Redis did not grant
 
 	store       *prometheus.HistogramVec // seconds, by operation
 	storeErrors *prometheus.CounterVec   // by operation
 }
 
-// seconds are buckets from a millisecond to an hour.
+// seconds are the bounds of buckets, from a millisecond to an hour.
 var seconds = []float64{.001, .005, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
 
-// New returns metrics that begin at zero, with those of the Go runtime and of the process.
+// New returns metrics that begin at zero, including the metrics of the Go runtime and of the process.
 func New() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.registry.MustRegister(collectors.NewGoCollector(),
@@ -83,7 +83,7 @@ func New() *Metrics {
 	return m
 }
 
-// begin lets series begin at zero: an increase from nothing to one would not be seen.
+// begin creates series with the value zero, because an increase from nothing to one would not be noticed.
 func (m *Metrics) begin() {
 	for _, outcome := range []string{"success", "failure", "void"} {
 		m.episodes.WithLabelValues(outcome)
@@ -133,10 +133,10 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }
 
-// Register adds figures that are read when the metrics are asked for. It panics if a name is taken.
+// Register adds metrics that are read on every scrape. It panics if a name is taken.
 func (m *Metrics) Register(collector prometheus.Collector) { m.registry.MustRegister(collector) }
 
-// Temporal returns where Temporal's client and workers count. Their names begin with temporal_.
+// Temporal returns the handler for the metrics of Temporal's client and workers. Their names begin with temporal_.
 func (m *Metrics) Temporal() (client.MetricsHandler, error) {
 	e, err := exporter.New(
 		exporter.WithRegisterer(m.registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
@@ -154,7 +154,7 @@ func (m *Metrics) Temporal() (client.MetricsHandler, error) {
 	}), nil
 }
 
-// Begin counts the beginning of a piece of work. The function that it returns counts its end.
+// Begin counts the beginning of an operation. The returned function counts its end.
 func (m *Metrics) Begin(kind string) (end func(error)) {
 	began := time.Now()
 	m.running.WithLabelValues(kind).Inc()
@@ -170,7 +170,8 @@ func (m *Metrics) Begin(kind string) (end func(error)) {
 	}
 }
 
-// Parts returns a function that counts the time since it was called before, or since Parts was, as a part of a step.
+// Parts returns a function that records the time since its previous call, or since Parts was called, as a part of a
+// step.
 func (m *Metrics) Parts() (part func(name string)) {
 	last := time.Now()
 
@@ -183,10 +184,10 @@ func (m *Metrics) Parts() (part func(name string)) {
 	}
 }
 
-// Places says how many episodes the browsers of this process can play concurrently.
+// Places sets the number of episodes that the browsers of this process can play concurrently.
 func (m *Metrics) Places(n int) { m.places.Set(float64(n)) }
 
-// Take counts an environment of an adapter that begins to play. The function that it returns counts its end.
+// Take counts an environment of an adapter that begins to play. The returned function counts its end.
 func (m *Metrics) Take(adapter string) (free func()) {
 	if m == nil {
 		return func() {}
@@ -197,21 +198,21 @@ func (m *Metrics) Take(adapter string) (free func()) {
 	return g.Dec
 }
 
-// Training counts how far an update is.
+// Training records the progress of an update.
 func (m *Metrics) Training(job string, point domain.TrainPoint) {
 	if m != nil && point.Steps > 0 {
 		m.training.WithLabelValues(job).Set(float64(point.Step) / float64(point.Steps))
 	}
 }
 
-// Trained forgets an update that has ended.
+// Trained removes the progress of an update that has ended.
 func (m *Metrics) Trained(job string) {
 	if m != nil {
 		m.training.DeleteLabelValues(job)
 	}
 }
 
-// Call counts a call of a model that plays a role.
+// Call counts a call of the model that plays a role.
 func (m *Metrics) Call(role string, took time.Duration, usage domain.Usage, cost float64) {
 	m.models.WithLabelValues(role).Observe(took.Seconds())
 	m.tokens.WithLabelValues(role, "prompt").Add(float64(usage.Prompt))
@@ -220,10 +221,10 @@ func (m *Metrics) Call(role string, took time.Duration, usage domain.Usage, cost
 	m.cost.WithLabelValues(role).Add(cost)
 }
 
-// LimitFailed counts a turn of a limit that Redis did not give.
+// LimitFailed counts a turn that Redis did not grant.
 func (m *Metrics) LimitFailed() { m.limits.Inc() }
 
-// Event counts what an event of a run says.
+// Event updates the metrics that an event of a run concerns.
 func (m *Metrics) Event(run string, event events.Event) {
 	switch e := event.(type) {
 	case events.Void:

@@ -15,7 +15,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// text returns what /metrics answers.
+// text returns the response of /metrics.
 func text(t *testing.T, m *telemetry.Metrics) string {
 	t.Helper()
 	s := httptest.NewServer(m.Handler())

@@ -16,14 +16,14 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// The variables that OpenTelemetry defines for where traces go; without them there are none. The exporter reads these
-// and its others, such as OTEL_SERVICE_NAME, by itself.
+// The variables in which OpenTelemetry specifies where traces are sent. If none is set, no traces are sent. The
+// exporter reads these and others, such as OTEL_SERVICE_NAME, by itself.
 const (
 	envEndpoint       = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	envTracesEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 )
 
-// flushLimit is how long a process waits at its end for its last spans to be sent.
+// flushLimit is how long a process may take at its end to send its last spans.
 const flushLimit = 3 * time.Second
 
 var provider = sync.OnceValues(func() (*trace.TracerProvider, error) {
@@ -44,8 +44,8 @@ var provider = sync.OnceValues(func() (*trace.TracerProvider, error) {
 	return p, nil
 })
 
-// Traced returns what makes a client of Temporal, and its workers, send traces: spans of commands, workflows and
-// activities. It is empty if the environment names no place for them. A wrong environment is an invalid fault.
+// Traced returns the interceptors that make Temporal clients, and their workers, send traces of commands, workflows and
+// activities. It returns none if the environment specifies no destination. A wrong environment is an invalid fault.
 func Traced() ([]interceptor.ClientInterceptor, error) {
 	p, err := provider()
 	if p == nil {
@@ -59,7 +59,7 @@ func Traced() ([]interceptor.ClientInterceptor, error) {
 	return []interceptor.ClientInterceptor{i}, nil
 }
 
-// Flush sends the last spans of this process, within a few seconds.
+// Flush sends the last spans of this process, within flushLimit.
 func Flush() {
 	tracerProvider, _ := provider()
 	if tracerProvider == nil {

@@ -101,8 +101,11 @@ func (x Experiment) Versions(ctx context.Context, bucket store.Bucket) ([]Versio
 }
 
 // Declare records a declaration, unless the newest version is the same. It returns an invalid fault if it has other
-// arms, another specification or fewer episodes than the version before: what was played would not be what is declared.
-func Declare(ctx context.Context, bucket store.Bucket, x experiment.Experiment, who string, at time.Time) (Version, error) {
+// arms, another specification or fewer episodes than the previous version, because the played episodes would not be the
+// declared ones.
+func Declare(
+	ctx context.Context, bucket store.Bucket, x experiment.Experiment, who string, at time.Time,
+) (Version, error) {
 	name := Experiment(x.Name)
 	all, err := name.Versions(ctx, bucket)
 	if err != nil {
@@ -127,7 +130,7 @@ func Declare(ctx context.Context, bucket store.Bucket, x experiment.Experiment, 
 	return got, err
 }
 
-// extends returns an error unless everything played for one declaration is part of what is played for the next.
+// extends returns an error unless the next declaration includes all episodes that are played for the old one.
 func extends(old, declared experiment.Experiment) error {
 	for _, a := range old.Arms {
 		i := slices.IndexFunc(declared.Arms, func(arm experiment.Arm) bool { return arm.Name == a.Name })

@@ -18,7 +18,7 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// TestOtherPackagesComputeTheSameTable lets scripts/recompute.py compute a table again, of systems that succeed at
+// TestOtherPackagesComputeTheSameTable makes scripts/recompute.py compute a table again, for systems that succeed at
 // random on templates of unequal difficulty, with missing episodes.
 func TestOtherPackagesComputeTheSameTable(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,7 @@ func playedAtRandom(r *rand.Rand, rate float64) []experiment.Episode {
 	return out
 }
 
-// recompute lets the script compute a table again and returns what it says.
+// recompute runs the script on a result and returns its output.
 func recompute(t *testing.T, python string, result experiments.Result, lines [][]string) (string, error) {
 	t.Helper()
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ func TestWhatIsAddedWhenResultsAreKnownIsLate(t *testing.T) {
 	one := version(1, 4, first)
 	for name, c := range map[string]struct {
 		versions []experiments.Version
-		known    int // the newest version of which there is a result
+		known    int // the newest version that has a result
 		late     []bool
 		first    []int
 	}{

@@ -24,7 +24,9 @@ type Played struct {
 }
 
 // ReadPlayed reads the outcome of a system with a seed, from 1. The system must have played all episodes.
-func ReadPlayed(ctx context.Context, b store.Bucket, x experiment.Experiment, play experiment.Play, seed int) (Played, error) {
+func ReadPlayed(
+	ctx context.Context, b store.Bucket, x experiment.Experiment, play experiment.Play, seed int,
+) (Played, error) {
 	run := runs.Run(x.Run(play.Arm, seed))
 	id := rules.EvalID(rules.ExperimentFolder, play.Kind.String(), play.Split)
 	result, _, err := run.Result(id).Must(ctx, b)

@@ -8,13 +8,13 @@ import (
 )
 
 // Follow reads every so often which system the line accepts, until ctx ends. It calls take if that is another system
-// than the one last taken, which is now at first. If anything fails, it is tried again at the next reading. told is
+// than the one last taken, which is now at first. If anything fails, it is tried again at the next reading. report is
 // called after each successful take, and once for each error.
 func (l Line) Follow(
 	ctx context.Context, bucket store.Bucket, now SystemRef, every time.Duration,
-	take func(context.Context, Entry) error, told func(Entry, error),
+	take func(context.Context, Entry) error, report func(Entry, error),
 ) {
-	said := ""
+	reported := ""
 	for {
 		entry, err := l.Current(ctx, bucket)
 		if err != nil || entry.System.String() != now.String() {
@@ -24,11 +24,11 @@ func (l Line) Follow(
 			switch {
 			case err == nil:
 				now = entry.System
-				said = ""
-				told(entry, nil)
-			case ctx.Err() == nil && err.Error() != said:
-				said = err.Error()
-				told(entry, err)
+				reported = ""
+				report(entry, nil)
+			case ctx.Err() == nil && err.Error() != reported:
+				reported = err.Error()
+				report(entry, err)
 			}
 		}
 		select {

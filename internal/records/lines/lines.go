@@ -53,16 +53,16 @@ type Entry struct {
 	Why    string    `json:"why"`
 	At     time.Time `json:"at"`
 
-	// Results are what was known about the system, and Evidence is the end of the run that has them.
+	// Results are the known results of the system, and Evidence is the end of the run that has them.
 	Results  []runs.Result `json:"results,omitempty"`
 	Evidence *store.Ref    `json:"evidence,omitempty"`
 
 	Basis *Basis     `json:"basis,omitempty"` // of a decision by a schedule
-	Gate  *store.Ref `json:"gate,omitempty"`  // what the schedule's gate found
+	Gate  *store.Ref `json:"gate,omitempty"`  // the finding of the schedule's gate
 }
 
-// Basis is what a schedule decides upon: the accepted system, and what its environment offers. The schedule decides
-// once on each basis.
+// Basis is the basis of a schedule's decision: the accepted system, and the tasks that its environment offers. The
+// schedule decides once on each basis.
 type Basis struct {
 	Accepted  string    `json:"accepted"`  // RUN@EPOCH
 	Inventory store.Ref `json:"inventory"` // a blob
@@ -229,7 +229,7 @@ func Find(ctx context.Context, bucket store.Bucket, run string, epoch int) (Syst
 	return x, err
 }
 
-// Measured adds to an entry what its run measured about the system at its end, if anything.
+// Measured adds to an entry the results that its run measured for the system at its end, if any.
 func (e *Entry) Measured(ctx context.Context, bucket store.Bucket) error {
 	specification, err := runs.Run(e.System.Run).Current(ctx, bucket)
 	if err != nil {

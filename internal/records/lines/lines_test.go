@@ -94,7 +94,7 @@ func TestOfTwoPeopleOneIsToldWhatTheOtherDid(t *testing.T) {
 		{Verb: lines.Promote, System: lines.SystemRef{Run: "r", Epoch: 1}, Who: "ann", Why: "it is faster"},
 		{Verb: lines.Reject, System: lines.SystemRef{Run: "r", Epoch: 2}, Who: "ben", Why: "it fails on forms"},
 	}
-	told := []string{
+	want := []string{
 		"ann has changed line mobile meanwhile: promote of r@1, because it is faster;",
 		"ben has changed line mobile meanwhile: reject of r@2, because it fails on forms;",
 	}
@@ -111,8 +111,8 @@ func TestOfTwoPeopleOneIsToldWhatTheOtherDid(t *testing.T) {
 			won = 1
 		}
 		err := failed[1-won]
-		if failed[won] != nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), told[won]) {
-			t.Fatalf("round %d: %v, want one of two people told %q", round, failed, told)
+		if failed[won] != nil || fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), want[won]) {
+			t.Fatalf("round %d: %v, want one of two people told %q", round, failed, want)
 		}
 		kept, _, err := mobile.Entry(round+1).Must(t.Context(), b)
 		if err != nil || kept.Who != entries[won].Who || kept.Why != entries[won].Why || got[1-won].Who != kept.Who {

@@ -41,13 +41,13 @@ func (r Run) Identify(ctx context.Context, bucket store.Bucket) (Forked, string,
 	if err != nil {
 		return forked, "", err
 	}
-	begun, began, err := r.Made(0).May(ctx, bucket)
+	made, exists, err := r.Made(0).May(ctx, bucket)
 	if err != nil {
 		return forked, "", err
 	}
-	identity := ref.SHA256 + Digest(begun)
+	identity := ref.SHA256 + Digest(made)
 	if forked.Shared == nil {
-		if !began {
+		if !exists {
 			identity = ""
 		}
 

@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Change is what a person did to a run. Changes are numbered from 1. Every epoch begins with a certain number of them,
+// Change is a person's change to a run. Changes are numbered from 1. Every epoch begins with a certain number of them,
 // which is recorded, and later changes do not affect it.
 type Change struct {
 	Who  string    `json:"who"`
@@ -142,7 +142,7 @@ func (r Run) Set(
 	if c.Values, err = specification.Change(typed, src, catalog); err != nil {
 		return c, 0, err
 	}
-	if err := r.late(ctx, bucket, specification, c.Values); err != nil {
+	if err := r.tooLate(ctx, bucket, specification, c.Values); err != nil {
 		return c, 0, err
 	}
 	c.Verb = VerbSet
@@ -151,8 +151,8 @@ func (r Run) Set(
 	return c, n, err
 }
 
-// late returns an error for values on which nothing would depend any more.
-func (r Run) late(ctx context.Context, bucket store.Bucket, specification spec.Spec, values spec.Values) error {
+// tooLate returns an error for values on which nothing would depend any more.
+func (r Run) tooLate(ctx context.Context, bucket store.Bucket, specification spec.Spec, values spec.Values) error {
 	_, ended, err := r.End().Sure(ctx, bucket)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (r Run) late(ctx context.Context, bucket store.Bucket, specification spec.S
 	return nil
 }
 
-// After returns a specification after the first n changes. Of later changes, it includes what takes effect immediately.
+// After returns a specification after the first n changes. It includes later changes that take effect immediately.
 func After(specification spec.Spec, changes []Change, n int) (spec.Spec, error) {
 	for i, change := range changes {
 		values := change.Values
@@ -239,12 +239,12 @@ func (r Run) at(ctx context.Context, bucket store.Bucket, epoch int) (spec.Spec,
 	counts := 0
 	begun := true
 	if epoch > 0 {
-		made, there, err := r.Made(epoch).Sure(ctx, bucket)
+		made, exists, err := r.Made(epoch).Sure(ctx, bucket)
 		if err != nil {
 			return specification, err
 		}
 		counts = made.Changes
-		begun = there
+		begun = exists
 	}
 	all, err := r.Changes(ctx, bucket, 0, counts)
 	if err != nil {

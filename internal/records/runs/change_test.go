@@ -23,7 +23,7 @@ func (c *counted) Get(ctx context.Context, key string) ([]byte, error) {
 	return c.Bucket.Get(ctx, key)
 }
 
-// noted returns what somebody did in a minute of the day.
+// noted returns a note of a person at a minute of the day.
 func noted(who string, minute int) runs.Change {
 	return runs.Change{
 		Who: who, Why: "so", Verb: runs.VerbNote, At: time.Date(2026, 11, 28, 0, minute, 0, 0, time.UTC),
@@ -55,7 +55,7 @@ func TestChangesOfManyPeopleAreAllRecordedOnce(t *testing.T) {
 	for i := range people {
 		all.Go(func() {
 			for n := range each {
-				for range 2 { // the answer to the first one was lost
+				for range 2 { // the response to the first one was lost
 					if _, err := run.Append(t.Context(), b, noted(fmt.Sprint("person ", i), n)); err != nil {
 						t.Error(err)
 					}

@@ -17,7 +17,8 @@ type Slots struct {
 	Slots  []domain.Slot `json:"slots"`
 }
 
-// Made records what must be the same on all workers of an epoch, so that its digest does not depend on who works.
+// Made records the conditions that must be the same on all workers of an epoch, so that its digest does not depend on
+// the workers.
 type Made struct {
 	Prompts string `json:"prompts"`           // digest of the templates of all roles
 	Kernel  string `json:"kernel,omitempty"`  // the arithmetic of the embedded policy
@@ -26,7 +27,7 @@ type Made struct {
 
 	Code string `json:"code,omitempty"` // revision of the program that began it; others may continue it
 
-	Inventory *store.Ref `json:"inventory,omitempty"` // a blob: what the environment offered, an Inventory
+	Inventory *store.Ref `json:"inventory,omitempty"` // a blob: an Inventory of the environment
 
 	Began time.Time `json:"began,omitzero"` // when the run began; only in the record before the first epoch
 
@@ -42,7 +43,7 @@ type SlotRefs struct {
 	Pairs   store.Ref `json:"pairs"`
 }
 
-// Dataset is what one agent is trained on.
+// Dataset is the training data of one agent.
 type Dataset struct {
 	Agent int         `json:"agent"`
 	Body  store.Ref   `json:"body"` // a blob: JSON list of pairs

@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-// EpochParts are what an epoch's digest is made of, in the order of slots and agents: the digest is the hex SHA-256 of
+// EpochParts are the parts of an epoch's digest, in the order of slots and agents: the digest is the hex SHA-256 of
 // their JSON. Fields are set directly, except pairs, which are added by AddPairs.
 type EpochParts struct {
 	Parent   string // the digest of the epoch before

@@ -12,7 +12,7 @@ import (
 type EvalStep struct {
 	// Screen is the digest of goal and observation.
 	Screen string `json:"screen"`
-	// Observation is what was on the screen.
+	// Observation is the content of the screen.
 	Observation *domain.Observation `json:"observation,omitempty"`
 	// Image is the screenshot, if the specification keeps any.
 	Image *store.Ref `json:"image,omitempty"`
@@ -54,8 +54,8 @@ func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep 
 	return evalStep
 }
 
-// Reading counts what reading messages did to answers: how often an agent's answer in a round was right or wrong, and
-// right or wrong again after it had read the messages of the next round.
+// Reading counts the effects of reading messages on answers: how often an agent's answer in a round was right or wrong,
+// and right or wrong again after it had read the messages of the next round.
 type Reading struct {
 	RightRight int `json:"right_right"`
 	RightWrong int `json:"right_wrong"`
@@ -84,14 +84,14 @@ func (s EvalStep) Reading() Reading {
 		if !ok || evalCell.Round != cell.Round+1 {
 			continue
 		}
-		was := slices.Contains(s.Right, cell.Canonical)
-		is := slices.Contains(s.Right, evalCell.Canonical)
+		wasRight := slices.Contains(s.Right, cell.Canonical)
+		isRight := slices.Contains(s.Right, evalCell.Canonical)
 		switch {
-		case was && is:
+		case wasRight && isRight:
 			out.RightRight++
-		case was:
+		case wasRight:
 			out.RightWrong++
-		case is:
+		case isRight:
 			out.WrongRight++
 		default:
 			out.WrongWrong++
@@ -123,7 +123,7 @@ func (c Cost) PerSuccess(successes int) (float64, bool) {
 	return float64(c.Prompt+c.Answer) / float64(successes), true
 }
 
-// Cost returns what the decisions of the episode cost.
+// Cost returns the cost of the decisions of the episode.
 func (e EvalEpisode) Cost() Cost {
 	var sum Cost
 	for _, evalStep := range e.Steps {

@@ -6,7 +6,7 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// spoken is a step of two agents in three rounds, of which the last was not asked of the second.
+// spoken returns a step of two agents in three rounds. The second agent was not called in the last round.
 func spoken(texts ...string) runs.EvalStep {
 	s := runs.EvalStep{Right: []string{"right", "also right"}}
 	for i, text := range texts {
@@ -38,8 +38,8 @@ func TestSaidIsWhatWasSaidLastBefore(t *testing.T) {
 		want               string
 	}{
 		{1, 0, 1, "b"}, {1, 1, 0, "d"},
-		{1, 1, 2, "e"}, // not asked: what the agent said in the round before
-		{2, 1, 1, "f"}, // nobody else was asked
+		{1, 1, 2, "e"}, // not called: its answer in the previous round
+		{2, 1, 1, "f"}, // the other agent was not called
 		{9, 0, 0, "f"}, // the episode was shorter
 	} {
 		if got := e.Said(x.step, x.agent, x.round); got != x.want {

@@ -40,13 +40,14 @@ type Result struct {
 	Cut       int     `json:"cut,omitempty"`      // cells whose prompts lacked a part of the agent's view
 	Refused   int     `json:"refused,omitempty"`  // cells whose prompts the model refused
 	Repaired  int     `json:"repaired,omitempty"` // cells that were read although their format is not the prompt's
-	// Cost is what the agents' decisions cost, over all episodes that have an outcome. It is missing in older results.
+	// Cost is the cost of the agents' decisions, over all episodes that have an outcome. It is missing in older
+	// results.
 	Cost Cost `json:"cost,omitzero"`
 
 	Where // set for another environment than the run's, and for recorded tasks
 }
 
-// Where adds to a result what the run's name does not show: the environment by its title and the version of its data
+// Where adds facts to a result that the run's name does not show: the environment by its title, the version of its data
 // and, for recorded tasks, the protocol and all metrics.
 type Where struct {
 	Environment string            `json:"environment,omitempty"`

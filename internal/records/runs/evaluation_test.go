@@ -8,7 +8,8 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// recorded is a void task, ten tasks of nine wrong steps, and thirty tasks of one step of which every other is right.
+// recorded returns a void task, ten tasks of nine wrong steps, and thirty tasks of one step, every other of which is
+// right.
 func recorded() []domain.Outcome {
 	tasks := []domain.Outcome{{Void: "lost"}}
 	for i := range 40 {

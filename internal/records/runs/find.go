@@ -24,17 +24,17 @@ func Names(ctx context.Context, bucket store.Bucket) (names []string, err error)
 	if err != nil {
 		return nil, err
 	}
-	there := func(ctx context.Context, i int) (bool, error) {
-		_, whole, err := Run(all[i]).Spec().Sure(ctx, bucket)
-		if err != nil || !whole {
+	isPresent := func(ctx context.Context, i int) (bool, error) {
+		_, exists, err := Run(all[i]).Spec().Sure(ctx, bucket)
+		if err != nil || !exists {
 			return false, err
 		}
 		deleted, err := Run(all[i]).Deleted().Exists(ctx, bucket)
 
 		return !deleted, err
 	}
-	err = store.InOrder(ctx, len(all), there, func(i int, there bool) error {
-		if there {
+	err = store.InOrder(ctx, len(all), isPresent, func(i int, present bool) error {
+		if present {
 			names = append(names, all[i])
 		}
 
@@ -58,8 +58,8 @@ func NameOf(key string) string {
 // Find returns the specification of a run. The error names the run, and wraps store.ErrNotFound if there is no such run
 // or it was deleted.
 func (r Run) Find(ctx context.Context, bucket store.Bucket) (spec.Spec, error) {
-	specification, there, err := r.Spec().Sure(ctx, bucket)
-	if err == nil && !there {
+	specification, exists, err := r.Spec().Sure(ctx, bucket)
+	if err == nil && !exists {
 		err = store.ErrNotFound
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Imported names a blob that a person imported. Even while no run uses it, gc keeps what the object names.
+// Imported names a blob that a person imported. gc keeps the blob even while no run uses it.
 type Imported struct {
 	Blob store.Ref `json:"blob"`
 	File string    `json:"file"`

@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// Inventory is what an environment offers.
+// Inventory lists the tasks that an environment offers.
 type Inventory struct {
 	Environment string              `json:"environment"` // name in the specification
 	Title       string              `json:"title"`
@@ -17,7 +17,7 @@ type Inventory struct {
 	Templates   map[string][]string `json:"templates"`         // names by split, in order
 }
 
-// Digest identifies what is offered, regardless of the environment's name and title.
+// Digest identifies the offered tasks, regardless of the environment's name and title.
 func (i Inventory) Digest() string {
 	i.Environment = ""
 	i.Title = ""
@@ -35,7 +35,7 @@ func (i Inventory) PutBlob(ctx context.Context, bucket store.Bucket) (store.Ref,
 	return store.PutBlob(ctx, bucket, raw)
 }
 
-// Inventory returns what the environment offered when an epoch began; epoch 0 is stage 1.
+// Inventory returns the inventory of the environment when an epoch began; epoch 0 is stage 1.
 func (r Run) Inventory(ctx context.Context, bucket store.Bucket, epoch int) (Inventory, error) {
 	var inventory Inventory
 	made, _, err := r.Made(epoch).Must(ctx, bucket)
@@ -64,14 +64,14 @@ func ReadInventory(ctx context.Context, bucket store.Bucket, ref store.Ref) (Inv
 }
 
 // Same returns the names of a split that both inventories have, and the names that only the newer one has.
-func (i Inventory) Same(newer Inventory, split string) (both, added []string) {
+func (i Inventory) Same(newer Inventory, split string) (common, added []string) {
 	for _, name := range newer.Templates[split] {
 		if slices.Contains(i.Templates[split], name) {
-			both = append(both, name)
+			common = append(common, name)
 		} else {
 			added = append(added, name)
 		}
 	}
 
-	return both, added
+	return common, added
 }

@@ -16,14 +16,14 @@ import (
 // nowhere else. Numbers in keys have four digits, so that lexical order is numeric order.
 type Run string
 
-// Object is one write-once object: its key and the type of what it holds.
+// Object is one write-once object: its key and the type of its value.
 type Object[T any] struct{ Key string }
 
-// Must returns what the object holds, and a reference to its bytes. The object was written before: see store.Must. An
+// Must returns the object's value, and a reference to its bytes. The object was written before: see store.Must. An
 // object that a fork shares is read in the run that has it, and the reference names that place.
 func (o Object[T]) Must(ctx context.Context, bucket store.Bucket) (v T, ref store.Ref, err error) {
 	var read error
-	there, err := find(ctx, bucket, o.Key, func(key string) (bool, error) {
+	exists, err := find(ctx, bucket, o.Key, func(key string) (bool, error) {
 		v, ref, read = store.Must[T](ctx, bucket, key)
 		if errors.Is(read, store.ErrAbsent) {
 			return false, nil
@@ -31,45 +31,46 @@ func (o Object[T]) Must(ctx context.Context, bucket store.Bucket) (v T, ref stor
 
 		return true, read
 	})
-	if err == nil && !there {
+	if err == nil && !exists {
 		err = read
 	}
 
 	return v, ref, err
 }
 
-// May returns what the object holds, and whether the store shows it. It is for callers that reach the same outcome if
-// the store is late: see store.May.
-func (o Object[T]) May(ctx context.Context, bucket store.Bucket) (v T, there bool, err error) {
-	there, err = find(ctx, bucket, o.Key, func(key string) (there bool, err error) {
-		v, there, err = store.May[T](ctx, bucket, key)
+// May returns the object's value, and whether the store shows it. It is for callers that reach the same outcome if the
+// store is late: see store.May.
+func (o Object[T]) May(ctx context.Context, bucket store.Bucket) (v T, exists bool, err error) {
+	exists, err = find(ctx, bucket, o.Key, func(key string) (exists bool, err error) {
+		v, exists, err = store.May[T](ctx, bucket, key)
 
-		return there, err
+		return exists, err
 	})
 
-	return v, there, err
+	return v, exists, err
 }
 
-// Sure returns what the object holds, and whether it exists. It is for callers that base a decision on absence: see
+// Sure returns the object's value, and whether it exists. It is for callers that base a decision on absence: see
 // store.Sure.
-func (o Object[T]) Sure(ctx context.Context, bucket store.Bucket) (v T, there bool, err error) {
-	there, err = find(ctx, bucket, o.Key, func(key string) (there bool, err error) {
-		v, there, err = store.Sure[T](ctx, bucket, key)
+func (o Object[T]) Sure(ctx context.Context, bucket store.Bucket) (v T, exists bool, err error) {
+	exists, err = find(ctx, bucket, o.Key, func(key string) (exists bool, err error) {
+		v, exists, err = store.Sure[T](ctx, bucket, key)
 
-		return there, err
+		return exists, err
 	})
 
-	return v, there, err
+	return v, exists, err
 }
 
-// Record writes what make returns unless the object exists, and returns what it holds. It may run twice, concurrently
-// or in part: see store.RecordOnce. It does not look for objects that a fork shares: a fork records only its own.
+// Record writes the result of make unless the object exists, and returns the object's value. It may run twice,
+// concurrently or in part: see store.RecordOnce. It does not look for objects that a fork shares: a fork records only
+// its own.
 func (o Object[T]) Record(ctx context.Context, bucket store.Bucket, make func() (T, error)) (T, store.Ref, error) {
 	return store.RecordOnce(ctx, bucket, o.Key, make)
 }
 
-// Write writes v unless the object exists, and returns what it holds and whether this call wrote it. It may run twice,
-// concurrently or in part: see store.WriteOnce.
+// Write writes v unless the object exists, and returns the object's value and whether this call wrote it. It may run
+// twice, concurrently or in part: see store.WriteOnce.
 func (o Object[T]) Write(ctx context.Context, bucket store.Bucket, v T) (T, store.Ref, bool, error) {
 	return store.WriteOnce(ctx, bucket, o.Key, v)
 }
@@ -103,10 +104,10 @@ func (r Run) Deleted() Object[Decision] { return object[Decision](r, "deleted") 
 // Summary is the cost of all recorded calls of the run that have been removed.
 func (r Run) Summary() Object[Spent] { return object[Spent](r, "spent") }
 
-// Origin records what a fork was made from. Other runs do not have it.
+// Origin records the original of a fork. Other runs do not have it.
 func (r Run) Origin() Object[Origin] { return object[Origin](r, "fork") }
 
-// Past is what a fork records about the epochs that it shares. Other runs do not have it.
+// Past is a fork's record of the epochs that it shares. Other runs do not have it.
 func (r Run) Past() Object[Past] { return object[Past](r, "past") }
 
 // Mark is the nth sign, from 1, of a process that writes the run and has not written its specification yet; id
@@ -192,14 +193,14 @@ func (r Run) Topology(epoch int) Object[domain.Topology] {
 // Slots is the plan of an epoch.
 func (r Run) Slots(epoch int) Object[Slots] { return object[Slots](r, "epochs/%04d/slots", epoch) }
 
-// Made records what the workers of an epoch began with; 0 stands for everything before the first epoch. It is recorded
-// before anything else of the epoch.
+// Made records the conditions with which the workers of an epoch began; 0 stands for everything before the first epoch.
+// It is recorded before anything else of the epoch.
 func (r Run) Made(epoch int) Object[Made] { return object[Made](r, "epochs/%04d/made", epoch) }
 
 // Value is the epoch's model of how likely episodes are to succeed, if labels need one.
 func (r Run) Value(epoch int) Object[Value] { return object[Value](r, "epochs/%04d/value", epoch) }
 
-// Accepted is a person's decision to continue without what failed in an epoch; 0 is the time before the first.
+// Accepted is a person's decision to continue without the failed parts of an epoch; 0 is the time before the first.
 func (r Run) Accepted(epoch int) Object[Decision] {
 	return object[Decision](r, "epochs/%04d/accepted", epoch)
 }
@@ -234,7 +235,7 @@ func (r Run) Pairs(epoch, slot int) Object[Pairs] {
 	return object[Pairs](r, "epochs/%04d/episodes/%04d/pairs", epoch, slot)
 }
 
-// Dataset is what an agent is trained on in an epoch.
+// Dataset is the training data of an agent in an epoch.
 func (r Run) Dataset(epoch, agent int) Object[Dataset] {
 	return object[Dataset](r, "epochs/%04d/agents/%d/dataset", epoch, agent)
 }
@@ -283,7 +284,7 @@ func (r Run) EvalEpisode(id string, n int) Object[EvalEpisode] {
 // Result is the result of an evaluated item.
 func (r Run) Result(id string) Object[Result] { return object[Result](r, "evals/%s/result", id) }
 
-// Final records what the workers began the evaluations at the end of the run with.
+// Final records the conditions with which the workers began the evaluations at the end of the run.
 func (r Run) Final() Object[Made] { return object[Made](r, "final") }
 
 // Tasks are the tasks from one group that a gate or a check for drift plays.

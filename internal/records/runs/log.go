@@ -10,7 +10,8 @@ import (
 // store does not have.
 type Log[T any] func(n int) Object[T]
 
-// Next returns the object after number n, or false at the end. It is a May: later calls find what is not shown yet.
+// Next returns the object after number n, or false at the end. It is a May: later calls find objects that are not shown
+// yet.
 func (l Log[T]) Next(ctx context.Context, bucket store.Bucket, n int) (T, bool, error) {
 	return l(n+1).May(ctx, bucket)
 }
@@ -30,8 +31,8 @@ func (l Log[T]) After(ctx context.Context, bucket store.Bucket, n, known int) ([
 
 			continue
 		}
-		v, there, err := l(n).Sure(ctx, bucket)
-		if err != nil || !there {
+		v, exists, err := l(n).Sure(ctx, bucket)
+		if err != nil || !exists {
 			return out, err
 		}
 		out = append(out, v)

@@ -10,7 +10,7 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// late is a store that does not show some objects, each for as many reads as it says.
+// late is a store that does not show some objects at first, each for a number of reads.
 type late struct {
 	store.Bucket
 	reads map[string]int

@@ -24,11 +24,11 @@ func (r Run) PairsOf(ctx context.Context, bucket store.Bucket, epoch, slot int) 
 	return pairs.Pairs, err
 }
 
-// PairsIfAny returns what was recorded with the pairs of a slot that has ended, unless the slot failed.
+// PairsIfAny returns the record of the pairs of a slot that has ended, unless the slot failed.
 func (r Run) PairsIfAny(ctx context.Context, bucket store.Bucket, epoch, slot int) (Pairs, bool, error) {
-	pairs, there, err := r.Pairs(epoch, slot).May(ctx, bucket)
-	if err != nil || there {
-		return pairs, there, err
+	pairs, exists, err := r.Pairs(epoch, slot).May(ctx, bucket)
+	if err != nil || exists {
+		return pairs, exists, err
 	}
 	episode, _, err := r.Episode(ctx, bucket, epoch, slot)
 	if err != nil || episode.Failed != "" {

@@ -49,11 +49,11 @@ func (r Run) Retry(ctx context.Context, bucket store.Bucket, epoch int) ([]int, 
 		return nil, err
 	}
 	for agent := range slots.System.Policies {
-		_, trains, err := r.Dataset(epoch, agent).Sure(ctx, bucket)
+		_, exists, err := r.Dataset(epoch, agent).Sure(ctx, bucket)
 		if err != nil {
 			return nil, err
 		}
-		if trains {
+		if exists {
 			return nil, fault.New(fault.Invalid,
 				"the agents are trained on epoch %d already: its slots cannot be retried", epoch)
 		}
@@ -105,7 +105,7 @@ func (r Run) Skip(ctx context.Context, b store.Bucket, epoch, slot int, decision
 			return err
 		case e.Void != "":
 		case e.Failed != "":
-			if again, err := r.Again(ctx, b, epoch, slot, attempt); err != nil || !again {
+			if retried, err := r.Again(ctx, b, epoch, slot, attempt); err != nil || !retried {
 				return err
 			}
 		default:

@@ -19,7 +19,7 @@ func record[T any](t *testing.T, b store.Bucket, o runs.Object[T], v T) {
 	}
 }
 
-// failing returns a run whose epoch 1 has three slots, of which the first two have failed.
+// failing returns a run whose epoch 1 has three slots, the first two of which have failed.
 func failing(t *testing.T) (runs.Run, store.Bucket) {
 	t.Helper()
 	r, b := runs.Run("r"), &store.Memory{}
@@ -39,7 +39,7 @@ var decision = runs.Decision{Who: "ann", Why: "it never works"}
 
 func TestRetriedSlotsCanBeLeftOut(t *testing.T) {
 	r, b := failing(t)
-	for _, want := range [][]int{{1, 2}, nil} { // they have begun anew
+	for _, want := range [][]int{{1, 2}, nil} { // they have begun again
 		if got, err := r.Retry(t.Context(), b, 1); err != nil || !slices.Equal(got, want) {
 			t.Fatalf("Retry() = %v, %v, want slots %v", got, err, want)
 		}

@@ -82,8 +82,8 @@ func (r Run) Episode(ctx context.Context, bucket store.Bucket, epoch, slot int) 
 // MayEpisode is Episode for a slot that may not have ended.
 func (r Run) MayEpisode(ctx context.Context, bucket store.Bucket, epoch, slot int) (Episode, bool, error) {
 	for attempt := 1; ; attempt++ {
-		episode, there, err := r.Attempt(epoch, slot, attempt).May(ctx, bucket)
-		if err != nil || !there {
+		episode, exists, err := r.Attempt(epoch, slot, attempt).May(ctx, bucket)
+		if err != nil || !exists {
 			return Episode{}, false, err
 		}
 		if last, err := r.ends(ctx, bucket, epoch, slot, episode); err != nil || last {
@@ -97,12 +97,12 @@ func (r Run) ends(ctx context.Context, bucket store.Bucket, epoch, slot int, epi
 	if episode.Failed == "" {
 		return episode.Void == "", nil
 	}
-	again, err := r.Again(ctx, bucket, epoch, slot, episode.Attempt)
+	retried, err := r.Again(ctx, bucket, epoch, slot, episode.Attempt)
 
-	return !again, err
+	return !retried, err
 }
 
-// IsAccepted reports whether a person lets an epoch continue without what failed; 0 is the time before the first.
+// IsAccepted reports whether a person lets an epoch continue without its failed parts; 0 is the time before the first.
 func (r Run) IsAccepted(ctx context.Context, bucket store.Bucket, epoch int) (bool, error) {
 	_, accepted, err := r.Accepted(epoch).Sure(ctx, bucket)
 
@@ -111,9 +111,9 @@ func (r Run) IsAccepted(ctx context.Context, bucket store.Bucket, epoch int) (bo
 
 // Again reports whether a person ordered a slot to be played again after a failed attempt.
 func (r Run) Again(ctx context.Context, bucket store.Bucket, epoch, slot, attempt int) (bool, error) {
-	_, again, err := r.Start(epoch, slot, attempt+1).Sure(ctx, bucket)
+	_, retried, err := r.Start(epoch, slot, attempt+1).Sure(ctx, bucket)
 
-	return again, err
+	return retried, err
 }
 
 // ReadSteps returns the recorded steps of an episode, in order.

@@ -1,5 +1,5 @@
-// Package runs defines what a run leaves in the store: the types of its objects, their keys, and every way to read
-// them.
+// Package runs defines the records that a run leaves in the store: the types of its objects, their keys, and every way
+// to read them.
 package runs
 
 import (
@@ -36,7 +36,7 @@ type Tasks struct {
 	Tasks store.Ref `json:"tasks"` // a blob: JSON list of tasks
 }
 
-// GateRecord is the verdict of a gate, and what it was based upon.
+// GateRecord is the verdict of a gate, and its basis.
 type GateRecord struct {
 	Against string `json:"against"` // RUN@EPOCH of the accepted system
 	Epoch   int    `json:"epoch"`   // of this run, whose system was compared; 0 if there was none to compare

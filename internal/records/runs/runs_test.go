@@ -19,7 +19,7 @@ func TestBestOnVal(t *testing.T) {
 	}
 }
 
-// TestSpending sums up recorded calls by purpose.
+// TestSpending adds up recorded calls by purpose.
 func TestSpending(t *testing.T) {
 	t.Parallel()
 	b := &store.Memory{}

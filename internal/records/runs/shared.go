@@ -24,19 +24,19 @@ type Shared struct {
 	Copied []string `json:"copied,omitempty"`
 }
 
-// Part is what a fork shares with one run: the epochs after the previous part's last one, up to Last. The first part
-// also shares stage 1.
+// Part names the objects that a fork shares with one run: the epochs after the previous part's last one, up to Last.
+// The first part also shares stage 1.
 type Part struct {
 	Run   Run  `json:"run"`
 	Last  int  `json:"last"`
 	Tests bool `json:"tests,omitempty"` // the evaluations at the end of the run are shared, too
 }
 
-// Past is what the shared epochs of a fork reached on val, so that the fork need not read them to choose its best one.
-// Epochs that were not evaluated are left out.
+// Past contains the results of a fork's shared epochs on val, so that the fork need not read them to choose its best
+// one. Epochs that were not evaluated are left out.
 type Past []PastEpoch
 
-// PastEpoch is what an epoch reached on val.
+// PastEpoch is the result of an epoch on val.
 type PastEpoch struct {
 	Epoch int     `json:"epoch"`
 	Rate  float64 `json:"rate"`
@@ -44,13 +44,13 @@ type PastEpoch struct {
 	Val   string  `json:"val"`            // identifies the episodes: see rules.ValOf
 }
 
-// Forked is a specification in its stored form: a fork's also contains what the fork shares.
+// Forked is a specification in its stored form. For a fork, it also contains the shared objects.
 type Forked struct {
 	spec.Spec
 	Shared *Shared `json:"shared,omitempty"`
 }
 
-// sharing is the part of a specification that contains what a fork shares.
+// sharing is the part of a stored specification that names the shared objects.
 type sharing struct {
 	Shared *Shared `json:"shared"`
 }
@@ -66,14 +66,14 @@ func (f *Forked) UnmarshalJSON(raw []byte) error {
 	return f.Spec.UnmarshalJSON(raw)
 }
 
-// Forked returns the specification with what a fork shares.
+// Forked returns the specification in its stored form.
 func (r Run) Forked() Object[Forked] { return Object[Forked]{r.Spec().Key} }
 
-// Shared returns what the run shares with others, or nil if the run is not a fork. The error wraps store.ErrNotFound if
-// there is no such run.
+// Shared returns the objects that the run shares with others, or nil if the run is not a fork. The error wraps
+// store.ErrNotFound if there is no such run.
 func (r Run) Shared(ctx context.Context, bucket store.Bucket) (*Shared, error) {
-	f, there, err := store.Sure[sharing](ctx, bucket, r.Forked().Key)
-	if err == nil && !there {
+	f, exists, err := store.Sure[sharing](ctx, bucket, r.Forked().Key)
+	if err == nil && !exists {
 		err = fmt.Errorf("run %q: %w", string(r), store.ErrNotFound)
 	}
 
@@ -115,7 +115,7 @@ func (s *Shared) Owner(epoch int) (Run, bool) {
 	return s.Parts[i].Run, true
 }
 
-// Of returns the parts, up to an epoch, of a fork of a run; s is what that run itself shares.
+// Of returns the parts, up to an epoch, of a fork of a run; s contains the objects that the run itself shares.
 func (s *Shared) Of(run Run, epoch int, tests bool) (parts []Part) {
 	if s != nil {
 		parts = slices.Clone(s.Parts)
@@ -196,20 +196,20 @@ var shareable = []string{"epochs/", "evals/", "finetune/"}
 // find calls read with the key of an object, and reports whether the object exists. If it does not, and the key belongs
 // to a fork, find calls read with the object's keys in the runs with which the fork shares it, until one has it.
 func find(ctx context.Context, bucket store.Bucket, key string, read func(key string) (bool, error)) (bool, error) {
-	there, err := read(key)
+	exists, err := read(key)
 	run := Run(NameOf(key))
 	below := strings.TrimPrefix(key, run.Prefix())
-	ours := func(beginning string) bool { return strings.HasPrefix(below, beginning) }
-	if err != nil || there || run == "" || !slices.ContainsFunc(shareable, ours) {
-		return there, err
+	hasPrefix := func(beginning string) bool { return strings.HasPrefix(below, beginning) }
+	if err != nil || exists || run == "" || !slices.ContainsFunc(shareable, hasPrefix) {
+		return exists, err
 	}
 	shared, err := run.Shared(ctx, bucket)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return false, err
 	}
 	for _, holder := range shared.holders(below) {
-		if there, err = read(holder.Prefix() + below); err != nil || there {
-			return there, err
+		if exists, err = read(holder.Prefix() + below); err != nil || exists {
+			return exists, err
 		}
 	}
 
@@ -220,7 +220,7 @@ func find(ctx context.Context, bucket store.Bucket, key string, read func(key st
 // neither.
 func Raw(ctx context.Context, bucket store.Bucket, key string) (raw []byte, err error) {
 	var read error
-	there, err := find(ctx, bucket, key, func(key string) (bool, error) {
+	exists, err := find(ctx, bucket, key, func(key string) (bool, error) {
 		raw, read = bucket.Get(ctx, key)
 		if errors.Is(read, store.ErrNotFound) {
 			return false, nil
@@ -228,7 +228,7 @@ func Raw(ctx context.Context, bucket store.Bucket, key string) (raw []byte, err 
 
 		return true, read
 	})
-	if err == nil && !there {
+	if err == nil && !exists {
 		err = read
 	}
 
@@ -259,11 +259,11 @@ func (r Run) Keys(ctx context.Context, bucket store.Bucket, folder string) ([]st
 		if slices.Contains(from[:i], run) {
 			continue
 		}
-		theirs, err := store.Keys(ctx, bucket, run.Prefix()+folder)
+		shownKeys, err := store.Keys(ctx, bucket, run.Prefix()+folder)
 		if err != nil {
 			return nil, err
 		}
-		for _, key := range theirs {
+		for _, key := range shownKeys {
 			below := strings.TrimPrefix(key, run.Prefix())
 			if slices.Contains(shared.holders(below), run) {
 				keys = append(keys, r.Prefix()+below)

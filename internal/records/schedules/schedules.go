@@ -38,7 +38,7 @@ const (
 	NewsCheck       News = "a check for drift" // trained again only if the accepted system fell below its interval
 )
 
-// Firing is what a firing found, which determines what it does.
+// Firing contains the findings of a firing, which determine its actions.
 type Firing struct {
 	ID           string          `json:"id"`
 	Version      int             `json:"version"` // of the schedule
@@ -63,7 +63,7 @@ type Outcome struct {
 	ID    string    `json:"id"`
 	At    time.Time `json:"at"`
 	News  News      `json:"news"`
-	Verb  string    `json:"verb"` // what happened: a verb of lines, or one of the verbs below
+	Verb  string    `json:"verb"` // the result: a verb of lines, or one of the verbs below
 	Why   string    `json:"why"`
 	Run   string    `json:"run,omitempty"`
 	Entry int       `json:"entry,omitempty"` // of the line

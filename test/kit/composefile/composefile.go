@@ -6,7 +6,7 @@ import "regexp"
 var (
 	setting = regexp.MustCompile(`(?m)^([A-Z][A-Z0-9_]*)=(.*)$`)
 
-	// Variable is a variable in compose.yaml: its name and what follows ":", if anything, which is - or ? with a text.
+	// Variable matches a variable in compose.yaml: its name and, after ":", - or ? with a text.
 	Variable = regexp.MustCompile(`\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^}]*))?\}`)
 )
 

@@ -41,7 +41,7 @@ func (e *Engine) load(body []byte) (int, []byte) {
 		return e.refused(f.status, "InternalServerError", f.text)
 	}
 
-	if _, there := e.adapters[a.Name]; there {
+	if _, loaded := e.adapters[a.Name]; loaded {
 		text := "The lora adapter '" + a.Name + "' has already been loaded. " +
 			"If you want to load the adapter in place, set 'load_inplace' to True."
 		if e.SGLang {
@@ -81,7 +81,7 @@ func (e *Engine) unload(body []byte) (int, []byte) {
 			"'lora_name' needs to be provided to unload a LoRA adapter.")
 	}
 
-	if _, there := e.adapters[a.Name]; !there {
+	if _, loaded := e.adapters[a.Name]; !loaded {
 		return e.refused(http.StatusNotFound, "NotFoundError", "The lora adapter '"+a.Name+"' cannot be found.")
 	}
 

@@ -275,17 +275,17 @@ func (e *Engine) folder(model string) (dir string, status int, refusal []byte) {
 	if e.SGLang {
 		_, name, _ = strings.Cut(model, ":")
 	}
-	dir, there := e.adapters[name]
+	dir, loaded := e.adapters[name]
 	own := slices.Contains(e.models(), model)
 	switch {
 	case e.asleep:
 		status, refusal = fail(http.StatusServiceUnavailable, "ServiceUnavailable", "the engine sleeps")
 	case own:
 		return "", http.StatusOK, nil
-	case !there && e.SGLang:
+	case !loaded && e.SGLang:
 		status, refusal = fail(http.StatusBadRequest, "BadRequestError",
 			"Got LoRA adapter that has never been loaded: "+name)
-	case !there:
+	case !loaded:
 		status, refusal = fail(http.StatusNotFound, "NotFoundError", "The model `"+name+"` does not exist.")
 	default:
 		return dir, http.StatusOK, nil

@@ -160,14 +160,14 @@ func (e *Engine) logProbs(dir string, tokens []int) ([]float64, error) {
 	if !ok || answer == "" {
 		return nil, fmt.Errorf("no answer follows a generation prompt")
 	}
-	said := map[string]string{}
+	messages := map[string]string{}
 	for t := range strings.SplitSeq(prompt, turnStart) {
 		role, content, _ := strings.Cut(t, "\n")
-		said[role] = strings.TrimSuffix(content, turnEnd)
+		messages[role] = strings.TrimSuffix(content, turnEnd)
 	}
 
 	out := make([]float64, len(tokens))
-	sum := e.LogProb(dir, said["system"], said["user"], answer)
+	sum := e.LogProb(dir, messages["system"], messages["user"], answer)
 	for i := range out {
 		out[i] = promptLogProb
 		if i >= len(tokens)-len(answer) {

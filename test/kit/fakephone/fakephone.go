@@ -48,7 +48,7 @@ type Faults struct {
 	Latency func() time.Duration // How long a step takes; nil for no time.
 }
 
-// Truth is what really happened in an episode.
+// Truth is the true course of an episode.
 type Truth struct {
 	Task       string
 	Seed       uint64
@@ -58,7 +58,7 @@ type Truth struct {
 	Over       bool
 }
 
-// Counts are what a phone has counted.
+// Counts are the counters of a phone.
 type Counts struct {
 	Asked    int // checks of its health
 	Restarts int
@@ -166,7 +166,7 @@ func Screen(task Task, seed uint64) (buttons, want []string) {
 	return buttons, want
 }
 
-// Truths returns what really happened, by episode.
+// Truths returns the true course of every episode.
 func (p *Phone) Truths() []Truth {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,7 +179,7 @@ func (p *Phone) Truths() []Truth {
 	return out
 }
 
-// Counts returns what the phone has counted.
+// Counts returns the phone's counters.
 func (p *Phone) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()

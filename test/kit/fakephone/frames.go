@@ -156,9 +156,9 @@ func (p *Phone) step(data json.RawMessage, own *int) (any, *openenv.Error) {
 	}
 
 	p.steps++
-	said, bad := p.execute(a, lease)
+	declared, bad := p.execute(a, lease)
 
-	return p.observe(bad, said, p.steps >= p.budget && !said), nil
+	return p.observe(bad, declared, p.steps >= p.budget && !declared), nil
 }
 
 func (p *Phone) stale() *openenv.Error {
@@ -198,9 +198,9 @@ func (p *Phone) duration() time.Duration {
 	return wait
 }
 
-// execute executes an action. said reports whether the agent declared that it was done, and bad is the reason why the
-// action is impossible. Callers hold mu.
-func (p *Phone) execute(a action, lease int) (said bool, bad string) {
+// execute executes an action. declared reports whether the agent declared that it was done, and bad is the reason why
+// the action is impossible. Callers hold mu.
+func (p *Phone) execute(a action, lease int) (declared bool, bad string) {
 	switch {
 	case p.episode.Generation != lease:
 		p.episode.Foreign++

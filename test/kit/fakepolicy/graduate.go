@@ -24,13 +24,13 @@ var (
 
 // Complete taps the next button of the goal.
 func (g Graduate) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
-	tapped := count.FindStringSubmatch(request.User)
-	wanted := goal.FindStringSubmatch(request.User)
-	if tapped == nil || wanted == nil || !g.Learned(request.Model) {
+	counts := count.FindStringSubmatch(request.User)
+	goals := goal.FindStringSubmatch(request.User)
+	if counts == nil || goals == nil || !g.Learned(request.Model) {
 		return g.Model.Complete(ctx, request)
 	}
-	n, _ := strconv.Atoi(tapped[1])
-	names := strings.Split(wanted[1], " then ")
+	n, _ := strconv.Atoi(counts[1])
+	names := strings.Split(goals[1], " then ")
 	_, screen, _ := strings.Cut(request.User, "Screen:")
 	for _, b := range button.FindAllStringSubmatch(screen, -1) {
 		if n >= len(names) || b[2] != names[n] {

@@ -22,7 +22,7 @@ var (
 // by returns the roles that write a kind.
 func by(roles ...string) []string { return roles }
 
-// nobody is for kinds that only people write.
+// nobody is the list of roles for kinds that only people write.
 var nobody []string
 
 const run = runs.Run("a-run")
@@ -30,8 +30,8 @@ const run = runs.Run("a-run")
 // one returns a key as examples.
 func one[T any](o runs.Object[T]) []string { return []string{o.Key} }
 
-// Kinds are the kinds of objects of a store. Control also writes what a fork copies: experiments and schedules make
-// forks.
+// Kinds are the kinds of objects of a store. Control also writes the objects that a fork copies, because experiments
+// and schedules make forks.
 var Kinds = slices.Concat(ofStore, ofRuns, ofStage1, ofEpochs, ofEvaluations)
 
 var ofStore = []Kind{
@@ -137,11 +137,11 @@ var ofEvaluations = []Kind{
 		"internal/records/runs.Run.Result"},
 }
 
-// ofJob are the functions that write what training leaves with a job.
+// ofJob are the functions that write the objects of a training job.
 const ofJob = "trainer/tiny.Trainer.save trainer/external.watch.storeOne trainer/external.Trainer.Train " +
 	"trainer/external.Trainer.retryInLessMemory"
 
-// besideJob returns examples of what training leaves with a job.
+// besideJob returns examples of the keys that training writes for a job.
 func besideJob(id string) (keys []string) {
 	for _, name := range []string{"000020", "memory-01", "result", "result-000020"} {
 		keys = append(keys, strings.TrimSuffix(id, ".json")+"-checkpoint-"+name+".json")

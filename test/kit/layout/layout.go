@@ -28,7 +28,7 @@ type Kind struct {
 	Keys    []string // examples
 	Writes  []string // the roles that may write them, besides People, who may do everything
 	Reads   []string // the same for reading
-	Named   string   // FOLDER.FUNCTION of those that name or write them, separated by spaces
+	Named   string   // FOLDER.FUNCTION of the functions that name or write them, separated by spaces
 }
 
 // May reports whether a role may write objects of this kind, or read them.
@@ -55,7 +55,7 @@ func Of(key string) (all []Kind) {
 // Matches reports whether a pattern of a policy matches a text, by the rules of S3.
 func Matches(pattern, text string) bool {
 	before, after, star := strings.Cut(pattern, "*")
-	if !alike(before, text[:min(len(before), len(text))]) {
+	if !matchesPlain(before, text[:min(len(before), len(text))]) {
 		return false
 	}
 	text = text[len(before):]
@@ -71,8 +71,8 @@ func Matches(pattern, text string) bool {
 	return false
 }
 
-// alike reports whether a text matches a pattern in which ? is any character.
-func alike(pattern, text string) bool {
+// matchesPlain reports whether a text matches a pattern in which ? is any character.
+func matchesPlain(pattern, text string) bool {
 	if len(pattern) != len(text) {
 		return false
 	}
@@ -151,7 +151,7 @@ func mayAll(folder, role string, write bool) bool {
 	})
 }
 
-// Rules are what a policy allows.
+// Rules are the permissions of a policy.
 type Rules struct{ statements []statement }
 
 // Parse reads a policy.

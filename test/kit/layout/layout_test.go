@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// file is where the policy of a role is.
+// file returns the path of a role's policy.
 func file(role string) string { return "../../../deploy/policies/" + role + ".json" }
 
 // read returns the policies in deploy/policies by role.
@@ -40,15 +40,15 @@ func TestPoliciesFollowFromTheLayout(t *testing.T) {
 			t.Errorf("%s is %s, want %s: write it with COLLABUI_UPDATE_GOLDEN=1 go test ./test/kit/layout",
 				file(role), raw, Policy(role))
 		}
-		// AWS counts a policy that is attached to a user without white space.
+		// AWS counts the size of a user's policy without white space.
 		if size := len(bytes.Join(bytes.Fields(raw), nil)); size > 6144 {
 			t.Errorf("%s has %d characters, want at most 6144, which AWS takes", file(role), size)
 		}
 	}
 }
 
-// TestARoleMayDoItsWorkAndNothingMore tries every kind of object with every role, under names that people may choose as
-// well as those of the layout itself.
+// TestARoleMayDoItsWorkAndNothingMore tries every kind of object with every role, under the names of the layout and
+// under other names that people may choose.
 func TestARoleMayDoItsWorkAndNothingMore(t *testing.T) {
 	tried := 0
 	policies := map[string]Rules{}
@@ -82,8 +82,8 @@ func TestARoleMayDoItsWorkAndNothingMore(t *testing.T) {
 	t.Logf("%d requests", tried)
 }
 
-// hostile returns a key under other names of runs, lines, schedules, experiments, receivers and groups of tasks, which
-// are folders and files of the layout.
+// hostile returns a key with other names of runs, lines, schedules, experiments, receivers and groups of tasks: the
+// names of folders and files of the layout.
 func hostile(key string) []string {
 	out := []string{key}
 	for _, name := range []string{"epochs", "evals", "finetune", "runs", "calls", "blobs", "job-checkpoint-1", "end"} {

@@ -35,8 +35,8 @@ func Start(tb testing.TB, addresses map[string]string) {
 		}
 	}()
 
-	usual := net.DefaultResolver
-	tb.Cleanup(func() { net.DefaultResolver = usual })
+	original := net.DefaultResolver
+	tb.Cleanup(func() { net.DefaultResolver = original })
 	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var dialer net.Dialer
 
@@ -44,27 +44,27 @@ func Start(tb testing.TB, addresses map[string]string) {
 	}}
 }
 
-func answer(question []byte, addresses map[string]string) ([]byte, error) {
+func answer(query []byte, addresses map[string]string) ([]byte, error) {
 	var message dnsmessage.Message
-	if err := message.Unpack(question); err != nil {
+	if err := message.Unpack(query); err != nil {
 		return nil, err
 	}
 	message.Response = true
 	message.Authoritative = true
 	message.Additionals = nil
-	asked := message.Questions[0]
-	at, known := addresses[strings.ToLower(strings.TrimSuffix(asked.Name.String(), "."))]
+	question := message.Questions[0]
+	at, known := addresses[strings.ToLower(strings.TrimSuffix(question.Name.String(), "."))]
 	if !known {
 		message.RCode = dnsmessage.RCodeNameError
 
 		return message.Pack()
 	}
 
-	head := dnsmessage.ResourceHeader{Name: asked.Name, Class: dnsmessage.ClassINET, TTL: 1}
+	head := dnsmessage.ResourceHeader{Name: question.Name, Class: dnsmessage.ClassINET, TTL: 1}
 	switch ip := netip.MustParseAddr(at); {
-	case asked.Type == dnsmessage.TypeA && ip.Is4():
+	case question.Type == dnsmessage.TypeA && ip.Is4():
 		message.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AResource{A: ip.As4()}}}
-	case asked.Type == dnsmessage.TypeAAAA && ip.Is6():
+	case question.Type == dnsmessage.TypeAAAA && ip.Is6():
 		message.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AAAAResource{AAAA: ip.As16()}}}
 	}
 

@@ -183,7 +183,7 @@ func archive(file string, body []byte) error {
 	return firstError(err, z.Close(), f.Close())
 }
 
-// unarchive reads what archive wrote.
+// unarchive reads the output of archive.
 func unarchive(file string) ([]byte, error) {
 	readCloser, err := zip.OpenReader(file)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// misbehave does what Variable orders after the current step.
+// misbehave performs the fault that Variable orders after the current step.
 func (j *job) misbehave(stop <-chan os.Signal) error {
 	switch {
 	case at("kill", j.step) && once(j.Out, "kill"):

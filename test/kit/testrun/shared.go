@@ -77,8 +77,8 @@ func onlyStageOne() spec.Spec {
 	return specification
 }
 
-// WithBase prepares a run that begins with the base policy of Small, for tests of what follows stage 1. The policy is
-// made once per process.
+// WithBase prepares a run that begins with the base policy of Small, for tests of everything after stage 1. The policy
+// is made once per process.
 func WithBase(tb testing.TB, specification spec.Spec) *Run {
 	tb.Helper()
 

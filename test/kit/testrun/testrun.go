@@ -246,7 +246,7 @@ func (r *Run) suites() *play.Suites {
 	})
 }
 
-// headers collects what a propagator writes.
+// headers collects the fields that a propagator writes.
 type headers map[string]*commonpb.Payload
 
 func (h headers) Set(key string, value *commonpb.Payload) { h[key] = value }
