@@ -25,9 +25,9 @@ type Common struct {
 type Emit func(run string, e events.Event)
 
 // Send sends an event.
-func (f Emit) Send(run string, e events.Event) {
+func (f Emit) Send(run string, event events.Event) {
 	if f != nil {
-		f(run, e)
+		f(run, event)
 	}
 }
 

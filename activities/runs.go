@@ -71,10 +71,10 @@ func (k *Runs) Spec(ctx context.Context, run string, epoch int) (spec.Spec, erro
 		return spec.Spec{}, err
 	}
 	if owner, ok := known.shared.Owner(epoch); ok {
-		s, err := k.Spec(ctx, string(owner), epoch)
-		s.Name = run
+		specification, err := k.Spec(ctx, string(owner), epoch)
+		specification.Name = run
 
-		return s, err
+		return specification, err
 	}
 
 	changes := 0
@@ -106,9 +106,9 @@ func (k *Runs) Latest(ctx context.Context, run string, atLeast int) (spec.Spec, 
 		return spec.Spec{}, 0, err
 	}
 	changes := known.numChanges()
-	s, err := known.after(ctx, k.bucket, changes)
+	specification, err := known.after(ctx, k.bucket, changes)
 
-	return s, changes, err
+	return specification, changes, err
 }
 
 // OfItem returns the specification by which an item is evaluated: on val the specification of its epoch, elsewhere the
@@ -120,9 +120,9 @@ func (k *Runs) OfItem(ctx context.Context, item rules.EvalItem) (spec.Spec, erro
 		return spec.Spec{}, err
 	}
 	if open {
-		s, _, err := k.Latest(ctx, item.Run, 0)
+		specification, _, err := k.Latest(ctx, item.Run, 0)
 
-		return s, err
+		return specification, err
 	}
 
 	return k.Spec(ctx, item.Run, EpochOf(item))
@@ -192,7 +192,7 @@ func (k *Runs) known(ctx context.Context, run string) (*knownRun, error) {
 	if ok && cached.(*knownRun).isFresh() {
 		return cached.(*knownRun), nil
 	}
-	s, identity, err := runs.Run(run).Identify(ctx, k.bucket)
+	forked, identity, err := runs.Run(run).Identify(ctx, k.bucket)
 	if err != nil {
 		if ok && errors.Is(err, store.ErrAbsent) { // another run may get its name
 			k.byName.CompareAndDelete(run, cached)
@@ -207,8 +207,8 @@ func (k *Runs) known(ctx context.Context, run string) (*knownRun, error) {
 		k.byName.CompareAndDelete(run, cached)
 	}
 	stored, _ := k.byName.LoadOrStore(run, &knownRun{
-		original: s.Spec, shared: s.Shared, identity: identity, checked: time.Now(),
-		computed: computedSpec{spec: s.Spec},
+		original: forked.Spec, shared: forked.Shared, identity: identity, checked: time.Now(),
+		computed: computedSpec{spec: forked.Spec},
 	})
 
 	return stored.(*knownRun), nil
@@ -301,10 +301,10 @@ func (k *knownRun) after(ctx context.Context, bucket store.Bucket, changes int) 
 	if k.computed.first == changes && k.computed.known == len(k.changes) {
 		return k.computed.spec, nil
 	}
-	s, err := runs.After(k.original, k.changes, changes)
+	specification, err := runs.After(k.original, k.changes, changes)
 	if err == nil {
-		k.computed = computedSpec{spec: s, first: changes, known: len(k.changes)}
+		k.computed = computedSpec{spec: specification, first: changes, known: len(k.changes)}
 	}
 
-	return s, err
+	return specification, err
 }

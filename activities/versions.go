@@ -14,13 +14,13 @@ import (
 
 // Versions returns the versions in this process of everything that must be the same on all workers of an epoch. If the
 // suite is nil, this worker does not play it.
-func (k *Runs) Versions(ctx context.Context, s spec.Spec, suite envadapters.Suite) (runs.Made, error) {
-	digest, err := k.promptsDigest(s)
+func (k *Runs) Versions(ctx context.Context, specification spec.Spec, suite envadapters.Suite) (runs.Made, error) {
+	digest, err := k.promptsDigest(specification)
 	if err != nil {
 		return runs.Made{}, err
 	}
 	versions := runs.Made{Prompts: digest}
-	if s.Embedded() {
+	if specification.Embedded() {
 		versions.Kernel = k.kernel
 	}
 	if browsing, ok := suite.(envadapters.Browsing); ok {
@@ -34,14 +34,14 @@ func (k *Runs) Versions(ctx context.Context, s spec.Spec, suite envadapters.Suit
 }
 
 // promptsDigest returns the digest of the templates of all roles.
-func (k *Runs) promptsDigest(s spec.Spec) (string, error) {
-	key := runs.Digest(s.Prompts)
+func (k *Runs) promptsDigest(specification spec.Spec) (string, error) {
+	key := runs.Digest(specification.Prompts)
 	if digest, ok := k.prompts.Load(key); ok {
 		return digest.(string), nil
 	}
 	digests := map[string]string{}
 	for _, role := range prompts.Roles {
-		prompt, err := rules.Prompt(s, role)
+		prompt, err := rules.Prompt(specification, role)
 		if err != nil {
 			return "", err
 		}
@@ -81,12 +81,12 @@ func (k *Runs) Beginning(ctx context.Context, run string, epoch int) (runs.Made,
 
 // CheckVersions refuses to work on an epoch that began with other versions than this worker has, unless a person
 // accepted that. Another worker may have the right ones, so the fault is transient.
-func (k *Runs) CheckVersions(ctx context.Context, s spec.Spec, epoch int, suite envadapters.Suite) error {
-	want, err := k.Beginning(ctx, s.Name, epoch)
+func (k *Runs) CheckVersions(ctx context.Context, specification spec.Spec, epoch int, suite envadapters.Suite) error {
+	want, err := k.Beginning(ctx, specification.Name, epoch)
 	if err != nil {
 		return err
 	}
-	here, err := k.Versions(ctx, s, suite)
+	here, err := k.Versions(ctx, specification, suite)
 	if err != nil {
 		return err
 	}
@@ -108,12 +108,12 @@ func (k *Runs) CheckVersions(ctx context.Context, s spec.Spec, epoch int, suite 
 	if epoch == AtEnd {
 		epoch = want.Epoch
 	}
-	accepted, err := runs.Run(s.Name).IsAccepted(ctx, k.bucket, epoch)
+	accepted, err := runs.Run(specification.Name).IsAccepted(ctx, k.bucket, epoch)
 	if err != nil || accepted {
 		return err
 	}
 
 	return fault.New(fault.Transient, "the worker on %s has %s with which epoch %d was begun: "+
 		"give it the same version, or go on with what it has by `collabui resume %s --accept-failed --why TEXT`",
-		Hostname(), strings.Join(differ, " and "), epoch, s.Name)
+		Hostname(), strings.Join(differ, " and "), epoch, specification.Name)
 }

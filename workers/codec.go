@@ -21,7 +21,7 @@ const maxDecoded = 16 << 20
 
 // openCodec returns Temporal's codec API with the keys of payloads. It decrypts and does not encrypt, and only pages of
 // the Temporal UI are answered.
-func openCodec(o Options) (server, error) {
+func openCodec(options Options) (server, error) {
 	codec, err := payloads.New()
 	if err != nil {
 		return server{}, err
@@ -30,16 +30,16 @@ func openCodec(o Options) (server, error) {
 		return server{}, fault.New(fault.Invalid, "there is nothing to decrypt with: set %s, or %[1]s_FILE",
 			payloads.EnvKeys)
 	}
-	u, err := url.Parse(o.Endpoints.UI)
-	if err != nil || u.Host == "" {
+	address, err := url.Parse(options.Endpoints.UI)
+	if err != nil || address.Host == "" {
 		return server{}, fault.New(fault.Invalid, "%s is %q; expected the address of the Temporal UI, such as "+
-			"http://127.0.0.1:8080", config.EnvUI, o.Endpoints.UI)
+			"http://127.0.0.1:8080", config.EnvUI, options.Endpoints.UI)
 	}
 	key, err := config.Secret(EnvCodecKey)
 	if err != nil {
 		return server{}, err
 	}
-	origin := u.Scheme + "://" + u.Host
+	origin := address.Scheme + "://" + address.Host
 
 	return server{
 		handler: decodes(codec, origin, config.Live(EnvCodecKey, key)),
@@ -61,9 +61,9 @@ func decodes(codec converter.PayloadCodec, origin string, keys func() string) ht
 		_, _ = io.WriteString(response, "The Temporal UI can show encrypted payloads now.\n")
 	}), keys))
 	mux.HandleFunc("OPTIONS /decode", func(response http.ResponseWriter, _ *http.Request) {
-		h := response.Header()
-		h.Set("Access-Control-Allow-Methods", http.MethodPost)
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Namespace")
+		header := response.Header()
+		header.Set("Access-Control-Allow-Methods", http.MethodPost)
+		header.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Namespace")
 		response.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})

@@ -51,23 +51,23 @@ type dependencies struct {
 	webhook   notify.Webhook // of notices
 }
 
-func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
-	s3, err := o.Endpoints.OpenStore()
+func open(options Options, counts *telemetry.Metrics) (*dependencies, error) {
+	s3, err := options.Endpoints.OpenStore()
 	if err != nil {
 		return nil, err
 	}
-	client, err := o.Endpoints.OpenRedis()
+	client, err := options.Endpoints.OpenRedis()
 	if err != nil {
 		return nil, err
 	}
 	stream := events.Over(client)
-	policies, err := llm.PolicyServers(o.Endpoints.Policies(), llm.Config{
-		Key: o.Endpoints.PolicyBearer(), Timeout: policyTimeout, Kernel: tinylm.Kernel(),
+	policies, err := llm.PolicyServers(options.Endpoints.Policies(), llm.Config{
+		Key: options.Endpoints.PolicyBearer(), Timeout: policyTimeout, Kernel: tinylm.Kernel(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	chats, err := chatEndpoints(o.Endpoints, limitsFail(counts, o.Log))
+	chats, err := chatEndpoints(options.Endpoints, limitsFail(counts, options.Log))
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +80,12 @@ func open(o Options, counts *telemetry.Metrics) (*dependencies, error) {
 	s3.Observe(counts.Store)
 
 	return &dependencies{
-		bucket: s3, stream: stream, metrics: counts, log: o.Log, policies: &meteredPolicies{policies, counts},
-		endpoints: chats, view: o.Endpoints.View, namespace: o.Endpoints.Namespace,
+		bucket: s3, stream: stream, metrics: counts, log: options.Log, policies: &meteredPolicies{policies, counts},
+		endpoints: chats, view: options.Endpoints.View, namespace: options.Endpoints.Namespace,
 		suites: play.NewSuites(func(e envadapters.Options) (envadapters.Suite, error) {
-			return catalog.OpenEnvironment(e, catalog.Places{Browsers: o.Browsers, Tabs: o.Tabs})
+			return catalog.OpenEnvironment(e, catalog.Places{Browsers: options.Browsers, Tabs: options.Tabs})
 		}),
-		trainers: catalog.OpenTrainers(o.Training.host(s3)), webhook: webhook,
+		trainers: catalog.OpenTrainers(options.Training.host(s3)), webhook: webhook,
 	}, nil
 }
 
@@ -108,13 +108,13 @@ func limitsFail(counts *telemetry.Metrics, log *slog.Logger) func(error) {
 }
 
 // emit counts an event and sends it.
-func (d *dependencies) emit(run string, e events.Event) {
-	d.metrics.Event(run, e)
-	d.stream.Emit(run, e)
+func (d *dependencies) emit(run string, event events.Event) {
+	d.metrics.Event(run, event)
+	d.stream.Emit(run, event)
 }
 
 // activities returns the dependencies of all activities. They share what this process knows of runs.
-func (d *dependencies) activities(c client.Client) roles.Dependencies {
+func (d *dependencies) activities(temporal client.Client) roles.Dependencies {
 	return roles.Dependencies{
 		Common: activities.Common{
 			Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: activities.Log{Logger: d.log},
@@ -122,7 +122,7 @@ func (d *dependencies) activities(c client.Client) roles.Dependencies {
 		},
 		Suites: d.suites, Policies: d.policies, Scores: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
 		Trainers: d.trainers, Threads: updateThreads, Load: d.policies.Load, Ready: d.policies.Ready,
-		Notices: d.notices(c), Missed: missedFirings(c), View: d.view,
+		Notices: d.notices(temporal), Missed: missedFirings(temporal), View: d.view,
 	}
 }
 
@@ -167,13 +167,13 @@ func (c *clients) connect(m spec.Model) (chat.Model, error) {
 		return nil, err
 	}
 	conf.Key = func() string { return key }
-	for k, v := range m.Headers {
-		if name, ok := strings.CutPrefix(v, "$"); ok {
-			if v, err = secret(name, m); err != nil {
+	for k, value := range m.Headers {
+		if name, ok := strings.CutPrefix(value, "$"); ok {
+			if value, err = secret(name, m); err != nil {
 				return nil, err
 			}
 		}
-		conf.Headers[k] = v
+		conf.Headers[k] = value
 	}
 
 	c.mu.Lock()

@@ -173,17 +173,17 @@ func memoryOf(machine, container string) uint64 {
 // gpus returns the devices that this process may use: none without an NVIDIA driver. A negative id in
 // CUDA_VISIBLE_DEVICES means none.
 func gpus(ctx context.Context) []string {
-	if v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set {
-		ids := strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
+	if value, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set {
+		ids := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 
 		return slices.DeleteFunc(ids, func(id string) bool { return strings.HasPrefix(id, "-") })
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	c := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=index", "--format=csv,noheader")
-	c.Env = external.Environ()
-	out, err := c.Output()
+	command := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=index", "--format=csv,noheader")
+	command.Env = external.Environ()
+	out, err := command.Output()
 	if err != nil {
 		return []string{}
 	}

@@ -52,10 +52,10 @@ type meteredPolicies struct {
 	metrics *telemetry.Metrics
 }
 
-func (m *meteredPolicies) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+func (m *meteredPolicies) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
 	began := time.Now()
 	end := m.metrics.Begin(policyCalls)
-	out, err := m.Pool.Complete(ctx, r)
+	out, err := m.Pool.Complete(ctx, request)
 	if ctx.Err() != nil {
 		end(nil) // nobody waits for the answer any more: the vote is certain, for instance
 	} else {
@@ -70,15 +70,15 @@ func (m *meteredPolicies) Complete(ctx context.Context, r chat.Request) (chat.Re
 
 // present says every few seconds what the worker does and which servers it sees, until the context ends.
 func (d *dependencies) present(ctx context.Context, roles []string) {
-	w := events.Worker{ID: identity(), Roles: roles, Since: time.Now().UTC()}
+	worker := events.Worker{ID: identity(), Roles: roles, Since: time.Now().UTC()}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		w.Version = info.Main.Version
+		worker.Version = info.Main.Version
 	}
-	defer d.stream.Absent(w.ID)
+	defer d.stream.Absent(worker.ID)
 	for {
-		w.At = time.Now().UTC()
-		w.Servers, w.Policies = d.servers(ctx)
-		d.stream.Present(w)
+		worker.At = time.Now().UTC()
+		worker.Servers, worker.Policies = d.servers(ctx)
+		d.stream.Present(worker)
 		select {
 		case <-ctx.Done():
 			return

@@ -62,10 +62,10 @@ type nearOutbound struct {
 // ExecuteActivity shortens the heartbeat timeout of an activity that has one. Timeouts are no part of what a history
 // must repeat.
 func (x *nearOutbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
-	o := workflow.GetActivityOptions(ctx)
-	if o.HeartbeatTimeout > nearTimeout {
-		o.HeartbeatTimeout = nearTimeout
-		ctx = workflow.WithActivityOptions(ctx, o)
+	activityOptions := workflow.GetActivityOptions(ctx)
+	if activityOptions.HeartbeatTimeout > nearTimeout {
+		activityOptions.HeartbeatTimeout = nearTimeout
+		ctx = workflow.WithActivityOptions(ctx, activityOptions)
 	}
 
 	return x.Next.ExecuteActivity(ctx, name, args...)

@@ -25,15 +25,15 @@ var overlaps = map[retrain.Overlap]enums.ScheduleOverlapPolicy{
 
 // scheduleSpec returns the times of a schedule for Temporal.
 func scheduleSpec(when retrain.When) client.ScheduleSpec {
-	s := client.ScheduleSpec{
+	spec := client.ScheduleSpec{
 		CronExpressions: append([]string{}, when.Cron...), Jitter: retrain.Duration(when.Jitter),
 		TimeZoneName: when.TimeZone,
 	}
 	if every := retrain.Duration(when.Every); every > 0 {
-		s.Intervals = []client.ScheduleIntervalSpec{{Every: every}}
+		spec.Intervals = []client.ScheduleIntervalSpec{{Every: every}}
 	}
 
-	return s
+	return spec
 }
 
 // retrainAction starts a firing.
@@ -47,14 +47,14 @@ func retrainAction(version schedules.Version) *client.ScheduleWorkflowAction {
 
 // PutSchedule creates a schedule in Temporal, or lets it fire by another version. It may be repeated. Times that are
 // impossible are an invalid fault.
-func PutSchedule(ctx context.Context, c client.Client, v schedules.Version) error {
-	s := v.Schedule
+func PutSchedule(ctx context.Context, c client.Client, version schedules.Version) error {
+	schedule := version.Schedule
 	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
-		ID: s.Name, Spec: scheduleSpec(s.When), Action: retrainAction(v),
-		Overlap: overlaps[s.When.Overlap], CatchupWindow: retrain.Duration(s.When.CatchUp),
+		ID: schedule.Name, Spec: scheduleSpec(schedule.When), Action: retrainAction(version),
+		Overlap: overlaps[schedule.When.Overlap], CatchupWindow: retrain.Duration(schedule.When.CatchUp),
 	})
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		err = updateSchedule(ctx, c, v)
+		err = updateSchedule(ctx, c, version)
 	}
 	var wrong *serviceerror.InvalidArgument
 	if errors.As(err, &wrong) {
@@ -107,8 +107,8 @@ func DescribeSchedule(ctx context.Context, c client.Client, name string) (Schedu
 		state.Paused = described.Schedule.State.Paused
 		state.Note = described.Schedule.State.Note
 	}
-	for _, w := range described.Info.RunningWorkflows {
-		state.Running = append(state.Running, w.WorkflowID)
+	for _, execution := range described.Info.RunningWorkflows {
+		state.Running = append(state.Running, execution.WorkflowID)
 	}
 
 	return state, nil

@@ -45,26 +45,26 @@ func secret(name string, model spec.Model) (string, error) {
 				"to its list %s, which has %s", name, model.BaseURL, name, config.EnvModelKeys, list)
 	}
 
-	v, err := config.Secret(name)
-	if err == nil && v == "" {
+	value, err := config.Secret(name)
+	if err == nil && value == "" {
 		err = fault.New(fault.Invalid, "this worker has no value of %s: set it, or %s_FILE, and start it again",
 			name, name)
 	}
 
-	return v, err
+	return value, err
 }
 
 // reaches reports whether a model is on a host of the list, and its specification names no proxy on the way.
-func reaches(m spec.Model, host string) bool {
+func reaches(model spec.Model, host string) bool {
 	host, inClearToo := strings.CutPrefix(host, "http://")
-	u, err := url.Parse(m.BaseURL)
+	address, err := url.Parse(model.BaseURL)
 
-	return err == nil && strings.EqualFold(u.Host, host) && m.Proxy == "" && (inClearToo || !inClear(m))
+	return err == nil && strings.EqualFold(address.Host, host) && model.Proxy == "" && (inClearToo || !inClear(model))
 }
 
 // inClear reports whether what is sent to a model could be read on the way.
-func inClear(m spec.Model) bool {
-	u, err := url.Parse(m.BaseURL)
+func inClear(model spec.Model) bool {
+	address, err := url.Parse(model.BaseURL)
 
-	return err == nil && u.Scheme != "https" && !httpd.IsLoopback(u.Host)
+	return err == nil && address.Scheme != "https" && !httpd.IsLoopback(address.Host)
 }

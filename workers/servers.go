@@ -58,11 +58,11 @@ func startServer(ctx context.Context, role string, options Options, fatal func(e
 	if err != nil {
 		return nil, err
 	}
-	l, err := httpd.Listen(options.Serve.Listen, s.key, s.variable, options.Serve.TLS)
+	listener, err := httpd.Listen(options.Serve.Listen, s.key, s.variable, options.Serve.TLS)
 	if err != nil {
 		return nil, err
 	}
-	options.Log.Info("serving", "role", role, "url", httpd.URL(l, "http"))
+	options.Log.Info("serving", "role", role, "url", httpd.URL(listener, "http"))
 
 	ended := make(chan struct{})
 	if s.run != nil {
@@ -70,7 +70,7 @@ func startServer(ctx context.Context, role string, options Options, fatal func(e
 	}
 	go func() {
 		defer close(ended)
-		if err := httpd.Serve(ctx, l, s.handler, options.Drain, s.origins...); err != nil && ctx.Err() == nil {
+		if err := httpd.Serve(ctx, listener, s.handler, options.Drain, s.origins...); err != nil && ctx.Err() == nil {
 			fatal(err)
 		}
 	}()
@@ -95,11 +95,11 @@ func openGateway(options Options) (server, error) {
 		g.Adapters = filepath.Join(options.Training.Work, "adapters")
 	}
 	if s.Model != "" {
-		m, err := external.ModelOf(s.Model)
+		baseModel, err := external.ModelOf(s.Model)
 		if err != nil {
 			return server{}, err
 		}
-		g.Model = &m
+		g.Model = &baseModel
 	}
 	handler, err := gateway.New(g)
 	if err != nil {

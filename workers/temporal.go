@@ -56,8 +56,8 @@ func ClientOptions(endpoints config.Endpoints, l *slog.Logger) (client.Options, 
 
 // ClaimOf returns the claim by which a namespace drives a run, without the store. The id of a namespace is another one
 // in every Temporal, also in one that replaces another.
-func ClaimOf(ctx context.Context, c client.Client, endpoints config.Endpoints, who string) (runs.Claim, error) {
-	d, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{
+func ClaimOf(ctx context.Context, temporal client.Client, endpoints config.Endpoints, who string) (runs.Claim, error) {
+	response, err := temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{
 		Namespace: endpoints.Namespace,
 	})
 	if err != nil {
@@ -66,34 +66,36 @@ func ClaimOf(ctx context.Context, c client.Client, endpoints config.Endpoints, w
 	}
 
 	return runs.Claim{
-		Namespace: d.NamespaceInfo.GetId(), Name: endpoints.Namespace, Address: endpoints.Temporal, Who: who,
+		Namespace: response.NamespaceInfo.GetId(), Name: endpoints.Namespace, Address: endpoints.Temporal, Who: who,
 		At: time.Now().UTC(),
 	}, nil
 }
 
 // Where returns the address of the store for people.
-func Where(e config.Endpoints) string { return e.StoreURL() + "/" + e.Store.Bucket }
+func Where(endpoints config.Endpoints) string {
+	return endpoints.StoreURL() + "/" + endpoints.Store.Bucket
+}
 
 // dialTries limits the attempts to reach Temporal, one every half second: services start concurrently.
 const dialTries = 60
 
 // Dial connects to Temporal, and waits for it for a while.
-func Dial(ctx context.Context, e config.Endpoints, l *slog.Logger) (client.Client, error) {
-	o, err := ClientOptions(e, l)
+func Dial(ctx context.Context, endpoints config.Endpoints, logger *slog.Logger) (client.Client, error) {
+	options, err := ClientOptions(endpoints, logger)
 	if err != nil {
 		return nil, err
 	}
 
-	return dial(ctx, o)
+	return dial(ctx, options)
 }
 
 // dial is Dial with options of the client.
-func dial(ctx context.Context, o client.Options) (client.Client, error) {
+func dial(ctx context.Context, options client.Options) (client.Client, error) {
 	var err error
 	for range dialTries {
-		var c client.Client
-		if c, err = client.DialContext(ctx, o); err == nil {
-			return c, nil
+		var temporal client.Client
+		if temporal, err = client.DialContext(ctx, options); err == nil {
+			return temporal, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -102,22 +104,22 @@ func dial(ctx context.Context, o client.Options) (client.Client, error) {
 		}
 	}
 
-	return nil, fault.New(fault.Transient, "no Temporal at %s: %w", o.HostPort, err)
+	return nil, fault.New(fault.Transient, "no Temporal at %s: %w", options.HostPort, err)
 }
 
 // CheckNamespace returns an error that names the search attributes that a namespace lacks, and how to create them. A
 // server that does not list them is trusted: Temporal Cloud keeps this from clients.
-func CheckNamespace(ctx context.Context, c client.Client, namespace string) error {
+func CheckNamespace(ctx context.Context, temporal client.Client, namespace string) error {
 	request := &operatorservice.ListSearchAttributesRequest{Namespace: namespace}
-	res, err := c.OperatorService().ListSearchAttributes(ctx, request)
+	res, err := temporal.OperatorService().ListSearchAttributes(ctx, request)
 	if err != nil {
 		return nil
 	}
 
 	missing := ""
-	for _, k := range workflows.SearchAttributes {
-		if _, ok := res.CustomAttributes[k.GetName()]; !ok {
-			missing += fmt.Sprintf(" --name %s --type %s", k.GetName(), k.GetValueType())
+	for _, key := range workflows.SearchAttributes {
+		if _, ok := res.CustomAttributes[key.GetName()]; !ok {
+			missing += fmt.Sprintf(" --name %s --type %s", key.GetName(), key.GetValueType())
 		}
 	}
 	if missing == "" {

@@ -38,13 +38,13 @@ func newWaiting() *waiting {
 }
 
 // watch looks at what waits in Temporal, until the context ends. What cannot be read keeps its last value.
-func (d *dependencies) watch(ctx context.Context, c client.Client) {
+func (d *dependencies) watch(ctx context.Context, temporal client.Client) {
 	w := newWaiting()
-	for _, g := range []prometheus.Collector{w.backlog, w.age, w.runs, w.missed} {
-		d.metrics.Register(g)
+	for _, collector := range []prometheus.Collector{w.backlog, w.age, w.runs, w.missed} {
+		d.metrics.Register(collector)
 	}
 	for {
-		w.look(ctx, c, d.namespace)
+		w.look(ctx, temporal, d.namespace)
 		select {
 		case <-ctx.Done():
 			return
@@ -53,51 +53,51 @@ func (d *dependencies) watch(ctx context.Context, c client.Client) {
 	}
 }
 
-func (w *waiting) look(ctx context.Context, c client.Client, namespace string) {
+func (w *waiting) look(ctx context.Context, temporal client.Client, namespace string) {
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
 	defer cancel()
 	for _, queue := range Queues {
-		w.queue(ctx, c, namespace, queue, "activity", enums.TASK_QUEUE_TYPE_ACTIVITY)
+		w.queue(ctx, temporal, namespace, queue, "activity", enums.TASK_QUEUE_TYPE_ACTIVITY)
 	}
-	w.queue(ctx, c, namespace, workflows.QueueControl, "workflow", enums.TASK_QUEUE_TYPE_WORKFLOW)
+	w.queue(ctx, temporal, namespace, workflows.QueueControl, "workflow", enums.TASK_QUEUE_TYPE_WORKFLOW)
 
 	open := `WorkflowType = "Run" AND ExecutionStatus = "Running"`
 	held := fmt.Sprintf("%s AND %s = %q", open, workflows.AttributeStage, workflows.StagePaused)
 	for state, query := range map[string]string{"open": open, "held": held} {
-		q := &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: query}
-		n, err := c.CountWorkflow(ctx, q)
+		request := &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: query}
+		response, err := temporal.CountWorkflow(ctx, request)
 		if err == nil {
-			w.runs.WithLabelValues(state).Set(float64(n.Count))
+			w.runs.WithLabelValues(state).Set(float64(response.Count))
 		}
 	}
-	w.schedules(ctx, c)
+	w.schedules(ctx, temporal)
 }
 
 func (w *waiting) queue(
-	ctx context.Context, c client.Client, namespace, queue, kind string, t enums.TaskQueueType,
+	ctx context.Context, temporal client.Client, namespace, queue, kind string, t enums.TaskQueueType,
 ) {
-	q, err := c.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
+	response, err := temporal.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 		Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: queue}, TaskQueueType: t, ReportStats: true,
 	})
 	if err != nil {
 		return
 	}
-	w.backlog.WithLabelValues(queue, kind).Set(float64(q.Stats.GetApproximateBacklogCount()))
-	w.age.WithLabelValues(queue, kind).Set(q.Stats.GetApproximateBacklogAge().AsDuration().Seconds())
+	w.backlog.WithLabelValues(queue, kind).Set(float64(response.Stats.GetApproximateBacklogCount()))
+	w.age.WithLabelValues(queue, kind).Set(response.Stats.GetApproximateBacklogAge().AsDuration().Seconds())
 }
 
-func (w *waiting) schedules(ctx context.Context, c client.Client) {
-	all, err := c.ScheduleClient().List(ctx, client.ScheduleListOptions{})
+func (w *waiting) schedules(ctx context.Context, temporal client.Client) {
+	all, err := temporal.ScheduleClient().List(ctx, client.ScheduleListOptions{})
 	if err != nil {
 		return
 	}
 	for all.HasNext() {
-		s, err := all.Next()
+		entry, err := all.Next()
 		if err != nil {
 			return
 		}
-		if state, err := DescribeSchedule(ctx, c, s.ID); err == nil {
-			w.missed.WithLabelValues(s.ID).Set(float64(state.Missed))
+		if state, err := DescribeSchedule(ctx, temporal, entry.ID); err == nil {
+			w.missed.WithLabelValues(entry.ID).Set(float64(state.Missed))
 		}
 	}
 }

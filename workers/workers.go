@@ -50,26 +50,26 @@ type Options struct {
 }
 
 // Run serves until the context ends, then drains.
-func Run(ctx context.Context, o Options) error {
-	role, queues, err := split(o.Roles)
+func Run(ctx context.Context, options Options) error {
+	role, queues, err := split(options.Roles)
 	if err != nil {
 		return err
 	}
-	if err := o.fill(ctx); err != nil {
+	if err := options.fill(ctx); err != nil {
 		return err
 	}
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &process{Options: o, metrics: telemetry.New()}
-	if slices.Contains(o.Roles, workflows.QueueRollout) {
-		p.metrics.Places(o.Browsers * o.Tabs)
+	p := &process{Options: options, metrics: telemetry.New()}
+	if slices.Contains(options.Roles, workflows.QueueRollout) {
+		p.metrics.Places(options.Browsers * options.Tabs)
 	}
 	if err := p.answerHealth(ctx); err != nil {
 		return err
 	}
 	if role != "" {
-		end, err := startServer(ctx, role, o, cancel)
+		end, err := startServer(ctx, role, options, cancel)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (p *process) answerHealth(ctx context.Context) error {
 	if p.Health == "" {
 		return nil
 	}
-	l, err := net.Listen("tcp", p.Health)
+	listener, err := net.Listen("tcp", p.Health)
 	if err != nil {
 		return fault.New(fault.Invalid, "--health: %w", err)
 	}
@@ -135,7 +135,7 @@ func (p *process) answerHealth(ctx context.Context) error {
 		}
 		httpd.Healthy(w, r)
 	})
-	go func() { _ = httpd.Serve(ctx, l, mux, 0) }()
+	go func() { _ = httpd.Serve(ctx, listener, mux, 0) }()
 
 	return nil
 }
@@ -148,11 +148,11 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 		return nil
 	}
 
-	c, err := p.dial(ctx)
+	temporal, err := p.dial(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer temporal.Close()
 	if err := p.Endpoints.CheckRedisKind(ctx); err != nil {
 		return err
 	}
@@ -161,15 +161,15 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 		return err
 	}
 	defer d.suites.Close()
-	claim, err := ClaimOf(ctx, c, p.Endpoints, "the worker "+identity())
+	claim, err := ClaimOf(ctx, temporal, p.Endpoints, "the worker "+identity())
 	if err != nil {
 		return err
 	}
 	d.guard = &guard.Guard{Bucket: d.bucket, Where: Where(p.Endpoints), Claim: claim}
 
-	d.endpoints.Warn = d.warn(c)
+	d.endpoints.Warn = d.warn(temporal)
 	if slices.Contains(queues, workflows.QueueControl) {
-		go d.watch(ctx, c)
+		go d.watch(ctx, temporal)
 	}
 
 	var presence sync.WaitGroup
@@ -177,10 +177,10 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 	presence.Go(func() { d.present(ctx, queues) })
 
 	p.Log.Info("worker started", p.describe()...)
-	shared := d.activities(c)
+	shared := d.activities(temporal)
 	var started []worker.Worker
 	for _, q := range queuesOf(queues) {
-		w := build(c, q, p.Options, d, shared, cancel)
+		w := build(temporal, q, p.Options, d, shared, cancel)
 		if err := w.Start(); err != nil {
 			return fault.New(fault.Transient, "start worker %s: %w", q, err)
 		}
@@ -202,15 +202,15 @@ func (p *process) serve(ctx context.Context, queues []string, cancel func(error)
 
 // dial connects to Temporal. The client counts what it does.
 func (p *process) dial(ctx context.Context) (client.Client, error) {
-	o, err := ClientOptions(p.Endpoints, p.Log)
+	options, err := ClientOptions(p.Endpoints, p.Log)
 	if err != nil {
 		return nil, err
 	}
-	if o.MetricsHandler, err = p.metrics.Temporal(); err != nil {
+	if options.MetricsHandler, err = p.metrics.Temporal(); err != nil {
 		return nil, err
 	}
 
-	return dial(ctx, o)
+	return dial(ctx, options)
 }
 
 // Prefetch is the number of episodes that a rollout worker takes beyond its places. They wait for a place in the
@@ -223,9 +223,9 @@ const endTraining = 45 * time.Second
 
 // build registers what is done on a task queue. The number of concurrent activities is the real bound of concurrency.
 func build(
-	c client.Client, queue string, o Options, d *dependencies, shared roles.Dependencies, fatal func(error),
+	temporal client.Client, queue string, o Options, d *dependencies, shared roles.Dependencies, fatal func(error),
 ) worker.Worker {
-	w := worker.Options{
+	options := worker.Options{
 		MaxConcurrentActivityExecutionSize: concurrency(queue, o),
 		DisableWorkflowWorker:              queue != workflows.QueueControl,
 		WorkerStopTimeout:                  o.Drain,
@@ -234,22 +234,22 @@ func build(
 		DeploymentOptions:                  o.version(),
 	}
 	if queue == workflows.QueueGPU {
-		w.WorkerStopTimeout = max(o.Drain, endTraining)
+		options.WorkerStopTimeout = max(o.Drain, endTraining)
 	}
 	if o.onOneMachine() {
-		w.MaxHeartbeatThrottleInterval = nearBeat
-		w.Interceptors = append(w.Interceptors, &Near{})
+		options.MaxHeartbeatThrottleInterval = nearBeat
+		options.Interceptors = append(options.Interceptors, &Near{})
 	}
 
-	return register(worker.New(c, queue, w), queue, o, shared)
+	return register(worker.New(temporal, queue, options), queue, o, shared)
 }
 
 // register registers what is done on a task queue.
-func register(w worker.Worker, queue string, o Options, shared roles.Dependencies) worker.Worker {
+func register(w worker.Worker, queue string, options Options, shared roles.Dependencies) worker.Worker {
 	switch queue {
 	case workflows.QueueControl:
 		for _, f := range workflows.All {
-			w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{VersioningBehavior: o.behavior(f)})
+			w.RegisterWorkflowWithOptions(f, workflow.RegisterOptions{VersioningBehavior: options.behavior(f)})
 		}
 		w.RegisterActivity(shared.Control())
 	case workflows.QueueCare:
@@ -270,14 +270,14 @@ func register(w worker.Worker, queue string, o Options, shared roles.Dependencie
 const controlPerCore = 4
 
 // concurrency is the number of concurrent activities of a task queue.
-func concurrency(queue string, o Options) int {
+func concurrency(queue string, options Options) int {
 	switch queue {
 	case workflows.QueueRollout:
-		return o.Browsers*o.Tabs + Prefetch
+		return options.Browsers*options.Tabs + Prefetch
 	case workflows.QueueGPU:
-		return o.Updates
+		return options.Updates
 	case workflows.QueueModel:
-		return o.Calls
+		return options.Calls
 	}
 
 	return controlPerCore * runtime.GOMAXPROCS(0)

@@ -78,9 +78,9 @@ func link(ctx workflow.Context, text, id string) string {
 }
 
 // plain returns a text on one line that Markdown and HTML do not change.
-func plain(s string) string {
+func plain(text string) string {
 	var out []rune
-	for _, letter := range strings.Join(strings.Fields(s), " ") {
+	for _, letter := range strings.Join(strings.Fields(text), " ") {
 		if strings.ContainsRune("\\`*_{}[]()<>#|!~&", letter) {
 			out = append(out, '\\')
 		}

@@ -180,11 +180,11 @@ func (r *runState) updates(ctx workflow.Context, epoch int) error {
 		}
 
 		uctx := on(ctx, QueueGPU, fmt.Sprintf("agent %d: preference optimisation", a))
-		f := workflow.ExecuteActivity(uctx, gpu.Update, update.AgentID{Run: r.in.Name, Epoch: epoch, Agent: a})
+		future := workflow.ExecuteActivity(uctx, gpu.Update, update.AgentID{Run: r.in.Name, Epoch: epoch, Agent: a})
 		wg.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer wg.Done()
-			if err := f.Get(ctx, nil); err != nil && first == nil {
+			if err := future.Get(ctx, nil); err != nil && first == nil {
 				first = err
 			}
 			r.progress.Updates++

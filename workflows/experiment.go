@@ -38,44 +38,44 @@ type ExperimentInput struct {
 // new where Temporal suggests that, or where another build of the workers is current.
 func Experiment(ctx workflow.Context, in ExperimentInput) (experiment.Tested, error) {
 	id := in.ID
-	x := &experimentState{id: id, status: ExperimentStatus{Done: in.Done}}
-	status := func() (ExperimentStatus, error) { return x.status, nil }
+	state := &experimentState{id: id, status: ExperimentStatus{Done: in.Done}}
+	status := func() (ExperimentStatus, error) { return state.status, nil }
 	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
 		return experiment.Tested{}, err
 	}
 	var layout experiment.Layout
 	look := on(ctx, QueueControl, "which arms and seeds?")
-	if err := x.act(ctx, func(ctx workflow.Context) error {
+	if err := state.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(look, control.Layout, id).Get(ctx, &layout)
 	}); err != nil {
 		return experiment.Tested{}, err
 	}
 
-	x.status.All = len(layout.Arms) * layout.Seeds
-	for x.status.Done < x.status.All {
-		if x.status.Done > in.Done && renews(ctx) {
-			return experiment.Tested{}, x.patience(ctx).renew()
+	state.status.All = len(layout.Arms) * layout.Seeds
+	for state.status.Done < state.status.All {
+		if state.status.Done > in.Done && renews(ctx) {
+			return experiment.Tested{}, state.patience(ctx).renew()
 		}
-		arm := layout.Arms[x.status.Done%len(layout.Arms)]
-		seed := 1 + x.status.Done/len(layout.Arms)
-		x.status.Arm = arm
-		x.status.Seed = seed
-		x.describe(ctx)
+		arm := layout.Arms[state.status.Done%len(layout.Arms)]
+		seed := 1 + state.status.Done/len(layout.Arms)
+		state.status.Arm = arm
+		state.status.Seed = seed
+		state.describe(ctx)
 		next := experiment.ArmID{ID: id, Arm: arm, Seed: seed, At: workflow.Now(ctx).UTC()}
-		if err := x.play(ctx, next); workflow.IsContinueAsNewError(err) {
+		if err := state.play(ctx, next); workflow.IsContinueAsNewError(err) {
 			return experiment.Tested{}, err
 		} else if err != nil {
 			return experiment.Tested{}, fmt.Errorf("arm %s, seed %d: %w", arm, seed, err)
 		}
-		x.status.Done++
+		state.status.Done++
 	}
-	x.status.Arm = ""
-	x.status.Seed = 0
-	x.describe(ctx)
+	state.status.Arm = ""
+	state.status.Seed = 0
+	state.describe(ctx)
 
 	var out experiment.Tested
 	test := long(on(ctx, QueueControl, "test the contrasts"))
-	err := x.act(ctx, func(ctx workflow.Context) error {
+	err := state.act(ctx, func(ctx workflow.Context) error {
 		return workflow.ExecuteActivity(test, control.Test, id).Get(ctx, &out)
 	})
 
@@ -204,8 +204,8 @@ func (x *experimentState) imitate(ctx workflow.Context, run string, plays experi
 				open = append(open, workflow.ExecuteActivity(ictx, gpu.Imitate, id))
 			}
 			var errs []error
-			for _, f := range open {
-				errs = append(errs, f.Get(ctx, nil))
+			for _, future := range open {
+				errs = append(errs, future.Get(ctx, nil))
 			}
 
 			return errors.Join(errs...)

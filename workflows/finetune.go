@@ -33,29 +33,29 @@ func FineTune(ctx workflow.Context, in FineTuneInput) (runs.Policy, error) {
 		return base, err
 	}
 
-	f := &fineTuning{
+	tuning := &fineTuning{
 		in: in, p: &progress, choice: stage1.BaseChoice{Run: in.Run, Why: "max_chunks"},
 		window: window{size: maxOpenBatches},
 	}
-	f.window.pass = f.signal
-	f.window.listen(ctx)
-	if err := f.begin(ctx); err != nil {
+	tuning.window.pass = tuning.signal
+	tuning.window.listen(ctx)
+	if err := tuning.begin(ctx); err != nil {
 		return base, err
 	}
-	for f.choice.Chunk < in.Plan.MaxChunks {
-		f.choice.Chunk++
-		rate, err := f.chunk(ctx)
+	for tuning.choice.Chunk < in.Plan.MaxChunks {
+		tuning.choice.Chunk++
+		rate, err := tuning.chunk(ctx)
 		if err != nil {
 			return base, err
 		}
 		if len(in.Plan.Stages) == 0 && rate >= in.Plan.StopLow {
-			f.choice.Why = "stop_low"
+			tuning.choice.Why = "stop_low"
 			break
 		}
 	}
 
 	commit := on(ctx, QueueControl, "write base.json")
-	err := workflow.ExecuteActivity(commit, control.CommitBase, f.choice).Get(ctx, &base)
+	err := workflow.ExecuteActivity(commit, control.CommitBase, tuning.choice).Get(ctx, &base)
 
 	return base, err
 }

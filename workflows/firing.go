@@ -47,8 +47,8 @@ func firingOf(info *workflow.Info) string {
 	id := info.WorkflowExecution.ID
 	at := info.WorkflowStartTime
 	if len(id) > len(stamp) {
-		if t, err := time.Parse(stamp, id[len(id)-len(stamp):]); err == nil {
-			at = t
+		if moment, err := time.Parse(stamp, id[len(id)-len(stamp):]); err == nil {
+			at = moment
 		}
 	}
 
@@ -70,12 +70,12 @@ func (f *firing) setup(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, QueryStatus, status); err != nil {
 		return err
 	}
-	valid := func(c Command) error {
+	valid := func(command Command) error {
 		if f.status.Stage != StageApproval {
 			return fmt.Errorf("nothing waits for approval: the firing is at %q", f.status.Stage)
 		}
 
-		return c.check()
+		return command.check()
 	}
 	rule := func(accepted bool) func(workflow.Context, Command) (FiringStatus, error) {
 		return func(ctx workflow.Context, c Command) (FiringStatus, error) {

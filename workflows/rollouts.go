@@ -94,8 +94,8 @@ type openShard struct {
 // progress answers the query "progress".
 func (x *shards) progress() (Progress, error) {
 	p := x.counted
-	for _, s := range x.open {
-		p.Shards = append(p.Shards, s.id)
+	for _, shard := range x.open {
+		p.Shards = append(p.Shards, shard.id)
 	}
 
 	return p, nil
@@ -186,7 +186,7 @@ func (x *shards) resize(window int) int {
 
 // signal sends a signal to the open shards. One that has just ended needs none.
 func (x *shards) signal(ctx workflow.Context, name string, value any) {
-	for _, s := range slices.Clone(x.open) {
-		_ = s.workflow.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
+	for _, shard := range slices.Clone(x.open) {
+		_ = shard.workflow.SignalChildWorkflow(ctx, name, value).Get(ctx, nil)
 	}
 }

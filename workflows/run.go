@@ -57,25 +57,25 @@ type runState struct {
 // read again after every stage and after every failure. The run continues as new after an epoch beside which no later
 // one has begun, and when it has failed for long.
 func Run(ctx workflow.Context, in RunInput) (runs.End, error) {
-	r := &runState{in: in, notified: in.Told, status: Status{
+	state := &runState{in: in, notified: in.Told, status: Status{
 		Name: in.Name, Stage: StagePlanning, Paused: in.Paused, Held: in.Paused, Reason: in.Reason, Val: -1,
 		StopAfter: in.StopAfter,
 	}}
-	if r.in.Asked.IsZero() {
-		r.in.Asked = workflow.Now(ctx).UTC()
+	if state.in.Asked.IsZero() {
+		state.in.Asked = workflow.Now(ctx).UTC()
 	}
 	work, cancel := workflow.WithCancel(ctx)
-	r.cancel = cancel
-	if err := r.setup(ctx); err != nil {
+	state.cancel = cancel
+	if err := state.setup(ctx); err != nil {
 		return runs.End{}, err
 	}
 
 	for {
-		if r.rounds >= maxRounds || r.rounds > 0 && renews(ctx) {
-			return runs.End{}, r.renew(ctx)
+		if state.rounds >= maxRounds || state.rounds > 0 && renews(ctx) {
+			return runs.End{}, state.renew(ctx)
 		}
-		if over, err := r.act(ctx, work); err != nil || over {
-			return r.end, err
+		if over, err := state.act(ctx, work); err != nil || over {
+			return state.end, err
 		}
 	}
 }
@@ -183,12 +183,12 @@ func (r *runState) evaluate(
 	}
 
 	var items []rules.EvalItem
-	for _, s := range all {
-		if keep != nil && !keep(s.Name) {
+	for _, evalSystem := range all {
+		if keep != nil && !keep(evalSystem.Name) {
 			continue
 		}
 		for _, split := range splits {
-			item := split.Item(r.in.Name, rules.EpochFolder(epoch), s)
+			item := split.Item(r.in.Name, rules.EpochFolder(epoch), evalSystem)
 			item.AtEnd = atEnd
 			items = append(items, item)
 		}
@@ -279,8 +279,8 @@ func (r *runState) planFinal(ctx workflow.Context) (final evaluate.Final, err er
 // rateOf returns the highest rate on val.
 func rateOf(end runs.End) float64 {
 	best := 0.0
-	for _, p := range end.Curve {
-		best = max(best, p.Rate)
+	for _, evalPoint := range end.Curve {
+		best = max(best, evalPoint.Rate)
 	}
 
 	return best

@@ -134,14 +134,14 @@ func (a *assembly) readSlot(ctx context.Context, i int) (slotParts, error) {
 }
 
 // readUpdates reads the update of every agent, and checks that its data set has all pairs of the epoch's episodes.
-func (a *assembly) readUpdates(ctx context.Context, s spec.Spec) error {
+func (a *assembly) readUpdates(ctx context.Context, specification spec.Spec) error {
 	a.epoch.System.Version = a.epoch.Number
-	for agent := range s.Agents {
+	for agent := range specification.Agents {
 		update, ref, err := a.run.Update(a.epoch.Number, agent).Must(ctx, a.bucket)
 		if err != nil {
 			return err
 		}
-		if err := a.checkDataset(ctx, s, update); err != nil {
+		if err := a.checkDataset(ctx, specification, update); err != nil {
 			return err
 		}
 		a.epoch.Updates = append(a.epoch.Updates, ref)
@@ -153,13 +153,13 @@ func (a *assembly) readUpdates(ctx context.Context, s spec.Spec) error {
 }
 
 // checkDataset checks that an update has as many pairs as the episodes.
-func (a *assembly) checkDataset(ctx context.Context, s spec.Spec, update runs.Update) error {
+func (a *assembly) checkDataset(ctx context.Context, specification spec.Spec, update runs.Update) error {
 	dataset, _, err := store.Must[runs.Dataset](ctx, a.bucket, update.Dataset.Key)
 	if err != nil {
 		return err
 	}
 	want := a.pairs[dataset.Agent]
-	if s.Parameters == spec.ParametersShared {
+	if specification.Parameters == spec.ParametersShared {
 		want = a.epoch.Pairs
 	}
 	if dataset.Count != want {

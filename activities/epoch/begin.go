@@ -17,30 +17,30 @@ import (
 // It returns the specification of the epoch. Epoch 0 is stage 1, before the first epoch. At the end of a run, whose
 // last epoch is last, those changes count that were made before its last evaluations.
 func Begin(
-	ctx context.Context, c activities.Common, suites *play.Suites, id activities.EpochID, last int,
+	ctx context.Context, common activities.Common, suites *play.Suites, id activities.EpochID, last int,
 ) (spec.Spec, error) {
-	_, _, err := activities.BeginningOf(id.Run, id.Epoch).Record(ctx, c.Bucket, func() (runs.Made, error) {
-		return beginning(ctx, c, suites, id, last)
+	_, _, err := activities.BeginningOf(id.Run, id.Epoch).Record(ctx, common.Bucket, func() (runs.Made, error) {
+		return beginning(ctx, common, suites, id, last)
 	})
 	if err != nil {
 		return spec.Spec{}, err
 	}
 
-	return c.Runs.Spec(ctx, id.Run, id.Epoch)
+	return common.Runs.Spec(ctx, id.Run, id.Epoch)
 }
 
 func beginning(
-	ctx context.Context, c activities.Common, suites *play.Suites, id activities.EpochID, last int,
+	ctx context.Context, common activities.Common, suites *play.Suites, id activities.EpochID, last int,
 ) (runs.Made, error) {
-	s, changes, err := c.Runs.Latest(ctx, id.Run, id.Changes)
+	specification, changes, err := common.Runs.Latest(ctx, id.Run, id.Changes)
 	if err != nil {
 		return runs.Made{}, err
 	}
-	suite, err := suites.Get(ctx, s.Where(s.Environment))
+	suite, err := suites.Get(ctx, specification.Where(specification.Environment))
 	if err != nil {
 		return runs.Made{}, err
 	}
-	out, err := c.Runs.Versions(ctx, s, suite)
+	out, err := common.Runs.Versions(ctx, specification, suite)
 	if err != nil {
 		return out, err
 	}
@@ -56,7 +56,7 @@ func beginning(
 
 		return out, nil
 	}
-	out.Inventory, err = putInventory(ctx, c.Bucket, s.Environment, suite)
+	out.Inventory, err = putInventory(ctx, common.Bucket, specification.Environment, suite)
 
 	return out, err
 }

@@ -25,7 +25,7 @@ func (c *Control) Commit(ctx context.Context, id CommitID) (Summary, error) {
 
 	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (Summary, error) {
 		var a assembly // what was counted, if the epoch was not recorded before
-		e, _, err := runs.Run(id.Run).Epoch(id.Epoch).Record(ctx, c.Bucket, func() (_ runs.Epoch, err error) {
+		epoch, _, err := runs.Run(id.Run).Epoch(id.Epoch).Record(ctx, c.Bucket, func() (_ runs.Epoch, err error) {
 			a, err = c.assemble(ctx, id)
 
 			return a.epoch, err
@@ -34,7 +34,7 @@ func (c *Control) Commit(ctx context.Context, id CommitID) (Summary, error) {
 			return Summary{}, err
 		}
 
-		summary := SummaryOf(e)
+		summary := SummaryOf(epoch)
 		c.Emit.Send(id.Run, events.Epoch{
 			Epoch: id.Epoch, Rollouts: summary.Rollouts, Pairs: summary.Pairs, Val: summary.Val, Kept: summary.Kept,
 			Digest: summary.Digest, Positive: a.labels.PositiveShare(), Failed: summary.Failed,
@@ -47,7 +47,7 @@ func (c *Control) Commit(ctx context.Context, id CommitID) (Summary, error) {
 
 // assemble reads everything that belongs to an epoch.
 func (c *Control) assemble(ctx context.Context, id CommitID) (assembly, error) {
-	s, err := c.Runs.Spec(ctx, id.Run, id.Epoch)
+	specification, err := c.Runs.Spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return assembly{}, err
 	}
@@ -58,19 +58,19 @@ func (c *Control) assemble(ctx context.Context, id CommitID) (assembly, error) {
 	defer parts.Close()
 	a := assembly{
 		bucket: c.Bucket, run: runs.Run(id.Run), epoch: runs.Epoch{Number: id.Epoch}, parts: parts,
-		pairs: map[int]int{}, quarantined: len(s.Quarantine),
+		pairs: map[int]int{}, quarantined: len(specification.Quarantine),
 	}
-	if err := a.readPlan(ctx, s.Agents); err != nil {
+	if err := a.readPlan(ctx, specification.Agents); err != nil {
 		return a, err
 	}
 	if err := a.readSlots(ctx); err != nil {
 		return a, err
 	}
-	if err := a.readUpdates(ctx, s); err != nil {
+	if err := a.readUpdates(ctx, specification); err != nil {
 		return a, err
 	}
 
-	if err := c.judge(ctx, s, id.Evaluated, &a); err != nil {
+	if err := c.judge(ctx, specification, id.Evaluated, &a); err != nil {
 		return a, err
 	}
 	accepted, there, err := a.run.Accepted(id.Epoch).Sure(ctx, c.Bucket)
@@ -87,8 +87,8 @@ func (c *Control) assemble(ctx context.Context, id CommitID) (assembly, error) {
 
 // judge reads what the epoch's system reached on val, if it was evaluated. If the system that the epoch's updates began
 // with was better, it rolls the epoch back to that one.
-func (c *Control) judge(ctx context.Context, s spec.Spec, evaluated bool, a *assembly) error {
-	recorded := ValResult(s.Name, a.epoch.Number, rules.TrainedName(s.Agents))
+func (c *Control) judge(ctx context.Context, specification spec.Spec, evaluated bool, a *assembly) error {
+	recorded := ValResult(specification.Name, a.epoch.Number, rules.TrainedName(specification.Agents))
 	if !evaluated {
 		var err error
 		_, evaluated, err = recorded.Sure(ctx, c.Bucket)
@@ -102,15 +102,15 @@ func (c *Control) judge(ctx context.Context, s spec.Spec, evaluated bool, a *ass
 	}
 	a.epoch.Val = &val
 
-	parent, err := Val(ctx, c.Bucket, s, a.before.Version)
+	parent, err := Val(ctx, c.Bucket, specification, a.before.Version)
 	if err != nil || parent == nil { // evaluation.every leaves out epochs
 		return err
 	}
-	then, err := c.Runs.Spec(ctx, s.Name, a.before.Version)
-	if err != nil || !rules.SameVal(s, then) {
+	then, err := c.Runs.Spec(ctx, specification.Name, a.before.Version)
+	if err != nil || !rules.SameVal(specification, then) {
 		return err
 	}
-	a.epoch.Kept = rules.Rollback(s.Gates, val.Rate, parent.Rate)
+	a.epoch.Kept = rules.Rollback(specification.Gates, val.Rate, parent.Rate)
 	if a.epoch.Kept != "" {
 		a.epoch.System = a.before
 		a.parts.Kept = a.epoch.Kept

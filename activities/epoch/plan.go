@@ -102,16 +102,16 @@ func (c *Control) planEpoch(ctx context.Context, id activities.EpochID) (Plan, e
 }
 
 // valDecidesNothing reports whether no system that stands depends on val.
-func valDecidesNothing(s spec.Spec) bool { return s.Gates.MaxValDrop >= 1 }
+func valDecidesNothing(specification spec.Spec) bool { return specification.Gates.MaxValDrop >= 1 }
 
 // besideNext returns the part of an epoch beside which the next one may roll out, by the specification of the epoch.
-func besideNext(s spec.Spec, epoch int) Beside {
+func besideNext(specification spec.Spec, epoch int) Beside {
 	switch {
-	case epoch >= s.Epochs:
+	case epoch >= specification.Epochs:
 		return ""
-	case s.Staleness > 0:
+	case specification.Staleness > 0:
 		return BesideUpdates
-	case valDecidesNothing(s):
+	case valDecidesNothing(specification):
 		return BesideEvaluation
 	}
 
@@ -119,38 +119,38 @@ func besideNext(s spec.Spec, epoch int) Beside {
 }
 
 // topology records E_k, which differs from the topology of the epoch before.
-func (c *Control) topology(ctx context.Context, s spec.Spec, epoch int) (domain.Topology, error) {
-	run := runs.Run(s.Name)
+func (c *Control) topology(ctx context.Context, specification spec.Spec, epoch int) (domain.Topology, error) {
+	run := runs.Run(specification.Name)
 	topology, _, err := run.Topology(epoch).Record(ctx, c.Bucket, func() (domain.Topology, error) {
 		if epoch == 1 {
-			return rules.Topology(s, epoch, nil), nil
+			return rules.Topology(specification, epoch, nil), nil
 		}
 		previous, _, err := run.Topology(epoch-1).Must(ctx, c.Bucket)
 
-		return rules.Topology(s, epoch, &previous), err
+		return rules.Topology(specification, epoch, &previous), err
 	})
 
 	return topology, err
 }
 
 // slots draws the slots of an epoch.
-func (c *Control) slots(ctx context.Context, s spec.Spec, id activities.EpochID) (runs.Slots, error) {
-	system, err := c.rollsOut(ctx, s, id.Epoch)
+func (c *Control) slots(ctx context.Context, specification spec.Spec, id activities.EpochID) (runs.Slots, error) {
+	system, err := c.rollsOut(ctx, specification, id.Epoch)
 	if err != nil {
 		return runs.Slots{}, err
 	}
-	suite, err := c.Suites.Get(ctx, s.Where(s.Environment))
+	suite, err := c.Suites.Get(ctx, specification.Where(specification.Environment))
 	if err != nil {
 		return runs.Slots{}, err
 	}
-	prompt, err := rules.Prompt(s, prompts.Agent)
+	prompt, err := rules.Prompt(specification, prompts.Agent)
 	if err != nil {
 		return runs.Slots{}, err
 	}
 
 	out := runs.Slots{Epoch: id.Epoch, System: system, Prompt: prompt.Digest}
-	for n := range s.Slots {
-		slot, err := rules.Slot(s, suite, id.Epoch, n+1, 0)
+	for n := range specification.Slots {
+		slot, err := rules.Slot(specification, suite, id.Epoch, n+1, 0)
 		if err != nil {
 			return out, err
 		}
@@ -165,24 +165,24 @@ var errTooEarly = errors.New("the epoch before has not come far enough")
 
 // rollsOut returns the system that rolls out in an epoch: what stands after the epoch before, or after the one before
 // that if policies may lag. What stands is known before the commit if val cannot change it.
-func (c *Control) rollsOut(ctx context.Context, s spec.Spec, epoch int) (runs.System, error) {
-	run := runs.Run(s.Name)
-	from := max(0, epoch-1-s.Staleness)
+func (c *Control) rollsOut(ctx context.Context, specification spec.Spec, epoch int) (runs.System, error) {
+	run := runs.Run(specification.Name)
+	from := max(0, epoch-1-specification.Staleness)
 	if from == 0 {
-		return run.Standing(ctx, c.Bucket, 0, s.Agents)
+		return run.Standing(ctx, c.Bucket, 0, specification.Agents)
 	}
 	e, committed, err := run.Epoch(from).May(ctx, c.Bucket)
 	if err != nil || committed {
 		return e.System, err
 	}
-	then, err := c.Runs.Spec(ctx, s.Name, from)
+	then, err := c.Runs.Spec(ctx, specification.Name, from)
 	if err != nil {
 		return runs.System{}, err
 	}
 	if !valDecidesNothing(then) {
 		return runs.System{}, errTooEarly
 	}
-	for agent := range s.Agents {
+	for agent := range specification.Agents {
 		updated, err := run.Update(from, agent).Exists(ctx, c.Bucket)
 		if err != nil {
 			return runs.System{}, err
@@ -192,5 +192,5 @@ func (c *Control) rollsOut(ctx context.Context, s spec.Spec, epoch int) (runs.Sy
 		}
 	}
 
-	return run.System(ctx, c.Bucket, from, s.Agents)
+	return run.System(ctx, c.Bucket, from, specification.Agents)
 }

@@ -17,13 +17,13 @@ func ValResult(run string, epoch int, system string) runs.Object[runs.Result] {
 
 // Val returns what the system of a committed epoch reached on val, or nil if its commit has no such result. Epoch 0 is
 // the base policy, which a run that has begun its first epoch has evaluated.
-func Val(ctx context.Context, bucket store.Bucket, s spec.Spec, epoch int) (*runs.Result, error) {
+func Val(ctx context.Context, bucket store.Bucket, specification spec.Spec, epoch int) (*runs.Result, error) {
 	if epoch > 0 {
-		e, _, err := runs.Run(s.Name).Epoch(epoch).Must(ctx, bucket)
+		e, _, err := runs.Run(specification.Name).Epoch(epoch).Must(ctx, bucket)
 
 		return e.Val, err
 	}
-	result, _, err := ValResult(s.Name, 0, rules.ValName(s, 0)).Must(ctx, bucket)
+	result, _, err := ValResult(specification.Name, 0, rules.ValName(specification, 0)).Must(ctx, bucket)
 
 	return &result, err
 }

@@ -49,23 +49,23 @@ func (c *Control) Conclude(ctx context.Context, e Evaluated) (runs.Result, error
 }
 
 // result counts an item: by episodes, or by steps where tasks are recorded.
-func (c *Control) result(ctx context.Context, e Evaluated) (runs.Result, error) {
-	item := e.Item
-	s, err := c.Runs.OfItem(ctx, item)
+func (c *Control) result(ctx context.Context, evaluated Evaluated) (runs.Result, error) {
+	item := evaluated.Item
+	specification, err := c.Runs.OfItem(ctx, item)
 	if err != nil {
 		return runs.Result{}, err
 	}
-	if err := c.checkMissing(ctx, s, e); err != nil {
+	if err := c.checkMissing(ctx, specification, evaluated); err != nil {
 		return runs.Result{}, err
 	}
-	suite, err := c.Suites.Get(ctx, item.Where(s))
+	suite, err := c.Suites.Get(ctx, item.Where(specification))
 	if err != nil {
 		return runs.Result{}, err
 	}
 
 	protocol := envadapters.ProtocolOf(suite)
 	result := runs.NewResult(item.System.Name, item.Split,
-		e.Part.Successes, item.Episodes-e.Part.Missing, e.Part.Missing, item.System.Decoding())
+		evaluated.Part.Successes, item.Episodes-evaluated.Part.Missing, evaluated.Part.Missing, item.System.Decoding())
 	if protocol != "" {
 		tasks, err := c.outcomes(ctx, item)
 		if err != nil {
@@ -74,10 +74,10 @@ func (c *Control) result(ctx context.Context, e Evaluated) (runs.Result, error) 
 		result = runs.NewRecorded(result.System, result.Split, envadapters.StepSR, result.Decoding, tasks)
 		result.Protocol = protocol
 	}
-	result.Cut = e.Part.Cut
-	result.Refused = e.Part.Refused
-	result.Repaired = e.Part.Repaired
-	result.Cost = e.Part.Cost
+	result.Cut = evaluated.Part.Cut
+	result.Refused = evaluated.Part.Refused
+	result.Repaired = evaluated.Part.Repaired
+	result.Cost = evaluated.Part.Cost
 	if protocol == "" && item.Environment == "" {
 		return result, nil
 	}
@@ -92,9 +92,9 @@ func (c *Control) result(ctx context.Context, e Evaluated) (runs.Result, error) 
 
 // checkMissing refuses a result on val of which more tasks are missing than failed_share allows, unless a person
 // accepted that.
-func (c *Control) checkMissing(ctx context.Context, s spec.Spec, e Evaluated) error {
-	item := e.Item
-	fewMissing := float64(e.Part.Missing) <= s.FailedShare*float64(item.Episodes)
+func (c *Control) checkMissing(ctx context.Context, specification spec.Spec, evaluated Evaluated) error {
+	item := evaluated.Item
+	fewMissing := float64(evaluated.Part.Missing) <= specification.FailedShare*float64(item.Episodes)
 	if fewMissing || item.Split != domain.SplitVal || item.Environment != "" {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (c *Control) checkMissing(ctx context.Context, s spec.Spec, e Evaluated) er
 	return fault.New(fault.Invalid, "%d of %d tasks of val cannot be played, more than failed_share allows; "+
 		"the episodes under evals/%s say why. Go on without them with "+
 		"`collabui resume %s --accept-failed --why TEXT`",
-		e.Part.Missing, item.Episodes, item.ID(), item.Run)
+		evaluated.Part.Missing, item.Episodes, item.ID(), item.Run)
 }
 
 // outcomes reads the episodes of an item.

@@ -59,11 +59,11 @@ type Part struct {
 }
 
 // Plus returns the counts of both parts.
-func (p Part) Plus(q Part) Part {
+func (p Part) Plus(part Part) Part {
 	return Part{
-		Successes: p.Successes + q.Successes, Missing: p.Missing + q.Missing, Cost: p.Cost.Plus(q.Cost),
-		Cut: p.Cut + q.Cut, Refused: p.Refused + q.Refused, Repaired: p.Repaired + q.Repaired,
-		Over: p.Over || q.Over,
+		Successes: p.Successes + part.Successes, Missing: p.Missing + part.Missing, Cost: p.Cost.Plus(part.Cost),
+		Cut: p.Cut + part.Cut, Refused: p.Refused + part.Refused, Repaired: p.Repaired + part.Repaired,
+		Over: p.Over || part.Over,
 	}
 }
 
@@ -96,11 +96,11 @@ func (r *Rollouts) Evaluate(ctx context.Context, e Range) (Part, error) {
 // evaluateRange plays a range, all of its episodes concurrently. An episode that fails does not end the others.
 func (r *Rollouts) evaluateRange(ctx context.Context, e Range, progress activities.Progress) (Part, error) {
 	item := e.Item
-	s, err := r.Runs.OfItem(ctx, item)
+	specification, err := r.Runs.OfItem(ctx, item)
 	if err != nil {
 		return Part{}, err
 	}
-	suite, err := r.Suites.Get(ctx, item.Where(s))
+	suite, err := r.Suites.Get(ctx, item.Where(specification))
 	if err != nil {
 		return Part{}, err
 	}
@@ -115,14 +115,14 @@ func (r *Rollouts) evaluateRange(ctx context.Context, e Range, progress activiti
 
 	play := func(i int) (runs.EvalEpisode, error) {
 		// Any worker reads what was played, but only one with the epoch's versions plays.
-		if err := r.checkVersions(ctx, s, item, suite); err != nil {
+		if err := r.checkVersions(ctx, specification, item, suite); err != nil {
 			return runs.EvalEpisode{}, err
 		}
-		task, err := taskOf(s, suite, item, given, i)
+		task, err := taskOf(specification, suite, item, given, i)
 		if err != nil {
 			return runs.EvalEpisode{}, err
 		}
-		episode, err := r.evaluate(ctx, s, suite, item, task, i, progress)
+		episode, err := r.evaluate(ctx, specification, suite, item, task, i, progress)
 		episode.By = writer.By
 
 		return episode, err
@@ -170,19 +170,19 @@ func (r *Rollouts) givenTasks(ctx context.Context, item rules.EvalItem) ([]domai
 
 // taskOf returns task i of an item.
 func taskOf(
-	s spec.Spec, suite envadapters.Suite, item rules.EvalItem, given []domain.Task, i int,
+	specification spec.Spec, suite envadapters.Suite, item rules.EvalItem, given []domain.Task, i int,
 ) (domain.Task, error) {
 	if given != nil {
 		return given[i], nil
 	}
 
-	return rules.EvalTask(s, suite, item.Split, i)
+	return rules.EvalTask(specification, suite, item.Split, i)
 }
 
 // checkVersions refuses to evaluate an epoch with other versions than it began with. An evaluation in another
 // environment may have another browser.
 func (r *Rollouts) checkVersions(
-	ctx context.Context, s spec.Spec, item rules.EvalItem, suite envadapters.Suite,
+	ctx context.Context, specification spec.Spec, item rules.EvalItem, suite envadapters.Suite,
 ) error {
 	if _, ok := rules.EpochOf(item.Folder); !ok {
 		return nil
@@ -191,7 +191,7 @@ func (r *Rollouts) checkVersions(
 		suite = nil
 	}
 
-	return r.Runs.CheckVersions(ctx, s, activities.EpochOf(item), suite)
+	return r.Runs.CheckVersions(ctx, specification, activities.EpochOf(item), suite)
 }
 
 // partOf returns the part that consists of one episode.
@@ -212,12 +212,12 @@ func partOf(episode runs.EvalEpisode) Part {
 
 // evaluation returns how episode i of an item is played.
 func (r *Rollouts) evaluation(
-	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int,
+	ctx context.Context, given spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int,
 ) (episode.Evaluation, error) {
-	v := episode.Evaluation{Spec: s, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Over}
+	v := episode.Evaluation{Spec: given, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Over}
 	v.Recorded = envadapters.ProtocolOf(suite) != ""
 	if !item.System.IsReference() {
-		v.Summarise = play.Summariser(r.Endpoints, s, rules.EvalCalls(s, item.Split, i))
+		v.Summarise = play.Summariser(r.Endpoints, given, rules.EvalCalls(given, item.Split, i))
 	}
 	var err error
 	v.Heard, err = r.heard(ctx, item, i)
@@ -228,7 +228,7 @@ func (r *Rollouts) evaluation(
 	if role == "" {
 		role = prompts.Agent
 	}
-	v.Model, _, err = r.Endpoints.For(s, spec.Role(item.System.Model), role)
+	v.Model, _, err = r.Endpoints.For(given, spec.Role(item.System.Model), role)
 
 	return v, err
 }
@@ -237,10 +237,10 @@ func (r *Rollouts) evaluation(
 // of val is missing only if it is at fault itself or a model refuses it, because results on val decide which policies
 // are used.
 func (r *Rollouts) evaluate(
-	ctx context.Context, s spec.Spec, suite envadapters.Suite, item rules.EvalItem, task domain.Task, i int,
+	ctx context.Context, specification spec.Spec, suite envadapters.Suite, item rules.EvalItem, task domain.Task, i int,
 	progress activities.Progress,
 ) (runs.EvalEpisode, error) {
-	v, err := r.evaluation(ctx, s, suite, item, i)
+	v, err := r.evaluation(ctx, specification, suite, item, i)
 	if err != nil {
 		return runs.EvalEpisode{}, err
 	}
@@ -248,19 +248,19 @@ func (r *Rollouts) evaluate(
 	out := runs.EvalEpisode{Task: task}
 	var cells domain.Outcome
 	var playing envadapters.Environment
-	v.Decided = func(ctx context.Context, t episode.Turn, _ agents.Config, decision domain.Decision) (err error) {
-		step := runs.NewEvalStep(t.Goal, t.Observation, decision)
-		step.Touch = t.Touch
+	v.Decided = func(ctx context.Context, turn episode.Turn, _ agents.Config, decision domain.Decision) (err error) {
+		step := runs.NewEvalStep(turn.Goal, turn.Observation, decision)
+		step.Touch = turn.Touch
 		if item.Judged {
-			step.Right = rightActions(playing, t.Observation)
+			step.Right = rightActions(playing, turn.Observation)
 		}
-		step.Image, err = play.Screenshot(ctx, r.Bucket, s, playing)
-		out.Goal = t.Goal
+		step.Image, err = play.Screenshot(ctx, r.Bucket, specification, playing)
+		out.Goal = turn.Goal
 		out.Steps = append(out.Steps, step)
 		cells.Cut += decision.Cut()
 		cells.Refused += decision.Refused()
 		cells.Repaired += decision.Repaired()
-		progress(fmt.Sprintf("%s on %s, episode %d, step %d", item.System.Name, item.Split, i+1, t.Number))
+		progress(fmt.Sprintf("%s on %s, episode %d, step %d", item.System.Name, item.Split, i+1, turn.Number))
 
 		return err
 	}
@@ -281,7 +281,7 @@ func (r *Rollouts) evaluate(
 		out.Outcome.Refused = cells.Refused
 		out.Outcome.Repaired = cells.Repaired
 		if err == nil && len(out.Steps) > 0 {
-			out.End, err = play.LastScreen(ctx, r.Bucket, s, env, played)
+			out.End, err = play.LastScreen(ctx, r.Bucket, specification, env, played)
 		}
 
 		return err

@@ -39,16 +39,16 @@ func (c *Control) systems(ctx context.Context, id SystemsID) ([]rules.EvalSystem
 	if id.AtEnd {
 		epoch = activities.AtEnd
 	}
-	s, err := c.Runs.Spec(ctx, id.Run, epoch)
+	specification, err := c.Runs.Spec(ctx, id.Run, epoch)
 	if err != nil {
 		return nil, err
 	}
-	system, err := runs.Run(id.Run).System(ctx, c.Bucket, id.Epoch, s.Agents)
+	system, err := runs.Run(id.Run).System(ctx, c.Bucket, id.Epoch, specification.Agents)
 	if err != nil {
 		return nil, err
 	}
 
-	return rules.EvalSystems(s, id.Epoch, system.Digests()), nil
+	return rules.EvalSystems(specification, id.Epoch, system.Digests()), nil
 }
 
 // Final is what the last evaluation of a run plays.
@@ -80,35 +80,35 @@ func (c *Control) PlanFinal(ctx context.Context, id activities.EpochID) (Final, 
 				"not know: it is planned again", id.Run, id.Epoch+1)
 		}
 		end := activities.EpochID{Run: id.Run, Epoch: activities.AtEnd, Changes: id.Changes}
-		s, err := epoch.Begin(ctx, c.Common, c.Suites, end, id.Epoch)
+		specification, err := epoch.Begin(ctx, c.Common, c.Suites, end, id.Epoch)
 		if err != nil {
 			return Final{}, err
 		}
 
-		return c.final(ctx, s)
+		return c.final(ctx, specification)
 	})
 }
 
-func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
-	final := Final{Base1: rules.NameBaseWarm, WithoutBase: !s.Evaluation.Base}
-	suite, err := c.Suites.Get(ctx, s.Where(s.Environment))
+func (c *Control) final(ctx context.Context, specification spec.Spec) (Final, error) {
+	final := Final{Base1: rules.NameBaseWarm, WithoutBase: !specification.Evaluation.Base}
+	suite, err := c.Suites.Get(ctx, specification.Where(specification.Environment))
 	if err != nil {
 		return final, err
 	}
-	tests, err := TestSplits(s, suite)
+	tests, err := TestSplits(specification, suite)
 	if err != nil {
 		return final, err
 	}
-	final.Splits, final.References, err = AddOtherSplits(ctx, c.Common, c.Suites, s, tests)
+	final.Splits, final.References, err = AddOtherSplits(ctx, c.Common, c.Suites, specification, tests)
 	if err != nil {
 		return final, err
 	}
 
-	greedy, hasGreedy, err := epoch.ValResult(s.Name, 0, rules.NameBaseGreedy).Sure(ctx, c.Bucket)
+	greedy, hasGreedy, err := epoch.ValResult(specification.Name, 0, rules.NameBaseGreedy).Sure(ctx, c.Bucket)
 	if err != nil {
 		return final, err
 	}
-	warm, hasWarm, err := epoch.ValResult(s.Name, 0, rules.NameBaseWarm).Sure(ctx, c.Bucket)
+	warm, hasWarm, err := epoch.ValResult(specification.Name, 0, rules.NameBaseWarm).Sure(ctx, c.Bucket)
 	if err != nil {
 		return final, err
 	}
@@ -120,44 +120,44 @@ func (c *Control) final(ctx context.Context, s spec.Spec) (Final, error) {
 	if greedy.Rate >= warm.Rate {
 		final.Base1 = rules.NameBaseGreedy
 	}
-	final.Best, err = c.best(ctx, s)
+	final.Best, err = c.best(ctx, specification)
 
 	return final, err
 }
 
 // best returns the committed epoch with the highest rate on val, and of equal ones the earliest. Epochs that were not
 // evaluated, or on other episodes, or whose system was not switched to, do not count. It returns 0 if no epoch counts.
-func (c *Control) best(ctx context.Context, s spec.Spec) (int, error) {
-	end, err := c.Runs.Beginning(ctx, s.Name, activities.AtEnd)
+func (c *Control) best(ctx context.Context, specification spec.Spec) (int, error) {
+	end, err := c.Runs.Beginning(ctx, specification.Name, activities.AtEnd)
 	if err != nil {
 		return 0, err
 	}
 
-	shared, past, err := c.Runs.Past(ctx, s.Name)
+	shared, past, err := c.Runs.Past(ctx, specification.Name)
 	if err != nil {
 		return 0, err
 	}
 	best := 0
 	top := -1.0 // its rate
-	for _, p := range past {
-		if p.Rate > top && !p.Kept && p.Val == rules.ValOf(s) {
-			best = p.Epoch
-			top = p.Rate
+	for _, pastEpoch := range past {
+		if pastEpoch.Rate > top && !pastEpoch.Kept && pastEpoch.Val == rules.ValOf(specification) {
+			best = pastEpoch.Epoch
+			top = pastEpoch.Rate
 		}
 	}
 	for epoch := shared + 1; epoch <= end.Epoch; epoch++ {
-		e, _, err := runs.Run(s.Name).Epoch(epoch).Must(ctx, c.Bucket)
+		e, _, err := runs.Run(specification.Name).Epoch(epoch).Must(ctx, c.Bucket)
 		if err != nil {
 			return 0, err
 		}
 		if e.Val == nil || e.Kept != "" || e.Val.Rate <= top {
 			continue
 		}
-		then, err := c.Runs.Spec(ctx, s.Name, epoch)
+		then, err := c.Runs.Spec(ctx, specification.Name, epoch)
 		if err != nil {
 			return 0, err
 		}
-		if rules.SameVal(s, then) {
+		if rules.SameVal(specification, then) {
 			best = epoch
 			top = e.Val.Rate
 		}

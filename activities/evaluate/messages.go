@@ -11,14 +11,14 @@ import (
 )
 
 // rightActions returns the canonical forms of the actions that an environment knows to be right now.
-func rightActions(env envadapters.Environment, o domain.Observation) []string {
+func rightActions(env envadapters.Environment, observation domain.Observation) []string {
 	judge := envadapters.Can(env).Judge
 	if judge == nil {
 		return nil
 	}
 	var right []string
 	for _, action := range judge.Right() {
-		right = append(right, action.Canonical(o))
+		right = append(right, action.Canonical(observation))
 	}
 
 	return right

@@ -14,14 +14,14 @@ import (
 
 // TestSplits returns the test splits of the run's own environment. It fails if the environment does not list its
 // splits.
-func TestSplits(s spec.Spec, suite envadapters.Suite) ([]rules.Split, error) {
+func TestSplits(specification spec.Spec, suite envadapters.Suite) ([]rules.Split, error) {
 	splits := []rules.Split{
-		{Name: domain.SplitTestSeeds, Episodes: s.Evaluation.TestSeeds},
-		{Name: domain.SplitTestTemplates, Episodes: s.Evaluation.TestTemplates},
+		{Name: domain.SplitTestSeeds, Episodes: specification.Evaluation.TestSeeds},
+		{Name: domain.SplitTestTemplates, Episodes: specification.Evaluation.TestTemplates},
 	}
 	apps, err := hasApps(suite)
 	if apps {
-		splits = append(splits, rules.Split{Name: domain.SplitTestApps, Episodes: s.Evaluation.TestApps})
+		splits = append(splits, rules.Split{Name: domain.SplitTestApps, Episodes: specification.Evaluation.TestApps})
 	}
 
 	return splits, err
@@ -40,25 +40,25 @@ func hasApps(suite envadapters.Suite) (bool, error) {
 // AddOtherSplits appends the splits out of distribution to splits, and returns the references for all splits of
 // recorded tasks.
 func AddOtherSplits(
-	ctx context.Context, c activities.Common, suites *play.Suites, s spec.Spec, splits []rules.Split,
+	ctx context.Context, common activities.Common, suites *play.Suites, given spec.Spec, splits []rules.Split,
 ) ([]rules.Split, []rules.EvalItem, error) {
 	var references []rules.EvalItem
 	refer := func(split rules.Split) {
 		if split.Episodes > 0 {
-			references = append(references, split.Item(s.Name, rules.ReferenceFolder, rules.References()[0]))
+			references = append(references, split.Item(given.Name, rules.ReferenceFolder, rules.References()[0]))
 		}
 	}
 
-	if s.Recorded(c.Catalog, s.Environment) {
-		refer(rules.Split{Name: domain.SplitVal, Episodes: s.Evaluation.Val})
+	if given.Recorded(common.Catalog, given.Environment) {
+		refer(rules.Split{Name: domain.SplitVal, Episodes: given.Evaluation.Val})
 		for _, split := range splits {
 			refer(split)
 		}
 	}
-	for _, other := range s.Evaluation.OutOfDistribution {
+	for _, other := range given.Evaluation.OutOfDistribution {
 		split := rules.Split{
 			Name: other.Split, Episodes: other.Episodes, Environment: other.Environment,
-			Options: s.Where(other.Environment),
+			Options: given.Where(other.Environment),
 		}
 		suite, err := suites.Get(ctx, split.Options)
 		if err != nil {

@@ -76,46 +76,46 @@ func (c *Control) Prepare(ctx context.Context, id ArmID) (Prepared, error) {
 		if err != nil {
 			return Prepared{}, err
 		}
-		s, err := version.Experiment.Of(id.Arm, id.Seed, c.Catalog)
+		specification, err := version.Experiment.Of(id.Arm, id.Seed, c.Catalog)
 		if err != nil {
 			return Prepared{}, err
 		}
-		ended, err := runs.Run(s.Name).End().Exists(ctx, c.Bucket)
+		ended, err := runs.Run(specification.Name).End().Exists(ctx, c.Bucket)
 		if err == nil && !ended {
-			err = c.makeRun(ctx, id, version, s)
+			err = c.makeRun(ctx, id, version, specification)
 		}
 
-		return Prepared{Run: s.Name, Ended: ended}, err
+		return Prepared{Run: specification.Name, Ended: ended}, err
 	})
 }
 
-// makeRun makes the run of an arm, whose specification is s.
+// makeRun makes the run of an arm, whose specification is given.
 func (c *Control) makeRun(
-	ctx context.Context, id ArmID, version experiments.Version, s spec.Spec,
+	ctx context.Context, id ArmID, version experiments.Version, given spec.Spec,
 ) error {
 	declared := version.Experiment
 	if from := declared.Arm(id.Arm).From; from != "" {
-		return c.extendArm(ctx, id, version, s, from)
+		return c.extendArm(ctx, id, version, given, from)
 	}
 	first := declared.Arms[0].Name
-	shares, differ := declared.Shares(id.Arm, s)
+	shares, differ := declared.Shares(id.Arm, given)
 	switch {
 	case id.Arm == first:
 	case shares == experiment.SharesRun:
-		return c.forkArm(ctx, id, version, s, runs.Run(declared.Run(first, id.Seed)), differ)
+		return c.forkArm(ctx, id, version, given, runs.Run(declared.Run(first, id.Seed)), differ)
 	case shares == experiment.SharesBase:
 		base, _, err := runs.Run(declared.Run(first, id.Seed)).Base().Must(ctx, c.Bucket)
 		if err != nil {
 			return err
 		}
-		s.FineTune.Base = base.Policy.Digest
-		s.FineTune.Levels = nil // it has been trained on them
-		s.FineTune.Data = spec.LevelData{}
+		given.FineTune.Base = base.Policy.Digest
+		given.FineTune.Levels = nil // it has been trained on them
+		given.FineTune.Data = spec.LevelData{}
 	}
-	got, _, err := runs.Run(s.Name).Spec().Record(ctx, c.Bucket, func() (spec.Spec, error) { return s, nil })
-	if err == nil && runs.Digest(got) != runs.Digest(s) {
+	got, _, err := runs.Run(given.Name).Spec().Record(ctx, c.Bucket, func() (spec.Spec, error) { return given, nil })
+	if err == nil && runs.Digest(got) != runs.Digest(given) {
 		err = fault.New(fault.Invalid, "there is a run %s of another specification: give the experiment another "+
-			"name, or delete the run", s.Name)
+			"name, or delete the run", given.Name)
 	}
 
 	return err
@@ -123,14 +123,14 @@ func (c *Control) makeRun(
 
 // forkArm makes the run of an arm as a fork of the run of the first arm.
 func (c *Control) forkArm(
-	ctx context.Context, id ArmID, version experiments.Version, s spec.Spec, from runs.Run, keys map[string]string,
+	ctx context.Context, id ArmID, version experiments.Version, given spec.Spec, from runs.Run, keys map[string]string,
 ) error {
 	typed := map[string]string{}
 	own := version.Experiment.Arm(id.Arm).Set
 	for key := range keys {
 		value, ok := own[key]
 		if !ok { // only the first arm sets it
-			value, ok = s.Value(key)
+			value, ok = given.Value(key)
 		}
 		if !ok {
 			return fault.New(fault.Invalid, "arm %s: say the value of %s, which the first arm has, too", id.Arm, key)
@@ -141,9 +141,10 @@ func (c *Control) forkArm(
 	return c.fork(ctx, id, version, fork.Request{Run: from, Typed: typed})
 }
 
-// extendArm makes the run of an arm, whose specification is s, that trains the best system of another arm further.
+// extendArm makes the run of an arm, whose specification is specification, that trains the best system of another arm
+// further.
 func (c *Control) extendArm(
-	ctx context.Context, id ArmID, version experiments.Version, s spec.Spec, arm string,
+	ctx context.Context, id ArmID, version experiments.Version, specification spec.Spec, arm string,
 ) error {
 	declared := version.Experiment
 	from := runs.Run(declared.Run(arm, id.Seed))
@@ -162,7 +163,7 @@ func (c *Control) extendArm(
 			delete(typed, key)
 		}
 	}
-	typed["epochs"] = fmt.Sprint(epoch + s.Epochs)
+	typed["epochs"] = fmt.Sprint(epoch + specification.Epochs)
 
 	return c.fork(ctx, id, version, fork.Request{Run: from, Epoch: epoch, Typed: typed})
 }

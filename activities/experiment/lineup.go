@@ -41,7 +41,7 @@ func (c *Control) PlanArm(ctx context.Context, id LineupID) (Lineup, error) {
 
 func (c *Control) lineup(ctx context.Context, id LineupID, declared experiment.Experiment) (Lineup, error) {
 	run := declared.Run(id.Arm, id.Seed)
-	s, err := c.Runs.Spec(ctx, run, activities.AtEnd)
+	specification, err := c.Runs.Spec(ctx, run, activities.AtEnd)
 	if err != nil {
 		return Lineup{}, err
 	}
@@ -49,25 +49,25 @@ func (c *Control) lineup(ctx context.Context, id LineupID, declared experiment.E
 	if err != nil {
 		return Lineup{}, err
 	}
-	policies, err := c.contestants(ctx, run, end.Best, s.Agents)
+	policies, err := c.contestants(ctx, run, end.Best, specification.Agents)
 	if err != nil {
 		return Lineup{}, err
 	}
 	if id.Imitated || end.Best == 0 {
-		policies[rules.OfImitation], err = update.Imitations(ctx, c.Bucket, run, end.Best, s.Agents)
+		policies[rules.OfImitation], err = update.Imitations(ctx, c.Bucket, run, end.Best, specification.Agents)
 		if err != nil {
 			return Lineup{}, err
 		}
 	}
-	out := Lineup{Agents: s.Agents}
+	out := Lineup{Agents: specification.Agents}
 	if declared.Imitates(id.Arm) {
 		out.Epochs = end.Best
 	}
 
 	first, second := declared.Plays(id.Arm)
-	out.First, err = itemsOf(declared, s, run, first, policies)
+	out.First, err = itemsOf(declared, specification, run, first, policies)
 	if err == nil {
-		out.Second, err = itemsOf(declared, s, run, second, policies)
+		out.Second, err = itemsOf(declared, specification, run, second, policies)
 	}
 
 	return out, err
@@ -94,7 +94,7 @@ func (c *Control) contestants(ctx context.Context, run string, best, agents int)
 
 // itemsOf returns the evaluations of some systems of a run.
 func itemsOf(
-	declared experiment.Experiment, s spec.Spec, run string, plays []experiment.Play, policies map[string][]string,
+	declared experiment.Experiment, given spec.Spec, run string, plays []experiment.Play, policies map[string][]string,
 ) ([]rules.EvalItem, error) {
 	var out []rules.EvalItem
 	for _, play := range plays {
@@ -102,14 +102,14 @@ func itemsOf(
 		if digests == nil && play.Kind.Learnt() {
 			continue
 		}
-		system, err := play.Kind.System(s, digests)
+		system, err := play.Kind.System(given, digests)
 		if err != nil {
 			return nil, fault.As(fault.Invalid, err)
 		}
 		split := rules.Split{Episodes: declared.Episodes[play.Split]}
 		split.Environment, split.Name = experiment.Elsewhere(play.Split)
 		if split.Environment != "" {
-			split.Options = s.Where(split.Environment)
+			split.Options = given.Where(split.Environment)
 		}
 		item := split.Item(run, rules.ExperimentFolder, system)
 		item.AtEnd = true

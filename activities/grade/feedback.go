@@ -27,17 +27,17 @@ type Labeller func(ctx context.Context, step domain.Step) (domain.Credit, error)
 // Labeller returns how the steps of a slot's episode are labelled. The answers of a critic that is a model are appended
 // to audit.
 func (f Feedback) Labeller(
-	ctx context.Context, s spec.Spec, e Episode, audit *[]credit.Audit,
+	ctx context.Context, specification spec.Spec, e Episode, audit *[]credit.Audit,
 ) (Labeller, error) {
 	switch {
-	case s.Credit == spec.CreditOutcome:
+	case specification.Credit == spec.CreditOutcome:
 		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
 			return credit.Outcome(step, e.Success), nil
 		}, nil
-	case s.Credit == spec.CreditAdvantage:
-		return f.advantages(ctx, s.Name, e)
-	case s.Critic.Model == spec.RoleOracle:
-		flips := credit.Flips{Share: s.Critic.Error, Type: s.Critic.WrongOn, Seed: e.Slot.Seed}
+	case specification.Credit == spec.CreditAdvantage:
+		return f.advantages(ctx, specification.Name, e)
+	case specification.Critic.Model == spec.RoleOracle:
+		flips := credit.Flips{Share: specification.Critic.Error, Type: specification.Critic.WrongOn, Seed: e.Slot.Seed}
 
 		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
 			labels := credit.Oracle(step)
@@ -47,7 +47,7 @@ func (f Feedback) Labeller(
 		}, nil
 	}
 
-	critic, err := f.Endpoints.Critic(s)
+	critic, err := f.Endpoints.Critic(specification)
 
 	return func(ctx context.Context, step domain.Step) (domain.Credit, error) {
 		labels, answer, err := critic.Label(ctx, step, domain.Seed(e.Slot.Seed, "credit", step.Number))
@@ -61,9 +61,9 @@ func (f Feedback) Labeller(
 
 // Grader returns how the adversary's candidates are labelled: by the run's critic. The answers of a critic that is a
 // model are appended to audit.
-func (f Feedback) Grader(s spec.Spec, slot domain.Slot, audit *[]credit.Audit) (credit.Grade, error) {
-	if s.Critic.Model == spec.RoleOracle || s.Credit != spec.CreditCritic {
-		flips := credit.Flips{Share: s.Critic.Error, Type: s.Critic.WrongOn, Seed: slot.Seed}
+func (f Feedback) Grader(specification spec.Spec, slot domain.Slot, audit *[]credit.Audit) (credit.Grade, error) {
+	if specification.Critic.Model == spec.RoleOracle || specification.Credit != spec.CreditCritic {
+		flips := credit.Flips{Share: specification.Critic.Error, Type: specification.Critic.WrongOn, Seed: slot.Seed}
 
 		return func(
 			ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,
@@ -75,7 +75,7 @@ func (f Feedback) Grader(s spec.Spec, slot domain.Slot, audit *[]credit.Audit) (
 		}, nil
 	}
 
-	critic, err := f.Endpoints.Critic(s)
+	critic, err := f.Endpoints.Critic(specification)
 
 	return func(
 		ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,

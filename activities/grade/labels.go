@@ -24,30 +24,30 @@ func (g *grading) credit(ctx context.Context) (runs.Credits, error) {
 
 // label labels the steps of an episode in order.
 func (g *grading) label(ctx context.Context) (runs.Credits, error) {
-	s, err := g.Runs.Spec(ctx, g.Run, g.Epoch)
+	specification, err := g.Runs.Spec(ctx, g.Run, g.Epoch)
 	if err != nil {
 		return runs.Credits{}, err
 	}
-	if err := g.Runs.CheckVersions(ctx, s, g.Epoch, nil); err != nil {
+	if err := g.Runs.CheckVersions(ctx, specification, g.Epoch, nil); err != nil {
 		return runs.Credits{}, err
 	}
-	e, err := g.episode(ctx)
+	episode, err := g.episode(ctx)
 	if err != nil {
 		return runs.Credits{}, err
 	}
 
-	out := runs.Credits{Episode: e.ref, Critic: rules.CriticName(s, g.Catalog)}
-	label, err := g.Feedback.Labeller(ctx, s, e, &out.Audit)
+	out := runs.Credits{Episode: episode.ref, Critic: rules.CriticName(specification, g.Catalog)}
+	label, err := g.Feedback.Labeller(ctx, specification, episode, &out.Audit)
 	if err != nil {
 		return out, err
 	}
-	for _, step := range e.steps {
+	for _, step := range episode.steps {
 		labels, err := label(ctx, step)
 		if err != nil {
 			return out, fmt.Errorf("step %d: %w", step.Number, err)
 		}
 		out.Steps = append(out.Steps, labels)
-		g.progress(fmt.Sprintf("step %d of %d", step.Number, len(e.steps)))
+		g.progress(fmt.Sprintf("step %d of %d", step.Number, len(episode.steps)))
 	}
 
 	return out, nil

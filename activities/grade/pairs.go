@@ -23,41 +23,41 @@ func (g *grading) pair(ctx context.Context) (int, error) {
 }
 
 func (g *grading) makePairs(ctx context.Context) (runs.Pairs, error) {
-	s, err := g.Runs.Spec(ctx, g.Run, g.Epoch)
+	specification, err := g.Runs.Spec(ctx, g.Run, g.Epoch)
 	if err != nil {
 		return runs.Pairs{}, err
 	}
-	if err := g.Runs.CheckVersions(ctx, s, g.Epoch, nil); err != nil {
+	if err := g.Runs.CheckVersions(ctx, specification, g.Epoch, nil); err != nil {
 		return runs.Pairs{}, err
 	}
-	e, err := g.episode(ctx)
+	episode, err := g.episode(ctx)
 	if err != nil {
 		return runs.Pairs{}, err
 	}
-	out := runs.Pairs{Episode: e.ref, Credit: g.creditsRef, Calls: []runs.Call{}, Pairs: []domain.Example{}}
+	out := runs.Pairs{Episode: episode.ref, Credit: g.creditsRef, Calls: []runs.Call{}, Pairs: []domain.Example{}}
 	planned, err := g.Runs.EpochSlots(ctx, g.Run, g.Epoch)
 	if err != nil {
 		return out, err
 	}
-	pairing := rules.Pairing(s, planned.Topology, e.Slot)
-	template := e.Slot.Task.Template
-	if s.Preference == spec.PreferenceGRPO {
-		samples, counts := credit.Samples(pairing, g.Slot, template, e.steps, g.credits.Steps)
+	pairing := rules.Pairing(specification, planned.Topology, episode.Slot)
+	template := episode.Slot.Task.Template
+	if specification.Preference == spec.PreferenceGRPO {
+		samples, counts := credit.Samples(pairing, g.Slot, template, episode.steps, g.credits.Steps)
 		out.Pairs = append(out.Pairs, samples...)
 		out.Counts = counts
 
 		return out, nil
 	}
 
-	adversary, err := g.adversary(s, e, planned.Slots.System.Digests(), &out.Calls)
+	adversary, err := g.adversary(specification, episode, planned.Slots.System.Digests(), &out.Calls)
 	if err != nil {
 		return out, err
 	}
-	grade, err := g.Feedback.Grader(s, e.Slot, &out.Audit)
+	grade, err := g.Feedback.Grader(specification, episode.Slot, &out.Audit)
 	if err != nil {
 		return out, err
 	}
-	pairs, counts, err := credit.Pairs(ctx, pairing, g.Slot, template, e.steps, g.credits.Steps, adversary, grade)
+	pairs, counts, err := credit.Pairs(ctx, pairing, g.Slot, template, episode.steps, g.credits.Steps, adversary, grade)
 	out.Pairs = append(out.Pairs, pairs...)
 	out.Counts = counts
 
@@ -66,14 +66,14 @@ func (g *grading) makePairs(ctx context.Context) (runs.Pairs, error) {
 
 // adversary returns the adversary of an episode. Its calls are appended to calls.
 func (g *grading) adversary(
-	s spec.Spec, e Episode, policies []string, calls *[]runs.Call,
+	specification spec.Spec, episode Episode, policies []string, calls *[]runs.Call,
 ) (credit.Adversary, error) {
-	propose, err := g.Feedback.Proposer(s, policies)
+	propose, err := g.Feedback.Proposer(specification, policies)
 
 	return func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]credit.Proposal, error) {
 		call := runs.Call{
 			Step: step.Number, Agent: cell.Agent, Round: cell.Round,
-			Seed: domain.Seed(e.Slot.Seed, "adversary", step.Number, cell.Agent, cell.Round),
+			Seed: domain.Seed(episode.Slot.Seed, "adversary", step.Number, cell.Agent, cell.Round),
 		}
 		if err := propose(ctx, step, cell, n, &call); err != nil {
 			if fault.KindOf(err) == fault.Refused {

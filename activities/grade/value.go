@@ -31,7 +31,7 @@ func (m *Models) fitValue(
 ) (runs.Value, error) {
 	var out runs.Value
 	var examples []value.Example
-	s, err := m.Runs.Spec(ctx, id.Run, id.Epoch)
+	specification, err := m.Runs.Spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return out, err
 	}
@@ -69,7 +69,7 @@ func (m *Models) fitValue(
 	}
 
 	out.Steps = len(examples)
-	fitted := value.Fit(examples, domain.Seed(s.Seed, "value", id.Epoch))
+	fitted := value.Fit(examples, domain.Seed(specification.Seed, "value", id.Epoch))
 	if fitted == nil {
 		return out, nil
 	}
@@ -85,18 +85,18 @@ func stateOf(step domain.Step) value.State {
 
 // advantages returns the labeller of an episode whose steps are labelled by their advantage: above 1/H, for an episode
 // of at most H steps. Where nothing is known yet, the outcome labels them.
-func (f Feedback) advantages(ctx context.Context, run string, e Episode) (Labeller, error) {
+func (f Feedback) advantages(ctx context.Context, run string, episode Episode) (Labeller, error) {
 	var recorded runs.Value
-	if e.Slot.Epoch > 0 { // stage 1 knows nothing yet
+	if episode.Slot.Epoch > 0 { // stage 1 knows nothing yet
 		var err error
-		recorded, _, err = runs.Run(run).Value(e.Slot.Epoch).Must(ctx, f.Bucket)
+		recorded, _, err = runs.Run(run).Value(episode.Slot.Epoch).Must(ctx, f.Bucket)
 		if err != nil {
 			return nil, err
 		}
 	}
 	if recorded.Model == nil {
 		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
-			return credit.Outcome(step, e.Success), nil
+			return credit.Outcome(step, episode.Success), nil
 		}, nil
 	}
 	raw, err := store.GetBlob(ctx, f.Bucket, recorded.Model.SHA256)
@@ -107,12 +107,12 @@ func (f Feedback) advantages(ctx context.Context, run string, e Episode) (Labell
 	if !ok {
 		return nil, fault.New(fault.Corrupt, "blob %s is no value", recorded.Model.SHA256)
 	}
-	states := make([]value.State, len(e.steps))
-	for i, step := range e.steps {
+	states := make([]value.State, len(episode.steps))
+	for i, step := range episode.steps {
 		states[i] = stateOf(step)
 	}
-	advantages := model.Advantages(states, e.Success)
-	threshold := 1 / float64(max(e.Slot.Task.MaxSteps, 1))
+	advantages := model.Advantages(states, episode.Success)
+	threshold := 1 / float64(max(episode.Slot.Task.MaxSteps, 1))
 
 	return func(_ context.Context, step domain.Step) (domain.Credit, error) {
 		return credit.Advantage(step, advantages[step.Number-1], threshold), nil

@@ -26,20 +26,20 @@ func (x Belonging) In(ctx context.Context) context.Context {
 
 // BelongingOf returns what the activity that runs belongs to, or false if its workflow carries no such header.
 func BelongingOf(ctx context.Context) (Belonging, bool) {
-	x, ok := ctx.Value(belongingKey{}).(Belonging)
+	belonging, ok := ctx.Value(belongingKey{}).(Belonging)
 
-	return x, ok
+	return belonging, ok
 }
 
 // Drives returns the context of a child workflow that drives a run.
 func Drives(ctx workflow.Context, run string) workflow.Context {
-	x, ok := ctx.Value(belongingKey{}).(Belonging)
+	belonging, ok := ctx.Value(belongingKey{}).(Belonging)
 	if !ok {
 		return ctx
 	}
-	x.Run = run
+	belonging.Run = run
 
-	return workflow.WithValue(ctx, belongingKey{}, x)
+	return workflow.WithValue(ctx, belongingKey{}, belonging)
 }
 
 // Headers carry a Belonging from a client to workflows, and on to their children and activities.
@@ -62,41 +62,41 @@ func (h Headers) InjectFromWorkflow(ctx workflow.Context, to workflow.HeaderWrit
 
 // Extract returns the context of an activity.
 func (h Headers) Extract(ctx context.Context, from workflow.HeaderReader) (context.Context, error) {
-	x, ok, err := h.read(from)
+	belonging, ok, err := h.read(from)
 	if err != nil || !ok {
 		return ctx, err
 	}
 
-	return x.In(ctx), nil
+	return belonging.In(ctx), nil
 }
 
 // ExtractToWorkflow returns the context of a workflow, or of an update, which does not name the run that it drives.
 func (h Headers) ExtractToWorkflow(ctx workflow.Context, from workflow.HeaderReader) (workflow.Context, error) {
-	x, ok, err := h.read(from)
+	belonging, ok, err := h.read(from)
 	if err != nil || !ok || ctx.Value(belongingKey{}) != nil {
 		return ctx, err
 	}
 
-	return workflow.WithValue(ctx, belongingKey{}, x), nil
+	return workflow.WithValue(ctx, belongingKey{}, belonging), nil
 }
 
-func (h Headers) write(x any, to workflow.HeaderWriter) error {
-	if x == nil {
+func (h Headers) write(value any, to workflow.HeaderWriter) error {
+	if value == nil {
 		return nil
 	}
-	p, err := h.Converter.ToPayload(x)
+	payload, err := h.Converter.ToPayload(value)
 	if err == nil {
-		to.Set(header, p)
+		to.Set(header, payload)
 	}
 
 	return err
 }
 
-func (h Headers) read(from workflow.HeaderReader) (x Belonging, ok bool, err error) {
-	var p *commonpb.Payload
-	if p, ok = from.Get(header); ok {
-		err = h.Converter.FromPayload(p, &x)
+func (h Headers) read(from workflow.HeaderReader) (belonging Belonging, ok bool, err error) {
+	var payload *commonpb.Payload
+	if payload, ok = from.Get(header); ok {
+		err = h.Converter.FromPayload(payload, &belonging)
 	}
 
-	return x, ok, err
+	return belonging, ok, err
 }

@@ -68,7 +68,7 @@ func (g *guarded) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 // admit refuses an activity that this worker must not do. An activity whose workflow names no store, because another
 // program started it, is done.
 func (g *Guard) admit(ctx context.Context) error {
-	x, ok := BelongingOf(ctx)
+	belonging, ok := BelongingOf(ctx)
 	if !ok {
 		return nil
 	}
@@ -76,17 +76,17 @@ func (g *Guard) admit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if own.ID != x.Store {
+	if own.ID != belonging.Store {
 		return fault.After(fault.Throttled, otherStore, "this belongs to the store %s at %s, but the worker on %s has "+
 			"the store %s at %s: give the worker the address and the bucket of the other ones. If its store has taken "+
 			"the place of the former one, stop what was started there, and start it again with the same command",
-			x.Store, x.Where, activities.Hostname(), own.ID, g.Where)
+			belonging.Store, belonging.Where, activities.Hostname(), own.ID, g.Where)
 	}
-	if x.Run == "" || activities.NameOf(ctx) == postName { // people are also notified that the run is refused
+	if belonging.Run == "" || activities.NameOf(ctx) == postName { // people are also notified that the run is refused
 		return nil
 	}
 
-	return g.driven(ctx, runs.Run(x.Run), own)
+	return g.driven(ctx, runs.Run(belonging.Run), own)
 }
 
 // Here returns a context in which workflows are started that belong to this worker's store, and to no run.

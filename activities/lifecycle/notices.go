@@ -17,23 +17,23 @@ type Notices struct {
 }
 
 // Post starts the delivery of a notice. Nothing waits for the webhook.
-func (c *Control) Post(ctx context.Context, n domain.Notice) (int, error) {
-	log := c.Log.For(n.Run, "notice", n.Kind)
+func (c *Control) Post(ctx context.Context, notice domain.Notice) (int, error) {
+	log := c.Log.For(notice.Run, "notice", notice.Kind)
 
 	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (int, error) {
 		if c.Notices.Start == nil {
 			return 0, nil
 		}
 
-		return 0, c.Notices.Start(ctx, n)
+		return 0, c.Notices.Start(ctx, notice)
 	})
 }
 
 // Deliver posts a notice to the webhook. It may be repeated: the notice keeps its id.
-func (c *Control) Deliver(ctx context.Context, n domain.Notice) (int, error) {
-	log := c.Log.For(n.Run, "notice", n.Kind)
+func (c *Control) Deliver(ctx context.Context, notice domain.Notice) (int, error) {
+	log := c.Log.For(notice.Run, "notice", notice.Kind)
 
 	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (int, error) {
-		return 0, c.Notices.Webhook.Post(ctx, n)
+		return 0, c.Notices.Webhook.Post(ctx, notice)
 	})
 }

@@ -80,7 +80,7 @@ func (c *Control) planRun(ctx context.Context, id RunID) (Plan, error) {
 	if gone {
 		return Plan{}, run.Gone(deleted)
 	}
-	s, _, err := c.Runs.Latest(ctx, id.Run, id.Changes)
+	specification, _, err := c.Runs.Latest(ctx, id.Run, id.Changes)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -93,7 +93,7 @@ func (c *Control) planRun(ctx context.Context, id RunID) (Plan, error) {
 		return Plan{}, err
 	}
 	if !ended {
-		if err := CheckPlayable(ctx, c.Common, c.Suites, s); err != nil {
+		if err := CheckPlayable(ctx, c.Common, c.Suites, specification); err != nil {
 			return Plan{}, err
 		}
 		if _, err := epoch.Begin(ctx, c.Common, c.Suites, activities.EpochID{Run: id.Run}, 0); err != nil {
@@ -104,12 +104,12 @@ func (c *Control) planRun(ctx context.Context, id RunID) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	if hasBase && !ended && committed < s.Epochs {
+	if hasBase && !ended && committed < specification.Epochs {
 		next := activities.EpochID{Run: id.Run, Epoch: committed + 1, Changes: id.Changes}
-		s, err = epoch.Begin(ctx, c.Common, c.Suites, next, 0)
+		specification, err = epoch.Begin(ctx, c.Common, c.Suites, next, 0)
 	}
 
-	plan := planOf(s)
+	plan := planOf(specification)
 	plan.HasBase = hasBase
 	plan.Ended = ended
 	plan.Committed = committed
@@ -124,21 +124,21 @@ func (c *Control) planRun(ctx context.Context, id RunID) (Plan, error) {
 }
 
 // planOf returns the part of a plan that the specification fixes.
-func planOf(s spec.Spec) Plan {
+func planOf(given spec.Spec) Plan {
 	plan := Plan{
-		Environment: s.Environment, Agents: s.Agents, Epochs: s.Epochs, Slots: s.Slots,
-		EvalEvery: s.Evaluation.Every, Val: s.Evaluation.Val,
-		MaxChunks: s.FineTune.MaxChunks, Demos: s.FineTune.Demonstrations,
-		StopLow: s.FineTune.StopLow, Base: s.FineTune.Base,
-		Window:      s.Window,
-		FailedShare: s.FailedShare, TopP: s.Decoding.TopP, Shared: s.Parameters == spec.ParametersShared,
+		Environment: given.Environment, Agents: given.Agents, Epochs: given.Epochs, Slots: given.Slots,
+		EvalEvery: given.Evaluation.Every, Val: given.Evaluation.Val,
+		MaxChunks: given.FineTune.MaxChunks, Demos: given.FineTune.Demonstrations,
+		StopLow: given.FineTune.StopLow, Base: given.FineTune.Base,
+		Window:      given.Window,
+		FailedShare: given.FailedShare, TopP: given.Decoding.TopP, Shared: given.Parameters == spec.ParametersShared,
 	}
-	if len(s.FineTune.Levels) > 0 || plan.Base != "" {
-		plan.Stages = s.FineTune.LevelJobs()
+	if len(given.FineTune.Levels) > 0 || plan.Base != "" {
+		plan.Stages = given.FineTune.LevelJobs()
 		plan.MaxChunks = len(plan.Stages)
 	}
 	for i := range plan.Imported {
-		plan.Imported[i] = s.FineTune.Data.Of(i+1) != ""
+		plan.Imported[i] = given.FineTune.Data.Of(i+1) != ""
 	}
 
 	return plan

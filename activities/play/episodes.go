@@ -19,7 +19,7 @@ const maxPlaceWait = 100 * time.Minute
 
 // In is episode.In, and counts the environments that play. It begins no episode while a person holds the run.
 func In(
-	ctx context.Context, c activities.Common, run string, suite envadapters.Suite, family domain.Family,
+	ctx context.Context, common activities.Common, run string, suite envadapters.Suite, family domain.Family,
 	play func(envadapters.Environment) error,
 ) error {
 	wait, cancel := context.WithTimeout(ctx, maxPlaceWait)
@@ -29,10 +29,10 @@ func In(
 	return episode.In(ctx, suite, family, func(env envadapters.Environment) error {
 		stop()
 		defer func() { stop = endpoints.While(wait, "waits for another environment") }()
-		if err := c.Runs.CheckHold(ctx, run); err != nil {
+		if err := common.Runs.CheckHold(ctx, run); err != nil {
 			return err
 		}
-		defer c.Metrics.Take(suite.Name())()
+		defer common.Metrics.Take(suite.Name())()
 
 		return play(env)
 	})
@@ -40,13 +40,13 @@ func In(
 
 // TrainingSuite returns the specification of an epoch and the suite that it trains on.
 func TrainingSuite(
-	ctx context.Context, c activities.Common, suites *Suites, run string, epoch int,
+	ctx context.Context, common activities.Common, suites *Suites, run string, epoch int,
 ) (spec.Spec, envadapters.Suite, error) {
-	s, err := c.Runs.Spec(ctx, run, epoch)
+	specification, err := common.Runs.Spec(ctx, run, epoch)
 	if err != nil {
-		return s, nil, err
+		return specification, nil, err
 	}
-	suite, err := suites.Get(ctx, s.Where(s.Environment))
+	suite, err := suites.Get(ctx, specification.Where(specification.Environment))
 
-	return s, suite, err
+	return specification, suite, err
 }

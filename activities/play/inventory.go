@@ -32,8 +32,8 @@ func InventoryOf(ctx context.Context, name string, suite envadapters.Suite) (run
 
 // WithinMixed returns an inventory under the names that its tasks have in a mixed environment, if its own environment
 // is a part of the mixed one.
-func WithinMixed(inventory runs.Inventory, o envadapters.Options) runs.Inventory {
-	if _, ok := o.Parts[inventory.Environment]; !ok {
+func WithinMixed(inventory runs.Inventory, options envadapters.Options) runs.Inventory {
+	if _, ok := options.Parts[inventory.Environment]; !ok {
 		return inventory
 	}
 

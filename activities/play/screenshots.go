@@ -13,10 +13,10 @@ import (
 // Screenshot keeps a screenshot. It returns nil if the specification wants no screenshots, or the environment cannot
 // take them.
 func Screenshot(
-	ctx context.Context, bucket store.Bucket, s spec.Spec, env envadapters.Environment,
+	ctx context.Context, bucket store.Bucket, specification spec.Spec, env envadapters.Environment,
 ) (*store.Ref, error) {
 	screenshotter := envadapters.Can(env).Screenshotter
-	if screenshotter == nil || !s.Screenshots {
+	if screenshotter == nil || !specification.Screenshots {
 		return nil, nil
 	}
 	png, err := envadapters.Take(ctx, screenshotter)
@@ -30,12 +30,12 @@ func Screenshot(
 
 // LastScreen returns the screen after the last step of an episode, or nil if it shows nothing.
 func LastScreen(
-	ctx context.Context, bucket store.Bucket, s spec.Spec, env envadapters.Environment, played episode.Played,
+	ctx context.Context, bucket store.Bucket, given spec.Spec, env envadapters.Environment, played episode.Played,
 ) (*runs.Screen, error) {
 	if len(played.Last.Elements) == 0 {
 		return nil, nil
 	}
-	image, err := Screenshot(ctx, bucket, s, env)
+	image, err := Screenshot(ctx, bucket, given, env)
 
 	return &runs.Screen{Observation: played.Last, Image: image, Touch: played.Touch}, err
 }

@@ -31,10 +31,10 @@ func Steady(model chat.Model, env envadapters.Environment, progress activities.P
 	return steadyModel{model, progress}
 }
 
-func (m steadyModel) Complete(ctx context.Context, r chat.Request) (chat.Response, error) {
+func (m steadyModel) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
 	end := time.Now().Add(steadyFor)
 	for try := int32(1); ; try++ {
-		res, err := m.Model.Complete(ctx, r)
+		res, err := m.Model.Complete(ctx, request)
 		kind := fault.KindOf(err)
 		if err == nil || kind != fault.Transient && kind != fault.Throttled {
 			return res, err

@@ -30,10 +30,10 @@ func NewSuites(open func(envadapters.Options) (envadapters.Suite, error)) *Suite
 
 // Get returns the suite with these options. If they name an inventory, a suite that offered another one before is
 // opened again. It is a transient fault if the suite still offers another one.
-func (s *Suites) Get(ctx context.Context, o envadapters.Options) (envadapters.Suite, error) {
-	want := o.Inventory
-	o.Inventory = ""
-	suite, err := s.find(ctx, o)
+func (s *Suites) Get(ctx context.Context, options envadapters.Options) (envadapters.Suite, error) {
+	want := options.Inventory
+	options.Inventory = ""
+	suite, err := s.find(ctx, options)
 	if err != nil || want == "" {
 		return suite, err
 	}
@@ -42,7 +42,7 @@ func (s *Suites) Get(ctx context.Context, o envadapters.Options) (envadapters.Su
 		return suite, err
 	}
 
-	again, offered, err := s.reopen(ctx, o, want)
+	again, offered, err := s.reopen(ctx, options, want)
 	if err == nil && offered.Digest() != want {
 		err = fault.New(fault.Transient, "%s offers other tasks, or another version, than those that the run was "+
 			"planned for: let it offer them again, or stop the run", suite.Title())
@@ -78,8 +78,8 @@ func (s *Suites) ifOpen(id string) envadapters.Suite {
 }
 
 // find returns the suite with these options, and opens it at first.
-func (s *Suites) find(ctx context.Context, o envadapters.Options) (envadapters.Suite, error) {
-	id := runs.Digest(o)
+func (s *Suites) find(ctx context.Context, options envadapters.Options) (envadapters.Suite, error) {
+	id := runs.Digest(options)
 	if suite := s.ifOpen(id); suite != nil {
 		return suite, nil
 	}
@@ -92,7 +92,7 @@ func (s *Suites) find(ctx context.Context, o envadapters.Options) (envadapters.S
 		return suite, nil
 	}
 
-	suite, err := s.open(o)
+	suite, err := s.open(options)
 	if err == nil {
 		s.mu.Lock()
 		s.opened[id] = suite
@@ -106,9 +106,9 @@ func (s *Suites) find(ctx context.Context, o envadapters.Options) (envadapters.S
 // by now, or the same as the new one. If want is empty, anything is wanted. Episodes that play in the present suite
 // continue there.
 func (s *Suites) reopen(
-	ctx context.Context, o envadapters.Options, want string,
+	ctx context.Context, options envadapters.Options, want string,
 ) (envadapters.Suite, runs.Inventory, error) {
-	id := runs.Digest(o)
+	id := runs.Digest(options)
 	done, err := s.takeTurn(ctx, id)
 	if err != nil {
 		return nil, runs.Inventory{}, err
@@ -121,7 +121,7 @@ func (s *Suites) reopen(
 			return present, offered, nil
 		}
 	}
-	fresh, err := s.open(o)
+	fresh, err := s.open(options)
 	if err != nil {
 		return nil, runs.Inventory{}, err
 	}
@@ -151,9 +151,9 @@ func (s *Suites) reopen(
 }
 
 // Look opens an environment again, and returns what it offers now.
-func (s *Suites) Look(ctx context.Context, name string, o envadapters.Options) (runs.Inventory, error) {
-	o.Inventory = ""
-	_, offered, err := s.reopen(ctx, o, "")
+func (s *Suites) Look(ctx context.Context, name string, options envadapters.Options) (runs.Inventory, error) {
+	options.Inventory = ""
+	_, offered, err := s.reopen(ctx, options, "")
 	offered.Environment = name
 
 	return offered, err

@@ -14,14 +14,14 @@ import (
 // Summariser returns how a step's line of the history is written: nil, for fixed rules, or by a model, whose calls
 // derive their seeds from seed.
 func Summariser(
-	e *endpoints.Endpoints, s spec.Spec, seed uint64,
+	e *endpoints.Endpoints, specification spec.Spec, seed uint64,
 ) func(context.Context, episode.Executed) (string, error) {
-	if s.Summariser.Model == spec.RoleTemplate {
+	if specification.Summariser.Model == spec.RoleTemplate {
 		return nil
 	}
 
 	return func(ctx context.Context, turn episode.Executed) (string, error) {
-		model, prompt, err := e.For(s, s.Summariser.Model, prompts.Summariser)
+		model, prompt, err := e.For(specification, specification.Summariser.Model, prompts.Summariser)
 		if err != nil {
 			return "", err
 		}

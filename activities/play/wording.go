@@ -15,13 +15,13 @@ type Wording struct {
 }
 
 // Target returns the policy that the data of stage 1 are made for.
-func (w Wording) Target(s spec.Spec) (synth.Target, error) {
-	template, err := rules.Template(s)
+func (w Wording) Target(specification spec.Spec) (synth.Target, error) {
+	template, err := rules.Template(specification)
 	target := synth.Target{
-		Template: rules.Bound(s, template, w.Over), Family: s.Family(),
-		Share: s.FineTune.MessageShare, Agents: s.Agents,
+		Template: rules.Bound(specification, template, w.Over), Family: specification.Family(),
+		Share: specification.FineTune.MessageShare, Agents: specification.Agents,
 	}
-	if s.Embedded() {
+	if specification.Embedded() {
 		target.Render = w.Render
 		target.Fits = w.Fits
 	}

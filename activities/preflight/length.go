@@ -16,11 +16,11 @@ import (
 
 // checkLength notes where an agent's prompt of a screen is too long: for training, and for the servers of policies and
 // of models that see screens, as far as their windows are known. If quiet, it calls no server of a model.
-func (r *Rollouts) checkLength(ctx context.Context, s spec.Spec, view agents.View, quiet bool, o *obstacles) {
-	if s.Embedded() && len(s.Models) == 0 {
+func (r *Rollouts) checkLength(ctx context.Context, given spec.Spec, view agents.View, quiet bool, o *obstacles) {
+	if given.Embedded() && len(given.Models) == 0 {
 		return // the embedded policy's prompts are cut to what it reads
 	}
-	template, err := rules.Template(s)
+	template, err := rules.Template(given)
 	if err != nil {
 		return // the control worker reports it
 	}
@@ -30,22 +30,22 @@ func (r *Rollouts) checkLength(ctx context.Context, s spec.Spec, view agents.Vie
 	}
 	tokens := (len(template.System()) + len(user)) / chat.CharsPerToken
 
-	if !s.Embedded() {
+	if !given.Embedded() {
 		var options struct{ Cutoff int }
-		if json.Unmarshal(s.Trainer.Options, &options) == nil && options.Cutoff > 0 && tokens > options.Cutoff {
+		if json.Unmarshal(given.Trainer.Options, &options) == nil && options.Cutoff > 0 && tokens > options.Cutoff {
 			o.add(ctx, "trainer.options.cutoff", fault.New(fault.Invalid,
 				"the prompt of the first screen has about %d tokens, of which training reads %d: set a higher cutoff, "+
 					"as far as the devices' memory allows", tokens, options.Cutoff))
 		}
 		window := endpoints.Window(ctx, r.Policies, "")
-		o.add(ctx, "serving", checkWindow(tokens, s.Decoding.MaxTokens, window))
+		o.add(ctx, "serving", checkWindow(tokens, given.Decoding.MaxTokens, window))
 	}
 	if quiet {
 		return
 	}
-	for _, role := range slices.Sorted(maps.Keys(s.Models)) {
-		model := s.Models[role]
-		if role != s.Synthesis.Author { // an author sees no screen
+	for _, role := range slices.Sorted(maps.Keys(given.Models)) {
+		model := given.Models[role]
+		if role != given.Synthesis.Author { // an author sees no screen
 			window := r.Endpoints.Window(ctx, model)
 			o.add(ctx, "models."+string(role), checkWindow(tokens, model.MaxTokens, window))
 		}

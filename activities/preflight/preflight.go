@@ -97,12 +97,12 @@ func (o *obstacles) add(ctx context.Context, where string, err error) {
 
 // examine calls look with every specification. Obstacles that look adds again are kept once.
 func examine(
-	ctx context.Context, c activities.Common, id ID, look func(ctx context.Context, s spec.Spec, o *obstacles),
+	ctx context.Context, common activities.Common, id ID, look func(ctx context.Context, given spec.Spec, o *obstacles),
 ) ([]Obstacle, error) {
-	return activities.Do(ctx, c.Log.For(""), func(ctx context.Context, _ activities.Progress) ([]Obstacle, error) {
+	return activities.Do(ctx, common.Log.For(""), func(ctx context.Context, _ activities.Progress) ([]Obstacle, error) {
 		out := obstacles{}
 		for _, digest := range id.Specs {
-			raw, err := store.GetBlob(ctx, c.Bucket, digest)
+			raw, err := store.GetBlob(ctx, common.Bucket, digest)
 			if err != nil {
 				return nil, err
 			}
@@ -119,11 +119,11 @@ func examine(
 
 // CheckPlan checks what a control worker needs: the lists of tasks of all environments, and the agents' prompt.
 func (c *Control) CheckPlan(ctx context.Context, id ID) ([]Obstacle, error) {
-	return examine(ctx, c.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+	return examine(ctx, c.Common, id, func(ctx context.Context, specification spec.Spec, o *obstacles) {
 		ctx, cancel := context.WithTimeout(ctx, preflightTime)
 		defer cancel()
-		o.add(ctx, "environment", lifecycle.CheckPlayable(ctx, c.Common, c.Suites, s))
-		template, err := rules.Template(s)
+		o.add(ctx, "environment", lifecycle.CheckPlayable(ctx, c.Common, c.Suites, specification))
+		template, err := rules.Template(specification)
 		if err == nil {
 			view := agents.View{Goal: "goal", History: []string{"1 click"}}
 			_, err = template.User(view, "said", []agents.Message{{}})
@@ -138,26 +138,26 @@ func (c *Control) CheckPlan(ctx context.Context, id ID) ([]Obstacle, error) {
 func (r *Rollouts) CheckPlay(ctx context.Context, id ID) ([]Obstacle, error) {
 	seen := map[string]bool{}
 
-	return examine(ctx, r.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
-		seats := []seat{{s.Summariser.Model, prompts.Summariser}}
-		if slices.ContainsFunc(s.FineTune.Levels, makesLevel(s)) {
-			seats = append(seats, seat{s.Synthesis.Agent, prompts.Agent})
+	return examine(ctx, r.Common, id, func(ctx context.Context, specification spec.Spec, o *obstacles) {
+		seats := []seat{{specification.Summariser.Model, prompts.Summariser}}
+		if slices.ContainsFunc(specification.FineTune.Levels, makesLevel(specification)) {
+			seats = append(seats, seat{specification.Synthesis.Agent, prompts.Agent})
 		}
 		for _, name := range id.Models {
 			seats = append(seats, seat{spec.Role(name), prompts.Agent})
 		}
-		tryModels(ctx, r.Endpoints, s, seats, id.NoProbe, seen, o)
+		tryModels(ctx, r.Endpoints, specification, seats, id.NoProbe, seen, o)
 
 		ctx, cancel := context.WithTimeout(ctx, preflightTime)
 		defer cancel()
-		for _, other := range s.Evaluation.OutOfDistribution {
-			suite, err := r.Suites.Get(ctx, s.Where(other.Environment))
+		for _, other := range specification.Evaluation.OutOfDistribution {
+			suite, err := r.Suites.Get(ctx, specification.Where(other.Environment))
 			if err == nil {
 				err = checkUsable(ctx, suite)
 			}
 			o.add(ctx, "environments."+other.Environment, err)
 		}
-		o.add(ctx, "environment", r.beginTask(ctx, s, id.NoProbe, o))
+		o.add(ctx, "environment", r.beginTask(ctx, specification, id.NoProbe, o))
 	})
 }
 
@@ -176,15 +176,15 @@ func checkUsable(ctx context.Context, suite envadapters.Suite) error {
 }
 
 // beginTask begins the first training task. If quiet, it calls no server of a model.
-func (r *Rollouts) beginTask(ctx context.Context, s spec.Spec, quiet bool, o *obstacles) error {
-	suite, err := r.Suites.Get(ctx, s.Where(s.Environment))
+func (r *Rollouts) beginTask(ctx context.Context, specification spec.Spec, quiet bool, o *obstacles) error {
+	suite, err := r.Suites.Get(ctx, specification.Where(specification.Environment))
 	if err != nil {
 		return err
 	}
 	if err := checkUsable(ctx, suite); err != nil {
 		return err
 	}
-	slot, err := rules.Slot(s, suite, 0, 1, 0)
+	slot, err := rules.Slot(specification, suite, 0, 1, 0)
 	if err != nil {
 		return err
 	}
@@ -193,33 +193,33 @@ func (r *Rollouts) beginTask(ctx context.Context, s spec.Spec, quiet bool, o *ob
 		return err
 	}
 	defer env.Close(context.WithoutCancel(ctx))
-	spoken := envadapters.Speaking(env, suite.Family(), s.Family())
+	spoken := envadapters.Speaking(env, suite.Family(), specification.Family())
 	first, err := spoken.Reset(ctx, slot.Task)
 	if err != nil {
 		return err
 	}
 
-	o.add(ctx, "critic.model", episode.CheckJudge(s, spoken))
-	if needsExpert(s) && !episode.CanDemonstrate(spoken) {
-		o.add(ctx, "synthesis.agent", episode.NoExpert(s))
+	o.add(ctx, "critic.model", episode.CheckJudge(specification, spoken))
+	if needsExpert(specification) && !episode.CanDemonstrate(spoken) {
+		o.add(ctx, "synthesis.agent", episode.NoExpert(specification))
 	}
-	r.checkLength(ctx, s, agents.View{Goal: first.Goal, Observation: first.Observation}, quiet, o)
+	r.checkLength(ctx, specification, agents.View{Goal: first.Goal, Observation: first.Observation}, quiet, o)
 
 	return nil
 }
 
 // needsExpert reports whether stage 1 needs an expert.
-func needsExpert(s spec.Spec) bool {
-	if len(s.FineTune.Levels) == 0 {
-		return s.FineTune.Base == ""
+func needsExpert(given spec.Spec) bool {
+	if len(given.FineTune.Levels) == 0 {
+		return given.FineTune.Base == ""
 	}
 
-	return s.Synthesis.Agent == spec.RoleExpert && slices.ContainsFunc(s.FineTune.Levels, makesLevel(s))
+	return given.Synthesis.Agent == spec.RoleExpert && slices.ContainsFunc(given.FineTune.Levels, makesLevel(given))
 }
 
 // makesLevel returns which levels of stage 1 the run makes itself, from the actions of its UI agent.
-func makesLevel(s spec.Spec) func(level int) bool {
-	return func(level int) bool { return s.FineTune.Data.Of(level) == "" }
+func makesLevel(specification spec.Spec) func(level int) bool {
+	return func(level int) bool { return specification.FineTune.Data.Of(level) == "" }
 }
 
 // CheckModels checks the models that grade, propose and write: their keys are here, and their answers are of use in
@@ -227,30 +227,30 @@ func makesLevel(s spec.Spec) func(level int) bool {
 func (m *Models) CheckModels(ctx context.Context, id ID) ([]Obstacle, error) {
 	seen := map[string]bool{}
 
-	return examine(ctx, m.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
-		seats := []seat{{s.Critic.Model, prompts.Critic}, {s.Adversary.Model, prompts.Adversary}}
-		for _, level := range s.FineTune.Levels {
-			if role, ok := stage1.AuthorRoles[level]; ok && makesLevel(s)(level) {
-				seats = append(seats, seat{s.Synthesis.Author, role})
+	return examine(ctx, m.Common, id, func(ctx context.Context, given spec.Spec, o *obstacles) {
+		seats := []seat{{given.Critic.Model, prompts.Critic}, {given.Adversary.Model, prompts.Adversary}}
+		for _, level := range given.FineTune.Levels {
+			if role, ok := stage1.AuthorRoles[level]; ok && makesLevel(given)(level) {
+				seats = append(seats, seat{given.Synthesis.Author, role})
 			}
 		}
-		tryModels(ctx, m.Endpoints, s, seats, id.NoProbe, seen, o)
+		tryModels(ctx, m.Endpoints, given, seats, id.NoProbe, seen, o)
 	})
 }
 
 // CheckTraining checks what a GPU worker needs: the trainer with its program and base model, and enough policy servers.
 func (g *GPU) CheckTraining(ctx context.Context, id ID) ([]Obstacle, error) {
-	return examine(ctx, g.Common, id, func(ctx context.Context, s spec.Spec, o *obstacles) {
+	return examine(ctx, g.Common, id, func(ctx context.Context, specification spec.Spec, o *obstacles) {
 		ctx, cancel := context.WithTimeout(ctx, preflightTime)
 		defer cancel()
-		found, err := g.Jobs.Trainer(s)
+		found, err := g.Jobs.Trainer(specification)
 		checked, ok := found.(interface{ Ready(json.RawMessage) error })
 		if err == nil && ok {
-			err = checked.Ready(s.Trainer.Options)
+			err = checked.Ready(specification.Trainer.Options)
 		}
 		o.add(ctx, "trainer", err)
 		if g.Ready != nil {
-			o.add(ctx, "serving.quorum", g.Ready(ctx, s.Serving.Quorum))
+			o.add(ctx, "serving.quorum", g.Ready(ctx, specification.Serving.Quorum))
 		}
 	})
 }

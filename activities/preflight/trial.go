@@ -92,20 +92,20 @@ func trialStep(family domain.Family) domain.Step {
 // tryModels sends models the requests of their roles, concurrently, and notes why a run with them could not end.
 // If quiet, it only looks for their keys. Roles without an endpoint are left out.
 func tryModels(
-	ctx context.Context, e *endpoints.Endpoints, s spec.Spec, seats []seat, quiet bool, seen map[string]bool,
+	ctx context.Context, e *endpoints.Endpoints, given spec.Spec, seats []seat, quiet bool, seen map[string]bool,
 	o *obstacles,
 ) {
 	found := make([]obstacles, len(seats))
 	var all errgroup.Group
 	for i, one := range seats {
-		model, ok := s.Models[one.name]
-		id := fmt.Sprintf("%+v %s %+v %s", one, s.Family(), model, s.Prompts[one.role])
+		model, ok := given.Models[one.name]
+		id := fmt.Sprintf("%+v %s %+v %s", one, given.Family(), model, given.Prompts[one.role])
 		if !ok || seen[id] {
 			continue
 		}
 		seen[id] = true
 		all.Go(func() error {
-			tryModel(ctx, e, s, one, quiet, &found[i])
+			tryModel(ctx, e, given, one, quiet, &found[i])
 
 			return nil
 		})
@@ -122,10 +122,10 @@ func tryModels(
 }
 
 // tryModel tries one model.
-func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, one seat, quiet bool, o *obstacles) {
-	model := s.Models[one.name]
+func tryModel(ctx context.Context, e *endpoints.Endpoints, given spec.Spec, one seat, quiet bool, o *obstacles) {
+	model := given.Models[one.name]
 	where := "models." + string(one.name)
-	trial, prompt, err := e.Trial(s, one.name, one.role)
+	trial, prompt, err := e.Trial(given, one.name, one.role)
 	if err != nil || quiet {
 		o.add(ctx, where, err)
 
@@ -136,7 +136,7 @@ func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, one seat
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for try := range trialCalls {
-		err := playRole(limited, s, one, trial, prompt, uint64(try))
+		err := playRole(limited, given, one, trial, prompt, uint64(try))
 		err = cmp.Or(trial.Err, err) // roles take some refusals for data
 		switch {
 		case err != nil && fault.KindOf(err) == fault.Throttled:
@@ -170,11 +170,11 @@ func tryModel(ctx context.Context, e *endpoints.Endpoints, s spec.Spec, one seat
 
 // playRole requests one answer of a role, whose own code reads it.
 func playRole(
-	ctx context.Context, s spec.Spec, one seat, trial *endpoints.Trial, prompt *prompts.Prompt, seed uint64,
+	ctx context.Context, specification spec.Spec, one seat, trial *endpoints.Trial, prompt *prompts.Prompt, seed uint64,
 ) (err error) {
-	model := s.Models[one.name]
-	step := trialStep(s.Family())
-	forms := prompts.FormsOf(string(s.Family()))
+	model := specification.Models[one.name]
+	step := trialStep(specification.Family())
+	forms := prompts.FormsOf(string(specification.Family()))
 	right := step.Decision.Cells[0]
 	screen := synth.Screen{Step: 1, Observation: step.Observation, Action: right.Action, Image: "trial"}
 	author := synth.Model{
@@ -189,17 +189,17 @@ func playRole(
 		adversary := credit.ModelAdversary{
 			Chat: trial, Prompt: prompt, Forms: forms, Temperature: model.Temperature, TopP: 1,
 		}
-		_, _, err = adversary.Propose(ctx, step, right, s.Adversary.Candidates, seed)
+		_, _, err = adversary.Propose(ctx, step, right, specification.Adversary.Candidates, seed)
 	case prompts.Questions:
-		_, _, err = author.Questions(ctx, screen, s.Synthesis.Questions, seed)
+		_, _, err = author.Questions(ctx, screen, specification.Synthesis.Questions, seed)
 	case prompts.Instructions:
-		_, _, err = author.Instructions(ctx, screen, s.Synthesis.Instructions, seed)
+		_, _, err = author.Instructions(ctx, screen, specification.Synthesis.Instructions, seed)
 	case prompts.Summariser:
 		happened := agents.ExecutedStep{Step: 1, Goal: step.Goal, Line: "1 click", Before: screen.Observation}
 		happened.After = happened.Before
 		_, err = agents.ModelSummary(ctx, trial, prompt, happened, seed)
 	default:
-		err = act(ctx, s, model, trial, step, seed)
+		err = act(ctx, specification, model, trial, step, seed)
 	}
 
 	return err
@@ -207,9 +207,9 @@ func playRole(
 
 // act requests an action, as for agents that are chat models.
 func act(
-	ctx context.Context, s spec.Spec, model spec.Model, trial *endpoints.Trial, step domain.Step, seed uint64,
+	ctx context.Context, given spec.Spec, model spec.Model, trial *endpoints.Trial, step domain.Step, seed uint64,
 ) error {
-	template, err := rules.Template(s)
+	template, err := rules.Template(given)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func act(
 	if err != nil {
 		return err
 	}
-	if _, err := s.Answers.Answer(res.Texts[0]); err != nil {
+	if _, err := given.Answers.Answer(res.Texts[0]); err != nil {
 		res.Read(err.Error())
 	}
 

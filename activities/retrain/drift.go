@@ -31,11 +31,11 @@ func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem,
 		if err != nil {
 			return nil, err
 		}
-		s, _, err := c.Runs.Latest(ctx, firing.Run, 0) // the run trains nothing yet
+		specification, _, err := c.Runs.Latest(ctx, firing.Run, 0) // the run trains nothing yet
 		if err != nil {
 			return nil, err
 		}
-		suite, err := c.Suites.Get(ctx, s.Where(s.Environment))
+		suite, err := c.Suites.Get(ctx, specification.Where(specification.Environment))
 		if err != nil {
 			return nil, err
 		}
@@ -45,12 +45,12 @@ func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem,
 		}
 		tasks := make([]domain.Task, version.Schedule.Drift.Episodes)
 		for i := range tasks {
-			tasks[i], err = rules.EvalTask(s, suite, domain.SplitVal, i)
+			tasks[i], err = rules.EvalTask(specification, suite, domain.SplitVal, i)
 			if err != nil {
 				return nil, err
 			}
 		}
-		accepted := rules.AllAgents(s, nameAccepted, firing.Accepted.Digests())
+		accepted := rules.AllAgents(specification, nameAccepted, firing.Accepted.Digests())
 		item, err := c.item(ctx, firing, accepted, driftSplit, tasks)
 
 		return []rules.EvalItem{item}, err
@@ -59,31 +59,31 @@ func (c *Control) PlanDrift(ctx context.Context, id FiringID) ([]rules.EvalItem,
 
 // retrained returns the specification with which a firing's run has ended, and its suite.
 func (c *Control) retrained(ctx context.Context, firing schedules.Firing) (spec.Spec, envadapters.Suite, error) {
-	s, err := c.Runs.Spec(ctx, firing.Run, activities.AtEnd)
+	specification, err := c.Runs.Spec(ctx, firing.Run, activities.AtEnd)
 	if err != nil {
-		return s, nil, err
+		return specification, nil, err
 	}
-	suite, err := c.Suites.Get(ctx, s.Where(s.Environment))
+	suite, err := c.Suites.Get(ctx, specification.Where(specification.Environment))
 
-	return s, suite, err
+	return specification, suite, err
 }
 
 // reached returns what an accepted system reached on val when it was made, or nil if it was not evaluated. A base
 // policy is only evaluated by a run that trains it further.
 func (c *Control) reached(ctx context.Context, system lines.SystemRef) (*runs.Result, error) {
-	s, err := runs.Run(system.Run).At(ctx, c.Bucket, system.Epoch)
+	specification, err := runs.Run(system.Run).At(ctx, c.Bucket, system.Epoch)
 	if err != nil {
 		return nil, err
 	}
 	if system.Epoch == 0 {
-		base := epoch.ValResult(system.Run, 0, rules.ValName(s, 0))
+		base := epoch.ValResult(system.Run, 0, rules.ValName(specification, 0))
 		_, evaluated, err := base.Sure(ctx, c.Bucket)
 		if err != nil || !evaluated {
 			return nil, err
 		}
 	}
 
-	return epoch.Val(ctx, c.Bucket, s, system.Epoch)
+	return epoch.Val(ctx, c.Bucket, specification, system.Epoch)
 }
 
 // Systems that a firing evaluates.

@@ -43,11 +43,11 @@ func (c *Control) values(
 	ctx context.Context, firing schedules.Firing, version schedules.Version,
 ) (map[string]string, error) {
 	schedule := version.Schedule
-	s, err := runs.Run(firing.Accepted.Run).At(ctx, c.Bucket, firing.Accepted.Epoch)
+	specification, err := runs.Run(firing.Accepted.Run).At(ctx, c.Bucket, firing.Accepted.Epoch)
 	if err != nil {
 		return nil, err
 	}
-	environments := maps.Clone(s.Environments)
+	environments := maps.Clone(specification.Environments)
 	if environments == nil {
 		environments = map[string]envadapters.Options{}
 	}
@@ -76,8 +76,8 @@ func (c *Control) values(
 }
 
 // encoded returns JSON, which is YAML.
-func encoded(v any) string {
-	raw, err := json.Marshal(v)
+func encoded(value any) string {
+	raw, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // plain values can be encoded
 	}

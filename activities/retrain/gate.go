@@ -33,24 +33,24 @@ func (c *Control) PlanGate(ctx context.Context, id FiringID) ([]rules.EvalItem, 
 		if err != nil || epoch == 0 {
 			return nil, err
 		}
-		s, suite, err := c.retrained(ctx, firing)
+		specification, suite, err := c.retrained(ctx, firing)
 		if err != nil {
 			return nil, err
 		}
-		trained, err := runs.Run(firing.Run).System(ctx, c.Bucket, epoch, s.Agents)
+		trained, err := runs.Run(firing.Run).System(ctx, c.Bucket, epoch, specification.Agents)
 		if err != nil {
 			return nil, err
 		}
 
 		var items []rules.EvalItem
 		for _, group := range groupsOf(firing) {
-			tasks, err := gateTasks(ctx, s, suite, firing.Run, group, version.Schedule.Gate.Episodes)
+			tasks, err := gateTasks(ctx, specification, suite, firing.Run, group, version.Schedule.Gate.Episodes)
 			if err != nil {
 				return nil, err
 			}
 			for _, system := range []rules.EvalSystem{
-				rules.AllAgents(s, nameAccepted, firing.Accepted.Digests()),
-				rules.AllAgents(s, nameRetrained, trained.Digests()),
+				rules.AllAgents(specification, nameAccepted, firing.Accepted.Digests()),
+				rules.AllAgents(specification, nameRetrained, trained.Digests()),
 			} {
 				item, err := c.item(ctx, firing, system, group.name, tasks)
 				if err != nil {
@@ -131,9 +131,9 @@ func checkGate(offered runs.Inventory, firing schedules.Firing) error {
 // gateTasks draws n tasks of a group: its templates take turns. Every firing has its own tasks, so that a line is not
 // fitted to the tasks of its gate.
 func gateTasks(
-	ctx context.Context, s spec.Spec, suite envadapters.Suite, run string, g group, n int,
+	ctx context.Context, specification spec.Spec, suite envadapters.Suite, run string, g group, n int,
 ) ([]domain.Task, error) {
-	offered, err := play.InventoryOf(ctx, s.Environment, suite)
+	offered, err := play.InventoryOf(ctx, specification.Environment, suite)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func gateTasks(
 		template := templates[i%len(templates)]
 		tasks[i] = domain.Task{
 			Suite: suite.Name(), Template: template.Name, Split: split, MaxSteps: template.MaxSteps,
-			Seed: domain.Seed(s.Evaluation.Seed, "gate", run, g.name, i),
+			Seed: domain.Seed(specification.Evaluation.Seed, "gate", run, g.name, i),
 		}
 	}
 
@@ -174,11 +174,11 @@ func (c *Control) Judge(ctx context.Context, id FiringID) (Judged, error) {
 		if err != nil {
 			return Judged{}, err
 		}
-		g, _, err := runs.Run(firing.Run).Gate().Record(ctx, c.Bucket, func() (runs.GateRecord, error) {
+		gateRecord, _, err := runs.Run(firing.Run).Gate().Record(ctx, c.Bucket, func() (runs.GateRecord, error) {
 			return c.gate(ctx, firing, version)
 		})
 
-		return Judged{Accepted: g.Accepted, Why: g.Why()}, err
+		return Judged{Accepted: gateRecord.Accepted, Why: gateRecord.Why()}, err
 	})
 }
 

@@ -27,9 +27,9 @@ type Ruling struct {
 // since the firing began, the system was compared with one that is not accepted any more, and it is rejected.
 func (c *Control) Rule(ctx context.Context, r Ruling) (Entered, error) {
 	return activities.Do(ctx, r.Firing.log(c.Log), func(ctx context.Context, _ activities.Progress) (Entered, error) {
-		e, err := c.rule(ctx, r)
+		entry, err := c.rule(ctx, r)
 
-		return Entered{Number: e.Number, Verb: string(e.Verb), Why: e.Why}, err
+		return Entered{Number: entry.Number, Verb: string(entry.Verb), Why: entry.Why}, err
 	})
 }
 
@@ -41,13 +41,13 @@ type Entered struct {
 }
 
 // rule writes the entry.
-func (c *Control) rule(ctx context.Context, r Ruling) (lines.Entry, error) {
-	firing, version, err := c.firing(ctx, r.Firing)
+func (c *Control) rule(ctx context.Context, ruling Ruling) (lines.Entry, error) {
+	firing, version, err := c.firing(ctx, ruling.Firing)
 	if err != nil {
 		return lines.Entry{}, err
 	}
 	line := lines.Line(version.Schedule.Line)
-	ownEntry := sync.OnceValues(func() (lines.Entry, error) { return c.entry(ctx, firing, r) })
+	ownEntry := sync.OnceValues(func() (lines.Entry, error) { return c.entry(ctx, firing, ruling) })
 	for before := -1; ; {
 		later, err := line.History(ctx, c.Bucket, firing.Entries)
 		if err != nil {
@@ -75,9 +75,9 @@ func (c *Control) rule(ctx context.Context, r Ruling) (lines.Entry, error) {
 }
 
 // entry returns the entry with which a firing ends.
-func (c *Control) entry(ctx context.Context, firing schedules.Firing, r Ruling) (lines.Entry, error) {
-	e := lines.Entry{Verb: lines.Reject, Who: r.Who, Why: r.Why, At: r.At, Basis: &firing.Basis}
-	if r.Accepted {
+func (c *Control) entry(ctx context.Context, firing schedules.Firing, ruling Ruling) (lines.Entry, error) {
+	e := lines.Entry{Verb: lines.Reject, Who: ruling.Who, Why: ruling.Why, At: ruling.At, Basis: &firing.Basis}
+	if ruling.Accepted {
 		e.Verb = lines.Promote
 	}
 	gate, ref, err := runs.Run(firing.Run).Gate().Must(ctx, c.Bucket)
@@ -107,13 +107,13 @@ type Ended struct {
 }
 
 // Conclusion records how a firing ended, and returns what is recorded.
-func (c *Control) Conclusion(ctx context.Context, e Ended) (schedules.Outcome, error) {
-	log := e.Firing.log(c.Log)
+func (c *Control) Conclusion(ctx context.Context, ended Ended) (schedules.Outcome, error) {
+	log := ended.Firing.log(c.Log)
 
 	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (schedules.Outcome, error) {
-		name := schedules.Schedule(e.Firing.Schedule)
-		outcome, _, err := name.Outcome(e.Firing.ID).Record(ctx, c.Bucket, func() (schedules.Outcome, error) {
-			return e.Outcome, nil
+		name := schedules.Schedule(ended.Firing.Schedule)
+		outcome, _, err := name.Outcome(ended.Firing.ID).Record(ctx, c.Bucket, func() (schedules.Outcome, error) {
+			return ended.Outcome, nil
 		})
 
 		return outcome, err

@@ -20,12 +20,12 @@ var _ attempt.Journal = journal{}
 
 func (j journal) Ended(ctx context.Context, attempt int) (runs.Episode, bool, error) {
 	end := runs.Run(j.id.Run).Attempt(j.id.Epoch, j.id.Slot, attempt)
-	e, ended, err := store.May[runs.Episode](ctx, j.bucket, end.Key)
+	episode, ended, err := store.May[runs.Episode](ctx, j.bucket, end.Key)
 	if err != nil || !ended {
-		return e, false, err
+		return episode, false, err
 	}
 
-	return e, true, j.writer.Check(end.Key, e.By, nil)
+	return episode, true, j.writer.Check(end.Key, episode.By, nil)
 }
 
 func (j journal) Begin(ctx context.Context, claim runs.Start) (runs.Start, bool, error) {
@@ -65,12 +65,12 @@ func (j journal) Step(
 	return step, ref, j.writer.Check(object.Key, step.By, err)
 }
 
-func (j journal) End(ctx context.Context, e runs.Episode) (runs.Episode, error) {
-	e.By = j.writer.By
-	object := runs.Run(j.id.Run).Attempt(j.id.Epoch, j.id.Slot, e.Attempt)
-	e, _, _, err := object.Write(ctx, j.bucket, e)
+func (j journal) End(ctx context.Context, episode runs.Episode) (runs.Episode, error) {
+	episode.By = j.writer.By
+	object := runs.Run(j.id.Run).Attempt(j.id.Epoch, j.id.Slot, episode.Attempt)
+	episode, _, _, err := object.Write(ctx, j.bucket, episode)
 
-	return e, j.writer.Check(object.Key, e.By, err)
+	return episode, j.writer.Check(object.Key, episode.By, err)
 }
 
 func (j journal) Again(ctx context.Context, attempt int) (bool, error) {

@@ -22,13 +22,13 @@ const (
 // brief returns an episode in a few short lines of plain text, for the page of its workflow: the goal and the executed
 // actions. It is the only text of a web page that a history holds: it is bounded, and texts keep no line breaks.
 func (r *Rollouts) brief(ctx context.Context, played attempt.Played) (string, error) {
-	e := played.Episode
-	lines := []string{"goal: " + agents.Line(e.Goal, briefGoal)}
-	if len(e.Steps) == 0 {
+	episode := played.Episode
+	lines := []string{"goal: " + agents.Line(episode.Goal, briefGoal)}
+	if len(episode.Steps) == 0 {
 		return lines[0], nil
 	}
 	last := played.Last
-	ref := e.Steps[len(e.Steps)-1]
+	ref := episode.Steps[len(episode.Steps)-1]
 	if ref != played.LastRef { // it was played elsewhere
 		var err error
 		if last, _, err = store.Must[runs.Step](ctx, r.Bucket, ref.Key); err != nil {

@@ -48,11 +48,11 @@ func (r *Rollouts) Rollout(ctx context.Context, id activities.SlotID) (Played, e
 	ctx = endpoints.InEpoch(ctx, id.Epoch)
 
 	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (Played, error) {
-		s, suite, err := play.TrainingSuite(ctx, r.Common, r.Suites, id.Run, id.Epoch)
+		given, suite, err := play.TrainingSuite(ctx, r.Common, r.Suites, id.Run, id.Epoch)
 		if err != nil {
 			return Played{}, err
 		}
-		player, err := r.player(ctx, id, s, suite, progress)
+		player, err := r.player(ctx, id, given, suite, progress)
 		if err != nil {
 			return Played{}, err
 		}
@@ -75,7 +75,7 @@ func (r *Rollouts) Rollout(ctx context.Context, id activities.SlotID) (Played, e
 
 		return Played{
 			Attempt: played.Attempt, Steps: outcome.Steps, Success: outcome.Success, Failed: played.Episode.Failed,
-			Host: activities.Hostname(), Cells: outcome.Steps * s.Agents * s.Rounds, Refused: outcome.Refused,
+			Host: activities.Hostname(), Cells: outcome.Steps * given.Agents * given.Rounds, Refused: outcome.Refused,
 			Brief: brief,
 		}, nil
 	})
@@ -83,9 +83,9 @@ func (r *Rollouts) Rollout(ctx context.Context, id activities.SlotID) (Played, e
 
 // player returns the player of a slot. It refuses a worker that has other versions than the epoch began with.
 func (r *Rollouts) player(
-	ctx context.Context, id activities.SlotID, s spec.Spec, suite envadapters.Suite, progress activities.Progress,
+	ctx context.Context, id activities.SlotID, given spec.Spec, suite envadapters.Suite, progress activities.Progress,
 ) (attempt.Player, error) {
-	slot, writer, err := r.slot(ctx, id, s, suite)
+	slot, writer, err := r.slot(ctx, id, given, suite)
 	if err != nil {
 		return attempt.Player{}, err
 	}
@@ -94,19 +94,19 @@ func (r *Rollouts) player(
 		Slot:    slot,
 		Journal: journal{r.Bucket, id, writer},
 		Open: func(ctx context.Context, body func(envadapters.Environment) error) error {
-			return play.In(ctx, r.Common, id.Run, suite, s.Family(), body)
+			return play.In(ctx, r.Common, id.Run, suite, given.Family(), body)
 		},
 		Model: func(env envadapters.Environment) chat.Model { return play.Steady(r.Policies, env, progress) },
 		Summarise: func(seed uint64) func(context.Context, episode.Executed) (string, error) {
-			return play.Summariser(r.Endpoints, s, seed)
+			return play.Summariser(r.Endpoints, given, seed)
 		},
 		Screenshot: func(ctx context.Context, env envadapters.Environment) (*store.Ref, error) {
-			return play.Screenshot(ctx, r.Bucket, s, env)
+			return play.Screenshot(ctx, r.Bucket, given, env)
 		},
 		LastScreen: func(
 			ctx context.Context, env envadapters.Environment, played episode.Played,
 		) (*runs.Screen, error) {
-			return play.LastScreen(ctx, r.Bucket, s, env, played)
+			return play.LastScreen(ctx, r.Bucket, given, env, played)
 		},
 		Voided: func(attempt int, why string) {
 			r.Emit.Send(id.Run, events.Void{Epoch: id.Epoch, Slot: id.Slot, Attempt: attempt, Why: why})
@@ -118,7 +118,7 @@ func (r *Rollouts) player(
 
 // slot returns a slot as its epoch planned it, and what identifies the records of the run.
 func (r *Rollouts) slot(
-	ctx context.Context, id activities.SlotID, s spec.Spec, suite envadapters.Suite,
+	ctx context.Context, id activities.SlotID, given spec.Spec, suite envadapters.Suite,
 ) (attempt.Slot, activities.Writer, error) {
 	writer, err := r.Runs.Writer(ctx, id.Run)
 	if err != nil {
@@ -131,15 +131,15 @@ func (r *Rollouts) slot(
 	if err := writer.Check(runs.Run(id.Run).Slots(id.Epoch).Key, epoch.Slots.By, nil); err != nil {
 		return attempt.Slot{}, writer, err
 	}
-	if err := r.Runs.CheckVersions(ctx, s, id.Epoch, suite); err != nil {
+	if err := r.Runs.CheckVersions(ctx, given, id.Epoch, suite); err != nil {
 		return attempt.Slot{}, writer, err
 	}
 	system := epoch.Slots.System
-	decoding, err := rules.Decoding(s, system.Digests(), epoch.Topology)
-	decoding.Template = rules.Bound(s, decoding.Template, r.Over)
+	decoding, err := rules.Decoding(given, system.Digests(), epoch.Topology)
+	decoding.Template = rules.Bound(given, decoding.Template, r.Over)
 
 	return attempt.Slot{
-		Run: id.Run, Epoch: id.Epoch, Number: id.Slot, Planned: epoch.Slots.Slots[id.Slot-1], Spec: s, Suite: suite,
+		Run: id.Run, Epoch: id.Epoch, Number: id.Slot, Planned: epoch.Slots.Slots[id.Slot-1], Spec: given, Suite: suite,
 		Decoding: decoding, Version: system.Version, Topology: epoch.TopologyRef,
 	}, writer, err
 }

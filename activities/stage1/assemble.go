@@ -39,18 +39,18 @@ func (c *Control) Assemble(ctx context.Context, id LevelID) (synth.Card, error) 
 
 // level makes the data set of a level.
 func (c *Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) {
-	s, err := c.Runs.Spec(ctx, id.Run, 0)
+	specification, err := c.Runs.Spec(ctx, id.Run, 0)
 	if err != nil {
 		return runs.LevelSet{}, err
 	}
 
 	var rows []domain.Example
 	card := synth.Card{Level: id.Level, Counts: synth.NewItemCounts()}
-	card.Imported = s.FineTune.Data.Of(id.Level)
+	card.Imported = specification.FineTune.Data.Of(id.Level)
 	if card.Imported != "" {
 		rows, err = c.imported(ctx, card.Imported, id.Level)
 	} else {
-		rows, err = c.synthesised(ctx, s, id, &card)
+		rows, err = c.synthesised(ctx, specification, id, &card)
 	}
 	if err != nil {
 		return runs.LevelSet{}, err
@@ -95,7 +95,7 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 		return nil, err
 	}
 
-	kindOf := func(p domain.Example) string { return synth.KindOf(id.Level, p) }
+	kindOf := func(example domain.Example) string { return synth.KindOf(id.Level, example) }
 	rows = synth.Dedupe(rows, &card.Counts, kindOf)
 	if why := card.Counts.Problem(); why != "" {
 		return nil, fault.New(fault.Fatal, "the counters of level %d do not add up: %s", id.Level, why)
@@ -105,29 +105,29 @@ func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card
 }
 
 // sign notes on a card the models of its level's roles, and their prompts.
-func (c *Control) sign(s spec.Spec, card *synth.Card) error {
+func (c *Control) sign(specification spec.Spec, card *synth.Card) error {
 	var roles []string
-	card.Agent = rules.RoleName(s, s.Synthesis.Agent, "the environment's expert (privileged)")
+	card.Agent = rules.RoleName(specification, specification.Synthesis.Agent, "the environment's expert (privileged)")
 	if card.Level == 3 {
-		card.Adversary = rules.RoleName(s, s.Adversary.Model,
-			fmt.Sprintf("the policy of the level job before, at temperature %v", s.Adversary.Temperature))
-		card.Critic = rules.CriticName(s, c.Catalog)
-		if s.Adversary.Model != spec.RolePolicy {
+		card.Adversary = rules.RoleName(specification, specification.Adversary.Model,
+			fmt.Sprintf("the policy of the level job before, at temperature %v", specification.Adversary.Temperature))
+		card.Critic = rules.CriticName(specification, c.Catalog)
+		if specification.Adversary.Model != spec.RolePolicy {
 			roles = append(roles, prompts.Adversary)
 		}
-		if s.Critic.Model != spec.RoleOracle {
+		if specification.Critic.Model != spec.RoleOracle {
 			roles = append(roles, prompts.Critic)
 		}
 	} else {
-		card.Author = rules.RoleName(s, s.Synthesis.Author, "fixed rules")
-		if s.Synthesis.Author != spec.RoleTemplate {
+		card.Author = rules.RoleName(specification, specification.Synthesis.Author, "fixed rules")
+		if specification.Synthesis.Author != spec.RoleTemplate {
 			roles = append(roles, AuthorRoles[card.Level])
 		}
 	}
 
 	card.Prompts = map[string]string{}
 	for _, role := range roles {
-		prompt, err := rules.Prompt(s, role)
+		prompt, err := rules.Prompt(specification, role)
 		if err != nil {
 			return err
 		}

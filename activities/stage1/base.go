@@ -12,15 +12,15 @@ import (
 func (g *GPU) Adopt(ctx context.Context, run string) (runs.Chunk, error) {
 	return activities.Do(ctx, g.Log.For(run), func(ctx context.Context, _ activities.Progress) (runs.Chunk, error) {
 		chunk, _, err := runs.Run(run).Chunk(0).Record(ctx, g.Bucket, func() (runs.Chunk, error) {
-			s, err := g.Runs.Spec(ctx, run, 0)
+			specification, err := g.Runs.Spec(ctx, run, 0)
 			if err != nil {
 				return runs.Chunk{}, err
 			}
-			adopter, err := g.Jobs.Trainer(s)
+			adopter, err := g.Jobs.Trainer(specification)
 			if err != nil {
 				return runs.Chunk{}, err
 			}
-			adopted, err := adopter.Adopt(ctx, s.FineTune.Base, s.Trainer.Options)
+			adopted, err := adopter.Adopt(ctx, specification.FineTune.Base, specification.Trainer.Options)
 			policy := runs.Policy{Digest: adopted.Digest, Tensor: adopted.TensorDigest}
 
 			return runs.Chunk{Stage: "given", Policy: policy, Report: adopted.Report}, err
@@ -48,7 +48,7 @@ func (c *Control) CommitBase(ctx context.Context, choice BaseChoice) (runs.Polic
 	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (runs.Policy, error) {
 		run := runs.Run(choice.Run)
 		base, _, err := run.Base().Record(ctx, c.Bucket, func() (runs.Base, error) {
-			s, err := c.Runs.Spec(ctx, choice.Run, 0)
+			specification, err := c.Runs.Spec(ctx, choice.Run, 0)
 			if err != nil {
 				return runs.Base{}, err
 			}
@@ -58,7 +58,7 @@ func (c *Control) CommitBase(ctx context.Context, choice BaseChoice) (runs.Polic
 			return runs.Base{
 				Policy: chunk.Policy, Chunk: ref, Curve: choice.Curve, StoppedBy: choice.Why,
 				Unplayed: chunk.Unplayed,
-				InBand:   rate >= s.FineTune.StopLow && rate <= s.FineTune.StopHigh,
+				InBand:   rate >= specification.FineTune.StopLow && rate <= specification.FineTune.StopHigh,
 			}, err
 		})
 		if err == nil {

@@ -28,33 +28,33 @@ type Batch struct {
 // Demonstrate lets the environment's expert play training tasks, and records prompt and answer of every step. It
 // returns the number of answers. A share of prompts carries messages, half of them wrong, because messages that were
 // never seen in stage 1 hurt at first (docs/method.md, Stage 1).
-func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
-	log := r.Log.For(b.Run, "from", b.From, "to", b.To)
+func (r *Rollouts) Demonstrate(ctx context.Context, batch Batch) (int, error) {
+	log := r.Log.For(batch.Run, "from", batch.From, "to", batch.To)
 
 	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (int, error) {
-		t, err := r.tasks(ctx, b)
+		tasks, err := r.tasks(ctx, batch)
 		if err != nil {
 			return 0, err
 		}
 		answers := 0
 		record := func(i int, play func() (runs.Demonstration, error)) error {
-			recorded := runs.Run(b.Run).Demonstration(i)
+			recorded := runs.Run(batch.Run).Demonstration(i)
 			demonstration, _, err := recorded.Record(ctx, r.Bucket, func() (runs.Demonstration, error) {
 				demonstration, err := play()
-				demonstration.By = t.writer.By
+				demonstration.By = tasks.writer.By
 
 				return demonstration, err
 			})
 			answers += len(demonstration.Pairs)
 
-			return t.writer.Check(recorded.Key, demonstration.By, err)
+			return tasks.writer.Check(recorded.Key, demonstration.By, err)
 		}
 		play := func(i int) error {
 			progress(fmt.Sprintf("demonstration %d", i))
 
 			return record(i, func() (out runs.Demonstration, err error) {
-				err = t.playOrReplace(i, func(slot domain.Slot) error {
-					out, err = r.demonstrate(ctx, t.spec, t.suite, slot)
+				err = tasks.playOrReplace(i, func(slot domain.Slot) error {
+					out, err = r.demonstrate(ctx, tasks.spec, tasks.suite, slot)
 
 					return err
 				})
@@ -65,7 +65,7 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 		leaveOut := func(i int, why string) error {
 			return record(i, func() (runs.Demonstration, error) { return runs.Demonstration{Failed: why}, nil })
 		}
-		err = t.playAll(ctx, r.Bucket, play, leaveOut)
+		err = tasks.playAll(ctx, r.Bucket, play, leaveOut)
 
 		return answers, err
 	})
@@ -73,42 +73,42 @@ func (r *Rollouts) Demonstrate(ctx context.Context, b Batch) (int, error) {
 
 // demonstrate plays one task as the expert does and writes the pair of every step.
 func (r *Rollouts) demonstrate(
-	ctx context.Context, s spec.Spec, suite envadapters.Suite, slot domain.Slot,
+	ctx context.Context, given spec.Spec, suite envadapters.Suite, slot domain.Slot,
 ) (runs.Demonstration, error) {
 	out := runs.Demonstration{Slot: slot}
-	target, err := r.Wording.Target(s)
+	target, err := r.Wording.Target(given)
 	if err != nil {
 		return out, err
 	}
 
-	err = play.In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
+	err = play.In(ctx, r.Common, given.Name, suite, given.Family(), func(env envadapters.Environment) error {
 		if !episode.CanDemonstrate(env) {
-			return episode.NoExpert(s)
+			return episode.NoExpert(given)
 		}
 		rng := domain.Rand(slot.Seed, "demonstration")
 		out.Pairs = nil
 		player := episode.Player{
-			Decide: func(_ context.Context, t episode.Turn) (domain.Action, error) {
+			Decide: func(_ context.Context, turn episode.Turn) (domain.Action, error) {
 				helpful := episode.Helpful(env)
 				if len(helpful) == 0 {
 					return domain.Action{}, episode.ErrStop
 				}
 				action := helpful[rng.IntN(len(helpful))]
-				text := target.Word(action, t.Observation)
+				text := target.Word(action, turn.Observation)
 				if err := checkRenders(target, action); err != nil {
 					return action, err
 				}
 
-				own, peers := target.Messages(rng, text, t.Observation)
-				prompt, err := target.Template.User(t.View(), own, peers)
+				own, peers := target.Messages(rng, text, turn.Observation)
+				prompt, err := target.Template.User(turn.View(), own, peers)
 				out.Pairs = append(out.Pairs, domain.Example{
-					Slot: slot.Number, Step: t.Number, Template: slot.Task.Template,
+					Slot: slot.Number, Step: turn.Number, Template: slot.Task.Template,
 					Prompt: prompt, Chosen: text, Weight: 1, Source: domain.SourceExpert,
 				})
 
 				return action, err
 			},
-			Summarise: play.Summariser(r.Endpoints, s, slot.Seed),
+			Summarise: play.Summariser(r.Endpoints, given, slot.Seed),
 		}
 		_, err := player.Play(ctx, env, slot.Task)
 

@@ -22,20 +22,20 @@ import (
 
 // Explore lets the UI agent of stage 1 play training tasks, and records what it saw and did: the source of all levels.
 // It returns the number of successes; failed episodes count too.
-func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
-	log := r.Log.For(b.Run, "from", b.From, "to", b.To)
+func (r *Rollouts) Explore(ctx context.Context, batch Batch) (int, error) {
+	log := r.Log.For(batch.Run, "from", batch.From, "to", batch.To)
 
 	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (int, error) {
-		t, err := r.tasks(ctx, b)
+		tasks, err := r.tasks(ctx, batch)
 		if err != nil {
 			return 0, err
 		}
 		wins := 0
 		record := func(i int, play func() (runs.Trajectory, error)) error {
-			recorded := runs.Run(b.Run).Trajectory(i)
+			recorded := runs.Run(batch.Run).Trajectory(i)
 			trajectory, _, err := recorded.Record(ctx, r.Bucket, func() (runs.Trajectory, error) {
 				trajectory, err := play()
-				trajectory.By = t.writer.By
+				trajectory.By = tasks.writer.By
 
 				return trajectory, err
 			})
@@ -43,14 +43,14 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 				wins++
 			}
 
-			return t.writer.Check(recorded.Key, trajectory.By, err)
+			return tasks.writer.Check(recorded.Key, trajectory.By, err)
 		}
 		play := func(i int) error {
 			progress(fmt.Sprintf("trajectory %d", i))
 
 			return record(i, func() (out runs.Trajectory, err error) {
-				err = t.playOrReplace(i, func(slot domain.Slot) error {
-					out, err = r.explore(ctx, t.spec, t.suite, slot)
+				err = tasks.playOrReplace(i, func(slot domain.Slot) error {
+					out, err = r.explore(ctx, tasks.spec, tasks.suite, slot)
 
 					return err
 				})
@@ -61,7 +61,7 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 		leaveOut := func(i int, why string) error {
 			return record(i, func() (runs.Trajectory, error) { return runs.Trajectory{Failed: why}, nil })
 		}
-		err = t.playAll(ctx, r.Bucket, play, leaveOut)
+		err = tasks.playAll(ctx, r.Bucket, play, leaveOut)
 
 		return wins, err
 	})
@@ -69,10 +69,10 @@ func (r *Rollouts) Explore(ctx context.Context, b Batch) (int, error) {
 
 // explore plays one task and keeps its screens.
 func (r *Rollouts) explore(
-	ctx context.Context, s spec.Spec, suite envadapters.Suite, slot domain.Slot,
+	ctx context.Context, given spec.Spec, suite envadapters.Suite, slot domain.Slot,
 ) (out runs.Trajectory, err error) {
-	err = play.In(ctx, r.Common, s.Name, suite, s.Family(), func(env envadapters.Environment) error {
-		agent, err := r.uiAgent(s, env, slot)
+	err = play.In(ctx, r.Common, given.Name, suite, given.Family(), func(env envadapters.Environment) error {
+		agent, err := r.uiAgent(given, env, slot)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (r *Rollouts) explore(
 			Decide: func(ctx context.Context, t episode.Turn) (domain.Action, error) {
 				screen = synth.Screen{Step: t.Number, History: slices.Clone(t.History), Observation: t.Observation}
 				var png []byte
-				png, screen.Image, err = r.screenshot(ctx, s, env)
+				png, screen.Image, err = r.screenshot(ctx, given, env)
 				if err != nil {
 					return domain.Action{}, err
 				}
@@ -103,15 +103,15 @@ func (r *Rollouts) explore(
 
 				return *screen.Action, nil
 			},
-			After: func(_ context.Context, e episode.Executed) error {
-				if len(e.After.Elements) > 0 {
-					screen.After = &e.After
+			After: func(_ context.Context, executed episode.Executed) error {
+				if len(executed.After.Elements) > 0 {
+					screen.After = &executed.After
 				}
 				out.Screens = append(out.Screens, screen)
 
 				return nil
 			},
-			Summarise: play.Summariser(r.Endpoints, s, slot.Seed),
+			Summarise: play.Summariser(r.Endpoints, given, slot.Seed),
 		}
 		played, err := player.Play(ctx, env, slot.Task)
 		out.Success = played.Outcome.Success
@@ -127,38 +127,38 @@ func (r *Rollouts) explore(
 type uiAgent func(ctx context.Context, t episode.Turn, png []byte) (string, *domain.Action, error)
 
 // uiAgent returns the UI agent of stage 1: the environment's expert, or a chat model that reads the agents' prompt.
-func (r *Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
-	if s.Synthesis.Agent == spec.RoleExpert {
-		return r.expert(s, env, slot)
+func (r *Rollouts) uiAgent(specification spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
+	if specification.Synthesis.Agent == spec.RoleExpert {
+		return r.expert(specification, env, slot)
 	}
 
-	model, _, err := r.Endpoints.For(s, s.Synthesis.Agent, prompts.Agent)
+	model, _, err := r.Endpoints.For(specification, specification.Synthesis.Agent, prompts.Agent)
 	if err != nil {
 		return nil, err
 	}
-	template, err := rules.Template(s)
-	settings := s.Models[s.Synthesis.Agent]
+	template, err := rules.Template(specification)
+	settings := specification.Models[specification.Synthesis.Agent]
 
-	return func(ctx context.Context, t episode.Turn, png []byte) (string, *domain.Action, error) {
-		user, err := template.User(t.View(), "", nil)
+	return func(ctx context.Context, turn episode.Turn, png []byte) (string, *domain.Action, error) {
+		user, err := template.User(turn.View(), "", nil)
 		if err != nil {
 			return "", nil, err
 		}
 		request := chat.Request{
 			System: template.System(), User: user, Temperature: settings.Temperature, TopP: 1,
-			Seed: domain.Seed(slot.Seed, "agent", t.Number), N: 1,
+			Seed: domain.Seed(slot.Seed, "agent", turn.Number), N: 1,
 		}
 		if settings.Images && png != nil {
 			request.Images = [][]byte{png}
 		}
 		res, err := model.Complete(ctx, request)
-		if fault.KindOf(err) == fault.Refused && t.Number > 1 { // the screens so far are as good as others
+		if fault.KindOf(err) == fault.Refused && turn.Number > 1 { // the screens so far are as good as others
 			return "", nil, episode.ErrStop
 		}
 		if err != nil {
 			return "", nil, err
 		}
-		action, err := s.Answers.Answer(res.Texts[0])
+		action, err := specification.Answers.Answer(res.Texts[0])
 		if err != nil {
 			res.Read(err.Error())
 
@@ -171,21 +171,21 @@ func (r *Rollouts) uiAgent(s spec.Spec, env envadapters.Environment, slot domain
 }
 
 // expert returns the UI agent that does what the environment's judge or expert advises.
-func (r *Rollouts) expert(s spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
+func (r *Rollouts) expert(specification spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
 	if !episode.CanDemonstrate(env) {
-		return nil, episode.NoExpert(s)
+		return nil, episode.NoExpert(specification)
 	}
-	target, err := r.Wording.Target(s)
+	target, err := r.Wording.Target(specification)
 	rng := domain.Rand(slot.Seed, "explore")
 
-	return func(_ context.Context, t episode.Turn, _ []byte) (string, *domain.Action, error) {
+	return func(_ context.Context, turn episode.Turn, _ []byte) (string, *domain.Action, error) {
 		helpful := episode.Helpful(env)
 		if len(helpful) == 0 {
 			return "", nil, episode.ErrStop
 		}
 		action := helpful[rng.IntN(len(helpful))]
 
-		return target.Word(action, t.Observation), &action, nil
+		return target.Word(action, turn.Observation), &action, nil
 	}, err
 }
 

@@ -32,14 +32,14 @@ func (c *Control) PlanLevel(ctx context.Context, id LevelID) (int, error) {
 	log := c.Log.For(id.Run, "level", id.Level)
 
 	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (int, error) {
-		s, err := c.Runs.Spec(ctx, id.Run, 0)
+		specification, err := c.Runs.Spec(ctx, id.Run, 0)
 		if err != nil {
 			return 0, err
 		}
 		plan, _, err := runs.Run(id.Run).LevelPlan(id.Level).Record(ctx, c.Bucket, func() (runs.LevelPlan, error) {
-			trajectories, err := c.trajectories(ctx, s)
+			trajectories, err := c.trajectories(ctx, specification)
 
-			return planLevel(s, id.Level, trajectories), err
+			return planLevel(specification, id.Level, trajectories), err
 		})
 
 		return len(plan.Picks), err
@@ -47,13 +47,13 @@ func (c *Control) PlanLevel(ctx context.Context, id LevelID) (int, error) {
 }
 
 // trajectories reads all tasks that the UI agent played.
-func (c *Control) trajectories(ctx context.Context, s spec.Spec) ([]runs.Trajectory, error) {
-	trajectories := make([]runs.Trajectory, s.FineTune.Demonstrations)
+func (c *Control) trajectories(ctx context.Context, specification spec.Spec) ([]runs.Trajectory, error) {
+	trajectories := make([]runs.Trajectory, specification.FineTune.Demonstrations)
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(activities.ParallelReads)
 	for i := range trajectories {
 		reads.Go(func() (err error) {
-			trajectories[i], _, err = runs.Run(s.Name).Trajectory(i).Must(ctx, c.Bucket)
+			trajectories[i], _, err = runs.Run(specification.Name).Trajectory(i).Must(ctx, c.Bucket)
 			endpoints.Progress(ctx, fmt.Sprintf("trajectory %d is read", i))
 
 			return err
@@ -65,7 +65,7 @@ func (c *Control) trajectories(ctx context.Context, s spec.Spec) ([]runs.Traject
 
 // planLevel keeps a share of the first screens (levels 1 and 2) or the steps of successful trajectories (level 3), at
 // most as many as the specification allows.
-func planLevel(s spec.Spec, level int, trajectories []runs.Trajectory) runs.LevelPlan {
+func planLevel(specification spec.Spec, level int, trajectories []runs.Trajectory) runs.LevelPlan {
 	plan := runs.LevelPlan{Level: level, Counts: synth.NewItemCounts(), Picks: [][2]int{}}
 	counts := &plan.Counts
 	for i, trajectory := range trajectories {
@@ -78,7 +78,7 @@ func planLevel(s spec.Spec, level int, trajectories []runs.Trajectory) runs.Leve
 			switch {
 			case level == 3 && !trajectory.Success:
 				counts.Failed++
-			case level < 3 && k == 0 && domain.Rand(seed, "keep first").Float64() >= s.Synthesis.KeepFirst:
+			case level < 3 && k == 0 && domain.Rand(seed, "keep first").Float64() >= specification.Synthesis.KeepFirst:
 				counts.First++
 			default:
 				plan.Picks = append(plan.Picks, [2]int{i, k})
@@ -86,16 +86,16 @@ func planLevel(s spec.Spec, level int, trajectories []runs.Trajectory) runs.Leve
 		}
 	}
 
-	limit := s.Synthesis.Screens
+	limit := specification.Synthesis.Screens
 	if level == 3 {
-		limit = s.Synthesis.Pairs
+		limit = specification.Synthesis.Pairs
 	}
 	picked := len(plan.Picks)
 	if picked <= limit {
 		return plan
 	}
 
-	at := domain.Rand(s.Seed, "screens", level == 3).Perm(picked)[:limit]
+	at := domain.Rand(specification.Seed, "screens", level == 3).Perm(picked)[:limit]
 	slices.Sort(at)
 	kept := make([][2]int, limit)
 	for i, k := range at {

@@ -17,18 +17,18 @@ import (
 // rejected, on the same prompt. A pair is kept only if the critic labels the chosen one 1 and the rejected one 0, and
 // their canonical actions differ. The critic sees both in one call and does not know which is which.
 func (m *Models) preferences(
-	ctx context.Context, s spec.Spec, id LevelID, trajectory runs.Trajectory, screens []synth.Screen,
+	ctx context.Context, specification spec.Spec, id LevelID, trajectory runs.Trajectory, screens []synth.Screen,
 ) (synth.Batch, error) {
 	batch := synth.Batch{Rows: []domain.Example{}, Counts: synth.NewItemCounts()}
-	base, err := m.policyOf(ctx, s, id)
+	base, err := m.policyOf(ctx, specification, id)
 	if err != nil {
 		return batch, err
 	}
-	propose, err := m.Feedback.Proposer(s, []string{base})
+	propose, err := m.Feedback.Proposer(specification, []string{base})
 	if err != nil {
 		return batch, err
 	}
-	target, err := m.Feedback.Wording.Target(s)
+	target, err := m.Feedback.Wording.Target(specification)
 	if err != nil {
 		return batch, err
 	}
@@ -45,7 +45,7 @@ func (m *Models) preferences(
 			continue
 		}
 
-		pair, why, err := m.preference(ctx, s, trajectory.Slot, chosen.step, propose)
+		pair, why, err := m.preference(ctx, specification, trajectory.Slot, chosen.step, propose)
 		if err != nil {
 			return batch, err
 		}
@@ -61,9 +61,9 @@ func (m *Models) preferences(
 }
 
 // policyOf returns the policy that the level job starts from, as policy servers know it.
-func (m *Models) policyOf(ctx context.Context, s spec.Spec, id LevelID) (string, error) {
-	policy, _, err := policyBefore(ctx, m.Bucket, s, ChunkID{Run: id.Run, Chunk: id.Chunk})
-	if err != nil || policy != "" || s.FineTune.Base != domain.UntrainedBase {
+func (m *Models) policyOf(ctx context.Context, specification spec.Spec, id LevelID) (string, error) {
+	policy, _, err := policyBefore(ctx, m.Bucket, specification, ChunkID{Run: id.Run, Chunk: id.Chunk})
+	if err != nil || policy != "" || specification.FineTune.Base != domain.UntrainedBase {
 		return policy, err
 	}
 	given, _, err := runs.Run(id.Run).Chunk(0).Must(ctx, m.Bucket) // the base model, as Adopt published it
@@ -116,18 +116,18 @@ func choose(target synth.Target, trajectory runs.Trajectory, screen synth.Screen
 
 // preference returns the pair of one step, or why there is no pair.
 func (m *Models) preference(
-	ctx context.Context, s spec.Spec, slot domain.Slot, step domain.Step, propose grade.Proposer,
+	ctx context.Context, given spec.Spec, slot domain.Slot, step domain.Step, propose grade.Proposer,
 ) (domain.Example, string, error) {
 	var audits []credit.Audit
-	grader, err := m.Feedback.Grader(s, slot, &audits)
+	grader, err := m.Feedback.Grader(given, slot, &audits)
 	if err != nil {
 		return domain.Example{}, "", err
 	}
 
 	// A critic that is a model grades the chosen answer when it sees it among the candidates.
 	label := domain.Credit{Step: step.Number, Labels: []domain.Label{domain.Positive}}
-	if s.Critic.Model == spec.RoleOracle {
-		oracle, err := m.Feedback.Labeller(ctx, s, grade.Episode{Slot: slot, Success: true}, nil)
+	if given.Critic.Model == spec.RoleOracle {
+		oracle, err := m.Feedback.Labeller(ctx, given, grade.Episode{Slot: slot, Success: true}, nil)
 		if err == nil {
 			label, err = oracle(ctx, step)
 		}
@@ -143,15 +143,15 @@ func (m *Models) preference(
 		return grade.Proposals(call), err
 	}
 	onePair := credit.Rules{
-		Candidates: s.Adversary.Candidates, Negatives: 1, Cells: credit.LatestCells, PerStep: 1, PerEpisode: 1,
-		Answers: s.Answers,
+		Candidates: given.Adversary.Candidates, Negatives: 1, Cells: credit.LatestCells, PerStep: 1, PerEpisode: 1,
+		Answers: given.Answers,
 	}
 	pairs, _, err := credit.Pairs(ctx, onePair, slot.Number, slot.Task.Template,
 		[]domain.Step{step}, []domain.Credit{label}, adversary, grader)
 	switch {
 	case err != nil:
 		return domain.Example{}, "", err
-	case slices.ContainsFunc(audits, func(a credit.Audit) bool { return a.Again < a.Blinded }):
+	case slices.ContainsFunc(audits, func(audit credit.Audit) bool { return audit.Again < audit.Blinded }):
 		return domain.Example{}, synth.DropCritic, nil
 	case len(pairs) == 0:
 		return domain.Example{}, synth.DropNoMistake, nil

@@ -37,17 +37,17 @@ type batchTasks struct {
 }
 
 // tasks returns the training tasks of a batch. It refuses a worker that has other versions than the run began with.
-func (r *Rollouts) tasks(ctx context.Context, b Batch) (batchTasks, error) {
-	s, suite, err := play.TrainingSuite(ctx, r.Common, r.Suites, b.Run, 0)
+func (r *Rollouts) tasks(ctx context.Context, batch Batch) (batchTasks, error) {
+	specification, suite, err := play.TrainingSuite(ctx, r.Common, r.Suites, batch.Run, 0)
 	if err != nil {
 		return batchTasks{}, err
 	}
-	if err := r.Runs.CheckVersions(ctx, s, 0, suite); err != nil {
+	if err := r.Runs.CheckVersions(ctx, specification, 0, suite); err != nil {
 		return batchTasks{}, err
 	}
-	writer, err := r.Runs.Writer(ctx, b.Run)
+	writer, err := r.Runs.Writer(ctx, batch.Run)
 
-	return batchTasks{Batch: b, spec: s, suite: suite, writer: writer}, err
+	return batchTasks{Batch: batch, spec: specification, suite: suite, writer: writer}, err
 }
 
 // playOrReplace plays training task i of stage 1 or, if it is at fault, a replacement that was drawn in advance.

@@ -68,31 +68,31 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error) {
 func (g *GPU) chunk(
 	ctx context.Context, id ChunkID, progress activities.Progress, pace *training.Pace,
 ) (runs.Chunk, error) {
-	s, err := g.Runs.Spec(ctx, id.Run, 0)
+	specification, err := g.Runs.Spec(ctx, id.Run, 0)
 	if err != nil {
 		return runs.Chunk{}, err
 	}
-	if err := g.Runs.CheckVersions(ctx, s, 0, nil); err != nil {
+	if err := g.Runs.CheckVersions(ctx, specification, 0, nil); err != nil {
 		return runs.Chunk{}, err
 	}
 
 	out := runs.Chunk{Number: id.Chunk}
 	var job trainer.Job
 	var data *training.Data // nil with levels
-	if len(s.FineTune.Levels) > 0 {
-		job, err = g.levelJob(ctx, s, id, s.FineTune.LevelJobs()[id.Chunk-1], &out)
+	if len(specification.FineTune.Levels) > 0 {
+		job, err = g.levelJob(ctx, specification, id, specification.FineTune.LevelJobs()[id.Chunk-1], &out)
 	} else {
-		job, data, err = g.demonstrationsJob(ctx, s, id)
+		job, data, err = g.demonstrationsJob(ctx, specification, id)
 	}
 	if err != nil {
 		return out, err
 	}
 
-	job.Skip, err = g.Jobs.Skip(ctx, s, 0)
+	job.Skip, err = g.Jobs.Skip(ctx, specification, 0)
 	if err != nil {
 		return out, err
 	}
-	got, err := g.Jobs.Train(ctx, s, job, progress, pace)
+	got, err := g.Jobs.Train(ctx, specification, job, progress, pace)
 	if err != nil {
 		return out, err
 	}
@@ -116,8 +116,8 @@ func (g *GPU) chunk(
 }
 
 // demonstrationsJob returns the job of the chunks, up to the end of one of them, and its data.
-func (g *GPU) demonstrationsJob(ctx context.Context, s spec.Spec, id ChunkID) (trainer.Job, *training.Data, error) {
-	data, err := g.demonstrations(ctx, s, id)
+func (g *GPU) demonstrationsJob(ctx context.Context, given spec.Spec, id ChunkID) (trainer.Job, *training.Data, error) {
+	data, err := g.demonstrations(ctx, given, id)
 	if err != nil {
 		return trainer.Job{}, data, err
 	}
@@ -127,15 +127,15 @@ func (g *GPU) demonstrationsJob(ctx context.Context, s spec.Spec, id ChunkID) (t
 	}
 
 	return trainer.Job{
-		ID: runs.Run(id.Run).FineTuneJob(), Objective: trainer.SFT, Pairs: data.Pairs, Params: s.FineTune.Train,
-		Seed:  domain.Seed(s.Seed, "finetune"),
-		Until: id.Chunk * s.FineTune.ChunkSteps, Every: s.FineTune.ChunkSteps,
+		ID: runs.Run(id.Run).FineTuneJob(), Objective: trainer.SFT, Pairs: data.Pairs, Params: given.FineTune.Train,
+		Seed:  domain.Seed(given.Seed, "finetune"),
+		Until: id.Chunk * given.FineTune.ChunkSteps, Every: given.FineTune.ChunkSteps,
 	}, data, nil
 }
 
 // demonstrations reads the demonstrations of a run, unless this process has trained the chunk before on them.
-func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (*training.Data, error) {
-	before, _, err := policyBefore(ctx, g.Bucket, s, id)
+func (g *GPU) demonstrations(ctx context.Context, specification spec.Spec, id ChunkID) (*training.Data, error) {
+	before, _, err := policyBefore(ctx, g.Bucket, specification, id)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (*tra
 		return data, nil
 	}
 
-	demonstrations := make([]runs.Demonstration, s.FineTune.Demonstrations)
+	demonstrations := make([]runs.Demonstration, specification.FineTune.Demonstrations)
 	reads, readCtx := errgroup.WithContext(ctx)
 	reads.SetLimit(activities.ParallelReads)
 	for i := range demonstrations {
@@ -171,9 +171,9 @@ func (g *GPU) demonstrations(ctx context.Context, s spec.Spec, id ChunkID) (*tra
 
 // levelJob returns the training job of a level.
 func (g *GPU) levelJob(
-	ctx context.Context, s spec.Spec, id ChunkID, level spec.LevelJob, out *runs.Chunk,
+	ctx context.Context, given spec.Spec, id ChunkID, level spec.LevelJob, out *runs.Chunk,
 ) (trainer.Job, error) {
-	start, stepsBefore, err := policyBefore(ctx, g.Bucket, s, id)
+	start, stepsBefore, err := policyBefore(ctx, g.Bucket, given, id)
 	if err != nil {
 		return trainer.Job{}, err
 	}
@@ -185,7 +185,7 @@ func (g *GPU) levelJob(
 	if err != nil {
 		return trainer.Job{}, err
 	}
-	template, err := rules.Template(s)
+	template, err := rules.Template(given)
 	if err != nil {
 		return trainer.Job{}, err
 	}
@@ -195,15 +195,15 @@ func (g *GPU) levelJob(
 	out.Steps = stepsBefore
 	out.Unplayed = set.Card.Counts.Unplayed
 	job := trainer.Job{
-		ID: runs.Run(id.Run).StageJob(id.Chunk), Start: start, Objective: trainer.SFT, Params: s.FineTune.Train,
-		Seed: domain.Seed(s.Seed, "finetune", id.Chunk), Steps: level.Steps,
+		ID: runs.Run(id.Run).StageJob(id.Chunk), Start: start, Objective: trainer.SFT, Params: given.FineTune.Train,
+		Seed: domain.Seed(given.Seed, "finetune", id.Chunk), Steps: level.Steps,
 	}
 	if level.Preference {
 		job.Objective = trainer.DPO
 		job.Reference = start
-		job.Params = s.FineTune.Preference
-		pairs = slices.DeleteFunc(pairs, func(p domain.Example) bool { return p.Rejected == "" })
-		rules.Weigh(s, pairs, true)
+		job.Params = given.FineTune.Preference
+		pairs = slices.DeleteFunc(pairs, func(example domain.Example) bool { return example.Rejected == "" })
+		rules.Weigh(given, pairs, true)
 	} else {
 		credit.BalanceActions(pairs)
 	}
@@ -221,13 +221,13 @@ func (g *GPU) levelJob(
 // policyBefore returns the policy that a level job starts from, and the optimiser steps made before it. An empty policy
 // is a new one, or the base model of a trainer of language models.
 func policyBefore(
-	ctx context.Context, bucket store.Bucket, s spec.Spec, id ChunkID,
+	ctx context.Context, bucket store.Bucket, specification spec.Spec, id ChunkID,
 ) (policy string, steps int, err error) {
-	if id.Chunk == 1 && s.FineTune.Base == domain.UntrainedBase {
+	if id.Chunk == 1 && specification.FineTune.Base == domain.UntrainedBase {
 		return "", 0, nil
 	}
 	if id.Chunk == 1 {
-		return s.FineTune.Base, 0, nil
+		return specification.FineTune.Base, 0, nil
 	}
 	previous, _, err := runs.Run(id.Run).Chunk(id.Chunk-1).Must(ctx, bucket)
 

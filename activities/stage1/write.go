@@ -36,11 +36,11 @@ func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCount
 
 	return activities.Do(ctx, log, func(ctx context.Context, progress activities.Progress) (synth.ItemCounts, error) {
 		sum := synth.NewItemCounts()
-		s, err := m.Runs.Spec(ctx, id.Run, 0)
+		specification, err := m.Runs.Spec(ctx, id.Run, 0)
 		if err != nil {
 			return sum, err
 		}
-		if err := m.Runs.CheckVersions(ctx, s, 0, nil); err != nil {
+		if err := m.Runs.CheckVersions(ctx, specification, 0, nil); err != nil {
 			return sum, err
 		}
 		plan, _, err := runs.Run(id.Run).LevelPlan(id.Level).Must(ctx, m.Bucket)
@@ -55,7 +55,7 @@ func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCount
 					return synth.Batch{}, err
 				}
 
-				return m.synthesize(ctx, s, id.LevelID, plan, i)
+				return m.synthesize(ctx, specification, id.LevelID, plan, i)
 			})
 			if err != nil {
 				return sum, err
@@ -69,7 +69,7 @@ func (m *Models) Synthesize(ctx context.Context, id LevelRange) (synth.ItemCount
 
 // synthesize writes about the picked screens of trajectory i.
 func (m *Models) synthesize(
-	ctx context.Context, s spec.Spec, id LevelID, plan runs.LevelPlan, i int,
+	ctx context.Context, specification spec.Spec, id LevelID, plan runs.LevelPlan, i int,
 ) (synth.Batch, error) {
 	trajectory, _, err := runs.Run(id.Run).Trajectory(i).Must(ctx, m.Bucket)
 	if err != nil {
@@ -82,29 +82,29 @@ func (m *Models) synthesize(
 		}
 	}
 	if id.Level == 3 {
-		return m.preferences(ctx, s, id, trajectory, screens)
+		return m.preferences(ctx, specification, id, trajectory, screens)
 	}
 
-	return m.items(ctx, s, id, trajectory, screens)
+	return m.items(ctx, specification, id, trajectory, screens)
 }
 
 // items writes levels 1 and 2.
 func (m *Models) items(
-	ctx context.Context, s spec.Spec, id LevelID, trajectory runs.Trajectory, screens []synth.Screen,
+	ctx context.Context, specification spec.Spec, id LevelID, trajectory runs.Trajectory, screens []synth.Screen,
 ) (synth.Batch, error) {
 	batch := synth.Batch{Rows: []domain.Example{}, Counts: synth.NewItemCounts()}
-	author, err := m.author(s, id.Level)
+	author, err := m.author(specification, id.Level)
 	if err != nil {
 		return batch, err
 	}
-	target, err := m.Feedback.Wording.Target(s)
+	target, err := m.Feedback.Wording.Target(specification)
 	if err != nil {
 		return batch, err
 	}
 
-	items := s.Synthesis.Questions
+	items := specification.Synthesis.Questions
 	if id.Level == 2 {
-		items = s.Synthesis.Instructions
+		items = specification.Synthesis.Instructions
 	}
 	slot := trajectory.Slot
 	for _, screen := range screens {
@@ -122,17 +122,17 @@ func (m *Models) items(
 var AuthorRoles = map[int]string{1: prompts.Questions, 2: prompts.Instructions}
 
 // author returns the author of level 1 or 2: fixed rules, or a model.
-func (m *Models) author(s spec.Spec, level int) (synth.Author, error) {
-	if s.Synthesis.Author == spec.RoleTemplate {
+func (m *Models) author(specification spec.Spec, level int) (synth.Author, error) {
+	if specification.Synthesis.Author == spec.RoleTemplate {
 		return synth.Template{}, nil
 	}
 
-	model, prompt, err := m.Feedback.Endpoints.For(s, s.Synthesis.Author, AuthorRoles[level])
-	settings := s.Models[s.Synthesis.Author]
+	model, prompt, err := m.Feedback.Endpoints.For(specification, specification.Synthesis.Author, AuthorRoles[level])
+	settings := specification.Models[specification.Synthesis.Author]
 
 	return synth.Model{
 		Chat: model, Prompt: prompt, Images: settings.Images, Temperature: settings.Temperature,
-		Forms: prompts.FormsOf(string(s.Family())),
+		Forms: prompts.FormsOf(string(specification.Family())),
 		Image: func(ctx context.Context, digest string) ([]byte, error) { return store.GetBlob(ctx, m.Bucket, digest) },
 	}, err
 }

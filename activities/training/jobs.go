@@ -52,14 +52,14 @@ func (j *Jobs) Trainer(s spec.Spec) (trainer.Trainer, error) {
 // Train runs a job of a run and reports its progress and its pace. If this worker drains, the job ends and continues
 // elsewhere.
 func (j *Jobs) Train(
-	ctx context.Context, s spec.Spec, job trainer.Job, progress activities.Progress, pace *Pace,
+	ctx context.Context, specification spec.Spec, job trainer.Job, progress activities.Progress, pace *Pace,
 ) (trainer.Result, error) {
-	runner, err := j.Trainer(s)
+	runner, err := j.Trainer(specification)
 	if err != nil {
 		return trainer.Result{}, err
 	}
 	if job.System == "" {
-		template, err := rules.Template(s)
+		template, err := rules.Template(specification)
 		if err != nil {
 			return trainer.Result{}, err
 		}
@@ -70,7 +70,7 @@ func (j *Jobs) Train(
 		job.Params.KL = 0
 	}
 	job.Workers = j.Threads
-	job.Options = s.Trainer.Options
+	job.Options = specification.Trainer.Options
 
 	ctx, stop := untilDrained(ctx)
 	defer stop()
@@ -89,23 +89,23 @@ func (j *Jobs) Train(
 
 // Skip returns the share of rows that training may leave out because they are too long: failed_share, or all if a
 // person accepted that. Epoch 0 is stage 1.
-func (j *Jobs) Skip(ctx context.Context, s spec.Spec, epoch int) (float64, error) {
-	accepted, err := runs.Run(s.Name).IsAccepted(ctx, j.Bucket, epoch)
+func (j *Jobs) Skip(ctx context.Context, specification spec.Spec, epoch int) (float64, error) {
+	accepted, err := runs.Run(specification.Name).IsAccepted(ctx, j.Bucket, epoch)
 	if accepted {
 		return 1, err
 	}
 
-	return s.FailedShare, err
+	return specification.FailedShare, err
 }
 
 // Publish loads a policy into the policy servers of a run.
 func (j *Jobs) Publish(ctx context.Context, run, policy string) error {
-	s, err := j.Runs.Spec(ctx, run, 0)
+	specification, err := j.Runs.Spec(ctx, run, 0)
 	if err != nil {
 		return err
 	}
 
-	return j.Load(ctx, policy, s.Serving.Quorum)
+	return j.Load(ctx, policy, specification.Serving.Quorum)
 }
 
 // describe returns a point of a training curve in a few words.

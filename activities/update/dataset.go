@@ -16,12 +16,12 @@ import (
 
 // dataset returns the data set of an agent and its pairs. The first update of an epoch records the data sets of all
 // agents.
-func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, []domain.Example, error) {
+func (g *GPU) dataset(ctx context.Context, specification spec.Spec, id AgentID) (store.Ref, []domain.Example, error) {
 	recorded := runs.Run(id.Run).Dataset(id.Epoch, id.Agent)
 	there, err := recorded.Exists(ctx, g.Bucket)
 	if err == nil && !there { // the updates of an epoch begin together
 		key := fmt.Sprintf("data sets of epoch %d", id.Epoch)
-		err = g.Runs.Once(ctx, id.Run, key, func(ctx context.Context) error { return g.gather(ctx, s, id) })
+		err = g.Runs.Once(ctx, id.Run, key, func(ctx context.Context) error { return g.gather(ctx, specification, id) })
 	}
 	if err != nil {
 		return store.Ref{}, nil, err
@@ -41,18 +41,18 @@ func (g *GPU) dataset(ctx context.Context, s spec.Spec, id AgentID) (store.Ref, 
 
 // gather records the data sets of all agents of an epoch, beginning with the given agent: their pairs in the order of
 // epoch, slot and step. If the agents share their parameters, all pairs belong to agent 0.
-func (g *GPU) gather(ctx context.Context, s spec.Spec, id AgentID) error {
-	own := make([][]domain.Example, s.Agents)
-	if s.Parameters == spec.ParametersShared {
+func (g *GPU) gather(ctx context.Context, specification spec.Spec, id AgentID) error {
+	own := make([][]domain.Example, specification.Agents)
+	if specification.Parameters == spec.ParametersShared {
 		own = own[:1]
 	}
 	there, err := g.gathered(ctx, id, len(own))
 	if err != nil || there {
 		return err
 	}
-	err = g.eachPair(ctx, s, activities.EpochID{Run: id.Run, Epoch: id.Epoch}, func(p domain.Example) {
+	err = g.eachPair(ctx, specification, activities.EpochID{Run: id.Run, Epoch: id.Epoch}, func(p domain.Example) {
 		agent := p.Agent
-		if s.Parameters == spec.ParametersShared {
+		if specification.Parameters == spec.ParametersShared {
 			agent = 0
 		}
 		if agent >= 0 && agent < len(own) {
@@ -67,7 +67,7 @@ func (g *GPU) gather(ctx context.Context, s spec.Spec, id AgentID) error {
 		agent := (id.Agent + i) % len(own)
 		_, _, err := runs.Run(id.Run).Dataset(id.Epoch, agent).Record(ctx, g.Bucket, func() (runs.Dataset, error) {
 			pairs := own[agent]
-			rules.Weigh(s, pairs, s.Preference == spec.PreferenceDPO)
+			rules.Weigh(specification, pairs, specification.Preference == spec.PreferenceDPO)
 			body, err := runs.PutPairs(ctx, g.Bucket, pairs)
 
 			return runs.Dataset{Agent: agent, Body: body, Count: len(pairs), Card: credit.Describe(pairs)}, err
@@ -94,7 +94,7 @@ func (g *GPU) gathered(ctx context.Context, id AgentID, agents int) (bool, error
 
 // eachPair calls use with the pairs of an epoch, in order. A failed slot has no pairs. Pairs that do not fit the update
 // are left out.
-func (g *GPU) eachPair(ctx context.Context, s spec.Spec, id activities.EpochID, use func(domain.Example)) error {
+func (g *GPU) eachPair(ctx context.Context, given spec.Spec, id activities.EpochID, use func(domain.Example)) error {
 	read := func(ctx context.Context, i int) ([]domain.Example, error) {
 		return runs.Run(id.Run).PairsOf(ctx, g.Bucket, id.Epoch, i+1)
 	}
@@ -104,9 +104,9 @@ func (g *GPU) eachPair(ctx context.Context, s spec.Spec, id activities.EpochID, 
 	}
 
 	return store.InOrder(ctx, len(slots.Slots), read, func(_ int, pairs []domain.Example) error {
-		for _, p := range pairs {
-			if fitsUpdate(s, p) {
-				use(p)
+		for _, example := range pairs {
+			if fitsUpdate(given, example) {
+				use(example)
 			}
 		}
 
@@ -116,10 +116,10 @@ func (g *GPU) eachPair(ctx context.Context, s spec.Spec, id activities.EpochID, 
 
 // fitsUpdate reports whether the update of a specification can learn from a pair, which may have been made for another
 // specification.
-func fitsUpdate(s spec.Spec, p domain.Example) bool {
-	if p.Source == domain.SourceNone {
-		return s.Preference == spec.PreferenceRFT
+func fitsUpdate(specification spec.Spec, example domain.Example) bool {
+	if example.Source == domain.SourceNone {
+		return specification.Preference == spec.PreferenceRFT
 	}
 
-	return (p.Source == domain.SourceGroup) == (s.Preference == spec.PreferenceGRPO)
+	return (example.Source == domain.SourceGroup) == (specification.Preference == spec.PreferenceGRPO)
 }

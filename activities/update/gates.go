@@ -19,16 +19,16 @@ const probers = 8
 
 // gate probes the new policy. If it breaches a gate, the parent is kept, with the reason.
 func (g *GPU) gate(
-	ctx context.Context, s spec.Spec, id AgentID, update runs.Update, pairs []domain.Example, base string,
+	ctx context.Context, specification spec.Spec, id AgentID, update runs.Update, pairs []domain.Example, base string,
 ) (runs.Update, error) {
-	seed := domain.Seed(s.Seed, "probe", id.Epoch, update.Agent)
-	sample := rules.ProbePairs(s.Gates, pairs, seed)
-	probe, err := g.probe(ctx, s, id, update, base, rules.TypeShares(pairs), sample, seed)
+	seed := domain.Seed(specification.Seed, "probe", id.Epoch, update.Agent)
+	sample := rules.ProbePairs(specification.Gates, pairs, seed)
+	probe, err := g.probe(ctx, specification, id, update, base, rules.TypeShares(pairs), sample, seed)
 	if err != nil {
 		return update, err
 	}
 
-	update.Kept = rules.UpdateGate(s.Gates, probe, sample)
+	update.Kept = rules.UpdateGate(specification.Gates, probe, sample)
 	if update.Kept != "" {
 		update.Policy = update.Parent
 	}
@@ -42,17 +42,17 @@ func (g *GPU) gate(
 // probe compares a new policy with its parent and the base policy by what the policy servers answer, in the same way
 // for every trainer. If the servers cannot score answers, the probe contains the reason.
 func (g *GPU) probe(
-	ctx context.Context, s spec.Spec, id AgentID, update runs.Update, base string, shares map[string]float64,
+	ctx context.Context, given spec.Spec, id AgentID, update runs.Update, base string, shares map[string]float64,
 	pairs []domain.Example, seed uint64,
 ) (domain.Probe, error) {
-	template, err := rules.Template(s)
+	template, err := rules.Template(given)
 	if err != nil {
 		return domain.Probe{}, err
 	}
-	if err := g.Jobs.Load(ctx, update.Policy.Digest, s.Serving.Quorum); err != nil {
+	if err := g.Jobs.Load(ctx, update.Policy.Digest, given.Serving.Quorum); err != nil {
 		return domain.Probe{}, err
 	}
-	probed, err := g.sample(ctx, s, update.Policy.Digest, template.System(), pairs, seed)
+	probed, err := g.sample(ctx, given, update.Policy.Digest, template.System(), pairs, seed)
 	if err != nil {
 		return domain.Probe{}, err
 	}
@@ -68,8 +68,8 @@ func (g *GPU) probe(
 		return domain.Probe{}, err
 	}
 
-	out := rules.Measure(probed, shares, s.Answers, unknown)
-	out.Preference = rules.PreferenceShare(s, probed)
+	out := rules.Measure(probed, shares, given.Answers, unknown)
+	out.Preference = rules.PreferenceShare(given, probed)
 
 	return out, nil
 }
@@ -77,7 +77,7 @@ func (g *GPU) probe(
 // sample gets one answer of a policy to the prompt of every pair, at temperature 1. It leaves out pairs whose prompts
 // are refused.
 func (g *GPU) sample(
-	ctx context.Context, s spec.Spec, policy, system string, pairs []domain.Example, seed uint64,
+	ctx context.Context, specification spec.Spec, policy, system string, pairs []domain.Example, seed uint64,
 ) ([]rules.Probed, error) {
 	out := make([]rules.Probed, len(pairs))
 	refused := make([]bool, len(pairs))
@@ -87,7 +87,7 @@ func (g *GPU) sample(
 		requests.Go(func() error {
 			response, err := g.Policies.Complete(ctx, chat.Request{
 				Model: policy, System: system, User: pair.Prompt, Temperature: 1, TopP: 1,
-				MaxTokens: s.Decoding.MaxTokens, Seed: domain.Seed(seed, "answer", i), N: 1,
+				MaxTokens: specification.Decoding.MaxTokens, Seed: domain.Seed(seed, "answer", i), N: 1,
 			})
 			if fault.KindOf(err) == fault.Refused {
 				refused[i] = true

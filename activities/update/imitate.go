@@ -33,7 +33,7 @@ func (g *GPU) Imitate(ctx context.Context, id AgentID) (runs.Policy, error) {
 }
 
 func (g *GPU) imitate(ctx context.Context, id AgentID, progress activities.Progress) (runs.Policy, error) {
-	s, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
+	given, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Policy{}, err
 	}
@@ -47,8 +47,8 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, progress activities.Progr
 	if err != nil || update.Steps == 0 || update.Kept != "" {
 		return start, err
 	}
-	e, _, err := run.Epoch(id.Epoch).Must(ctx, g.Bucket)
-	if err != nil || e.Kept != "" {
+	epoch, _, err := run.Epoch(id.Epoch).Must(ctx, g.Bucket)
+	if err != nil || epoch.Kept != "" {
 		return start, err
 	}
 	dataset, _, err := store.Must[runs.Dataset](ctx, g.Bucket, update.Dataset.Key) // of agent 0 with shared parameters
@@ -61,15 +61,15 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, progress activities.Progr
 	}
 
 	agent := id.Agent
-	if s.Parameters == spec.ParametersShared {
+	if given.Parameters == spec.ParametersShared {
 		agent = 0 // all controls are the same, as their one policy is
 	}
-	isBad := func(p domain.Example) bool { return p.Advantage < 0 }
+	isBad := func(example domain.Example) bool { return example.Advantage < 0 }
 	pairs = slices.DeleteFunc(without(pairs, update.Without), isBad)
-	rules.Weigh(s, pairs, false)
-	got, err := g.Jobs.Train(ctx, s, trainer.Job{
+	rules.Weigh(given, pairs, false)
+	got, err := g.Jobs.Train(ctx, given, trainer.Job{
 		ID: run.ImitationJob(id.Epoch, id.Agent), Start: start.Digest, Objective: trainer.SFT, Pairs: pairs,
-		Params: s.Train, Seed: domain.Seed(s.Seed, "imitation", id.Epoch, agent), Steps: update.Steps,
+		Params: given.Train, Seed: domain.Seed(given.Seed, "imitation", id.Epoch, agent), Steps: update.Steps,
 		Skip: 1, // as many as the update left out
 	}, progress, &training.Pace{})
 	if err == nil && got.Diverged != "" {

@@ -13,20 +13,20 @@ func (g *GPU) Publish(ctx context.Context, id activities.EpochID) (int, error) {
 	log := g.Log.For(id.Run, "epoch", id.Epoch)
 
 	return activities.Do(ctx, log, func(ctx context.Context, _ activities.Progress) (int, error) {
-		s, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
+		specification, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
 		if err != nil {
 			return 0, err
 		}
-		system, err := runs.Run(id.Run).System(ctx, g.Bucket, id.Epoch, s.Agents)
+		system, err := runs.Run(id.Run).System(ctx, g.Bucket, id.Epoch, specification.Agents)
 		if err != nil {
 			return 0, err
 		}
 		for i, policy := range system.Digests() {
-			if err := g.Jobs.Load(ctx, policy, s.Serving.Quorum); err != nil {
+			if err := g.Jobs.Load(ctx, policy, specification.Serving.Quorum); err != nil {
 				return i, err
 			}
 		}
 
-		return s.Agents, nil
+		return specification.Agents, nil
 	})
 }

@@ -104,12 +104,12 @@ func (g *GPU) update(
 	ctx context.Context, id AgentID, progress activities.Progress, pace *training.Pace,
 ) (runs.Update, error) {
 	g.Jobs.Data.Store(nil) // stage 1 has ended
-	s, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
+	specification, err := g.Runs.Spec(ctx, id.Run, id.Epoch)
 	if err != nil {
 		return runs.Update{}, err
 	}
 	run := runs.Run(id.Run)
-	if s.Parameters == spec.ParametersShared && id.Agent > 0 {
+	if specification.Parameters == spec.ParametersShared && id.Agent > 0 {
 		// One policy for all: agent 0 is trained on the pairs of all agents.
 		first, _, err := run.Update(id.Epoch, 0).Must(ctx, g.Bucket)
 		first.Agent = id.Agent
@@ -118,18 +118,18 @@ func (g *GPU) update(
 		return first, err
 	}
 
-	standing, err := run.Standing(ctx, g.Bucket, id.Epoch-1, s.Agents)
+	standing, err := run.Standing(ctx, g.Bucket, id.Epoch-1, specification.Agents)
 	if err != nil {
 		return runs.Update{}, err
 	}
-	if err := g.Runs.CheckVersions(ctx, s, id.Epoch, nil); err != nil {
+	if err := g.Runs.CheckVersions(ctx, specification, id.Epoch, nil); err != nil {
 		return runs.Update{}, err
 	}
 	base, _, err := run.Base().Must(ctx, g.Bucket)
 	if err != nil {
 		return runs.Update{}, err
 	}
-	ref, pairs, err := g.dataset(ctx, s, id)
+	ref, pairs, err := g.dataset(ctx, specification, id)
 	if err != nil {
 		return runs.Update{}, err
 	}
@@ -141,13 +141,13 @@ func (g *GPU) update(
 		return update, err
 	}
 	pairs = without(pairs, update.Without)
-	if len(pairs) < s.Pairs.MinPairs {
-		update.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(pairs), s.Pairs.MinPairs)
+	if len(pairs) < specification.Pairs.MinPairs {
+		update.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(pairs), specification.Pairs.MinPairs)
 
 		return update, nil
 	}
 
-	got, err := g.trainUpdate(ctx, s, id, update, base.Policy, pairs, progress, pace)
+	got, err := g.trainUpdate(ctx, specification, id, update, base.Policy, pairs, progress, pace)
 	if err != nil {
 		return update, err
 	}
@@ -158,7 +158,7 @@ func (g *GPU) update(
 	if err := g.checkRowsOut(ctx, id, update); err != nil {
 		return update, err
 	}
-	update.Kept = whyKept(got, len(pairs), s.Pairs.MinPairs)
+	update.Kept = whyKept(got, len(pairs), specification.Pairs.MinPairs)
 	if update.Kept != "" {
 		return update, nil
 	}
@@ -166,22 +166,22 @@ func (g *GPU) update(
 
 	progress(fmt.Sprintf("%d steps are made; the gates measure what they changed", update.Steps))
 
-	return g.gate(ctx, s, id, update, pairs, base.Policy.Digest)
+	return g.gate(ctx, specification, id, update, pairs, base.Policy.Digest)
 }
 
 // trainUpdate trains an update on pairs.
 func (g *GPU) trainUpdate(
-	ctx context.Context, s spec.Spec, id AgentID, update runs.Update, base runs.Policy, pairs []domain.Example,
+	ctx context.Context, given spec.Spec, id AgentID, update runs.Update, base runs.Policy, pairs []domain.Example,
 	progress activities.Progress, pace *training.Pace,
 ) (trainer.Result, error) {
-	job := updateJob(s, id, update, base, pairs)
+	job := updateJob(given, id, update, base, pairs)
 	var err error
-	job.Skip, err = g.Jobs.Skip(ctx, s, id.Epoch)
+	job.Skip, err = g.Jobs.Skip(ctx, given, id.Epoch)
 	if err != nil {
 		return trainer.Result{}, err
 	}
 
-	return g.Jobs.Train(ctx, s, job, progress, pace)
+	return g.Jobs.Train(ctx, given, job, progress, pace)
 }
 
 // checkRowsOut returns a transient fault if a person left out rows while an update was trained on them.

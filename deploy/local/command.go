@@ -54,8 +54,8 @@ func newService(name string) service {
 	return nil
 }
 
-// parse parses the command line. Help and flag errors go to w.
-func parse(args []string, w io.Writer) (*command, error) {
+// parse parses the command line. Help and flag errors go to out.
+func parse(args []string, out io.Writer) (*command, error) {
 	if len(args) == 0 {
 		return nil, usageProblem("no service named", usage)
 	}
@@ -66,7 +66,7 @@ func parse(args []string, w io.Writer) (*command, error) {
 	}
 
 	fs := flag.NewFlagSet("collabui-local "+cmd.name, flag.ContinueOnError)
-	fs.SetOutput(w)
+	fs.SetOutput(out)
 	fs.StringVar(&cmd.addr, "addr", "", "serve on `IP:PORT`")
 	fs.BoolVar(&cmd.parentPipe, "parent-pipe", false, "end at EOF on standard input: the supervisor is gone")
 	cmd.service.flags(fs, &cmd.options)

@@ -49,13 +49,13 @@ func openData(path, service string) (*data, error) {
 
 func (d *data) acquire(service string) error {
 	name := filepath.Join(d.path, service+".lock")
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return dataProblem("cannot open the lock file", err)
 	}
 
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = f.Close()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return &problem{
 				code: exitLocked,
@@ -66,7 +66,7 @@ func (d *data) acquire(service string) error {
 		return dataProblem("cannot lock "+name, err)
 	}
 
-	d.lock = f
+	d.lock = file
 
 	return nil
 }

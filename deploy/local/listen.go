@@ -9,12 +9,12 @@ import (
 // their own listeners and some end the process when that fails, so the check
 // has to come before them.
 func checkAddress(addr string) error {
-	l, err := net.Listen("tcp", addr)
+	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return portProblem(addr, err)
 	}
 
-	return l.Close()
+	return listener.Close()
 }
 
 // freePorts returns n different ports that are free on the loopback interface.
@@ -22,12 +22,12 @@ func checkAddress(addr string) error {
 func freePorts(n int) ([]int, error) {
 	ports := make([]int, n)
 	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		defer func() { _ = l.Close() }()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
+		defer func() { _ = listener.Close() }()
+		ports[i] = listener.Addr().(*net.TCPAddr).Port
 	}
 
 	return ports, nil

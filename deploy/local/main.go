@@ -89,13 +89,13 @@ func stopInTime(s service) {
 	s.stop()
 }
 
-func announce(w io.Writer, name, addr string) error {
+func announce(out io.Writer, name, addr string) error {
 	line := struct {
 		Ready string `json:"ready"`
 		PID   int    `json:"pid"`
 		Addr  string `json:"addr"`
 	}{name, os.Getpid(), addr}
-	if err := json.NewEncoder(w).Encode(line); err != nil {
+	if err := json.NewEncoder(out).Encode(line); err != nil {
 		return fmt.Errorf("announce %s: %w", name, err)
 	}
 
@@ -103,13 +103,13 @@ func announce(w io.Writer, name, addr string) error {
 }
 
 // report writes err as one line and returns its exit code.
-func report(w io.Writer, err error) int {
+func report(out io.Writer, err error) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
 
 	p := diagnose(err)
-	fmt.Fprintln(w, p.line())
+	fmt.Fprintln(out, p.line())
 
 	return p.code
 }

@@ -92,6 +92,6 @@ func advice(err error) string {
 	return "repair it or choose another folder"
 }
 
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(s), " ")
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
 }

@@ -118,7 +118,7 @@ func (s *s3Service) open() (*durable, error) {
 
 func (s *s3Service) gateway() *embedgw.Config {
 	root := auth.Account{Access: s.access, Secret: s.secret, Role: auth.RoleAdmin}
-	c := &embedgw.Config{
+	config := &embedgw.Config{
 		RootUserAccess:    s.access,
 		RootUserSecret:    s.secret,
 		Ports:             []string{s.addr},
@@ -131,10 +131,10 @@ func (s *s3Service) gateway() *embedgw.Config {
 		IAMDir:            s.users,
 	}
 	if s.users == "" {
-		c.IAMService = auth.NewIAMServiceSingle(root)
+		config.IAMService = auth.NewIAMServiceSingle(root)
 	}
 
-	return c
+	return config
 }
 
 func (s *s3Service) stop() {

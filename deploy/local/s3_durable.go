@@ -87,7 +87,7 @@ func copyAndSync(from, to *os.File) (retryable bool, err error) {
 
 // syncPath syncs a path. It ignores a path that a concurrent delete has removed.
 func syncPath(path string) error {
-	f, err := os.Open(path)
+	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -95,7 +95,7 @@ func syncPath(path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
+	defer func() { _ = file.Close() }()
 
-	return f.Sync()
+	return file.Sync()
 }

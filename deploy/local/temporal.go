@@ -121,8 +121,8 @@ func (s *temporalService) startServer(ctx context.Context, conf *config.Config, 
 // because the server itself would retry forever.
 func (s *temporalService) logger(fail func(error)) log.Logger {
 	base := log.BuildZapLogger(log.Config{Level: "warn"})
-	alarm := zap.WrapCore(func(c zapcore.Core) zapcore.Core {
-		return damageAlarm{c, func(err error) { fail(damagedFile(s.file, err)) }}
+	alarm := zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return damageAlarm{core, func(err error) { fail(damagedFile(s.file, err)) }}
 	})
 
 	return log.NewZapLogger(base.WithOptions(alarm, zap.IncreaseLevel(s.level), zap.AddStacktrace(zap.FatalLevel)))

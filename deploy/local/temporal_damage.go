@@ -101,20 +101,20 @@ func (a damageAlarm) With(fields []zapcore.Field) zapcore.Core {
 	return damageAlarm{a.Core.With(fields), a.damaged}
 }
 
-func (a damageAlarm) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if a.Enabled(e.Level) {
-		return ce.AddCore(e, a)
+func (a damageAlarm) Check(entry zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if a.Enabled(entry.Level) {
+		return ce.AddCore(entry, a)
 	}
 
 	return ce
 }
 
-func (a damageAlarm) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	for _, f := range fields {
-		if err, ok := f.Interface.(error); ok && isDamage(err) {
+func (a damageAlarm) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	for _, field := range fields {
+		if err, ok := field.Interface.(error); ok && isDamage(err) {
 			a.damaged(err)
 		}
 	}
 
-	return a.Core.Write(e, fields)
+	return a.Core.Write(entry, fields)
 }

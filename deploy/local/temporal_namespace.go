@@ -45,7 +45,7 @@ func createNamespace(file, name string) error {
 // search attributes.
 func waitNamespace(ctx context.Context, addr, name string) error {
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	c, err := client.NewLazyClient(client.Options{
+	temporal, err := client.NewLazyClient(client.Options{
 		HostPort:  addr,
 		Namespace: name,
 		Logger:    sdklog.NewStructuredLogger(quiet),
@@ -54,20 +54,20 @@ func waitNamespace(ctx context.Context, addr, name string) error {
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}
-	defer c.Close()
+	defer temporal.Close()
 	return until(ctx, "namespace "+name+" is usable", func(ctx context.Context) error {
-		return checkNamespace(ctx, c, name)
+		return checkNamespace(ctx, temporal, name)
 	})
 }
 
-func checkNamespace(ctx context.Context, c client.Client, name string) error {
+func checkNamespace(ctx context.Context, temporal client.Client, name string) error {
 	describe := &workflowservice.DescribeNamespaceRequest{Namespace: name}
-	if _, err := c.WorkflowService().DescribeNamespace(ctx, describe); err != nil {
+	if _, err := temporal.WorkflowService().DescribeNamespace(ctx, describe); err != nil {
 		return fmt.Errorf("describe: %w", err)
 	}
 
 	for attribute := range searchAttributes {
-		if _, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		if _, err := temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: name,
 			PageSize:  1,
 			Query:     attribute + " IS NOT NULL",

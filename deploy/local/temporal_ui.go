@@ -46,18 +46,18 @@ func newWebUI(temporalAddr, addr, namespace, codec, viewer string) (*webUI, erro
 // start serves the Web UI as its own server would, but behind a guard: its own server answers every host, so a page
 // that rebinds its name to the loopback could terminate workflows.
 func (u *webUI) start(ctx context.Context, fail func(error)) error {
-	h, err := u.handler()
+	handler, err := u.handler()
 	if err != nil {
 		return fmt.Errorf("build the Web UI: %w", err)
 	}
-	l, err := net.Listen("tcp", u.addr)
+	listener, err := net.Listen("tcp", u.addr)
 	if err != nil {
 		return err
 	}
 
-	u.server = &http.Server{Handler: guard(h, u.viewer), ReadHeaderTimeout: 10 * time.Second}
+	u.server = &http.Server{Handler: guard(handler, u.viewer), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
-		if err := u.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := u.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			fail(fmt.Errorf("the Web UI: %w", err))
 		}
 	}()
@@ -106,8 +106,8 @@ func (u *webUI) stop() {
 // guard refuses requests for another host than the loopback. It also refuses requests from pages of other sites and of
 // other services of this machine, if they change something, come from a script, or load a frame. It lets through links
 // from other sites, and from the viewer.
-func guard(h http.Handler, viewer string) http.Handler {
-	h = http.NewCrossOriginProtection().Handler(h)
+func guard(handler http.Handler, viewer string) http.Handler {
+	handler = http.NewCrossOriginProtection().Handler(handler)
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -122,7 +122,7 @@ func guard(h http.Handler, viewer string) http.Handler {
 
 			return
 		}
-		h.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 	})
 }
 

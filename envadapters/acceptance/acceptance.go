@@ -62,7 +62,7 @@ func Suite(ctx context.Context, suite envadapters.Suite) []string {
 // templates checks the templates of a split. home maps every template seen so far in train, test-templates or test-apps
 // to its split; no two of these splits may share a template.
 func (p *problems) templates(split string, ts []envadapters.Template, home map[string]string) {
-	byName := func(template, b envadapters.Template) int { return strings.Compare(template.Name, b.Name) }
+	byName := func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) }
 	if !slices.IsSortedFunc(ts, byName) {
 		p.bad("the templates of split %s are not sorted by name", split)
 	}

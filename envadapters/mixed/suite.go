@@ -85,7 +85,7 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 			out = append(out, t)
 		}
 	}
-	slices.SortFunc(out, func(template, b envadapters.Template) int { return strings.Compare(template.Name, b.Name) })
+	slices.SortFunc(out, func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) })
 
 	return out, nil
 }

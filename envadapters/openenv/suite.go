@@ -130,7 +130,7 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 			out = append(out, envadapters.Template{Name: task.Name, Group: task.Group, MaxSteps: task.MaxSteps})
 		}
 	}
-	slices.SortFunc(out, func(template, b envadapters.Template) int { return strings.Compare(template.Name, b.Name) })
+	slices.SortFunc(out, func(a, b envadapters.Template) int { return strings.Compare(a.Name, b.Name) })
 
 	return out, nil
 }

@@ -199,7 +199,7 @@ func list() ([]templateInfo, error) {
 		return nil, fmt.Errorf("read the template table: %w", err)
 	}
 
-	slices.SortFunc(out, func(info, b templateInfo) int { return strings.Compare(info.Name, b.Name) })
+	slices.SortFunc(out, func(a, b templateInfo) int { return strings.Compare(a.Name, b.Name) })
 
 	return out, nil
 }

@@ -119,7 +119,7 @@ func (f Files) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 		return nil
 	}
 	err := filepath.WalkDir(filepath.Join(f.Dir, filepath.FromSlash(top)), walk)
-	slices.SortFunc(out, func(aged, b Aged) int { return strings.Compare(aged.Key, b.Key) })
+	slices.SortFunc(out, func(a, b Aged) int { return strings.Compare(a.Key, b.Key) })
 
 	return out, fault.As(fault.Transient, err)
 }

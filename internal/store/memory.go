@@ -51,7 +51,7 @@ func (m *Memory) List(_ context.Context, prefix string) ([]Ref, error) {
 			out = append(out, Ref{Key: key, Size: int64(len(data))})
 		}
 	}
-	slices.SortFunc(out, func(ref, b Ref) int { return strings.Compare(ref.Key, b.Key) })
+	slices.SortFunc(out, func(a, b Ref) int { return strings.Compare(a.Key, b.Key) })
 
 	return out, nil
 }

@@ -4,11 +4,11 @@ package mutants
 var effects = []Mutant{
 	{
 		Name: "a worker of another version grades", Symbol: "activities/grade.grading.label",
-		Change: replace(`g.Runs.CheckVersions(ctx, s, g.Epoch, nil)`, `error(nil)`), Find: simulated,
+		Change: replace(`g.Runs.CheckVersions(ctx, specification, g.Epoch, nil)`, `error(nil)`), Find: simulated,
 	},
 	{
 		Name: "a worker of another version trains", Symbol: "activities/update.GPU.update",
-		Change: replace(`g.Runs.CheckVersions(ctx, s, id.Epoch, nil)`, `error(nil)`), Find: simulated,
+		Change: replace(`g.Runs.CheckVersions(ctx, specification, id.Epoch, nil)`, `error(nil)`), Find: simulated,
 	},
 	{
 		Name: "a worker with another kernel is the same", Symbol: "activities.Runs.CheckVersions",
@@ -21,7 +21,7 @@ var effects = []Mutant{
 	},
 	{
 		Name: "the decisions of another attempt have other seeds", Symbol: "internal/method/attempt.slotState.step",
-		Change: replace(`domain.Seed(a.task.Seed, "step", t.Number)`,
+		Change: replace(`domain.Seed(a.task.Seed, "step", turn.Number)`,
 			`domain.Seed(a.task.Seed, "step", t.Number, a.attempt)`),
 		Find: simulated,
 	},
@@ -95,7 +95,7 @@ var effects = []Mutant{
 	},
 	{
 		Name: "agents that share parameters are trained each", Symbol: "activities/update.GPU.update",
-		Change: never(`s.Parameters == spec.ParametersShared && id.Agent > 0`),
+		Change: never(`specification.Parameters == spec.ParametersShared && id.Agent > 0`),
 		Find:   by("workflows", "TestEverySwitchOfTheMethodRunsToItsEnd"),
 	},
 	{
@@ -105,7 +105,7 @@ var effects = []Mutant{
 	},
 	{
 		Name: "a policy lags by no update", Symbol: "activities/epoch.Control.rollsOut",
-		Change: replace(`epoch-1-s.Staleness`, `epoch-1`),
+		Change: replace(`epoch-1-specification.Staleness`, `epoch-1`),
 		Find:   by("workflows", "TestStalePoliciesLagByOneUpdate"),
 	},
 	{

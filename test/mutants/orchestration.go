@@ -64,7 +64,7 @@ var orchestration = []Mutant{
 	},
 	{
 		Name: "a run that waits never continues as new", Symbol: "workflows.Run",
-		Change: never(`r.rounds >= maxRounds || r.rounds > 0 && renews(ctx)`),
+		Change: never(`state.rounds >= maxRounds || state.rounds > 0 && renews(ctx)`),
 		Find:   by("workflows", "TestARunWaitsForMonths"),
 	},
 	{

@@ -205,7 +205,7 @@ func Draw(seed uint64, points int) []Fault {
 			add(Freeze)
 		}
 	}
-	slices.SortStableFunc(out, func(fault, b Fault) int { return fault.At - b.At })
+	slices.SortStableFunc(out, func(a, b Fault) int { return a.At - b.At })
 
 	return out
 }

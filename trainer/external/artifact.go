@@ -17,24 +17,24 @@ import (
 // PutArtifact stores a policy: its files, given by their names in the artifact, then the artifact itself. It returns
 // the complete artifact and the digest that names the policy. It may be repeated.
 func PutArtifact(
-	ctx context.Context, b store.Bucket, artifact domain.Artifact, files map[string]string,
+	ctx context.Context, bucket store.Bucket, artifact domain.Artifact, files map[string]string,
 ) (domain.Artifact, string, error) {
 	var err error
-	if artifact.Files, err = putFiles(ctx, b, files); err != nil {
+	if artifact.Files, err = putFiles(ctx, bucket, files); err != nil {
 		return artifact, "", err
 	}
 
 	body, digest := artifact.Encode()
-	_, err = store.PutBlob(ctx, b, body)
+	_, err = store.PutBlob(ctx, bucket, body)
 
 	return artifact, digest, err
 }
 
 // putFiles stores files by content, in the order of their names.
-func putFiles(ctx context.Context, b store.Bucket, files map[string]string) ([]domain.ArtifactFile, error) {
+func putFiles(ctx context.Context, bucket store.Bucket, files map[string]string) ([]domain.ArtifactFile, error) {
 	out := []domain.ArtifactFile{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		ref, err := store.PutBlobFile(ctx, b, files[name])
+		ref, err := store.PutBlobFile(ctx, bucket, files[name])
 		if err != nil {
 			return nil, err
 		}

@@ -69,10 +69,10 @@ func (w *watch) storeOne(ctx context.Context, step int, dir, before string) (sto
 }
 
 // putFolder stores all files of a folder.
-func putFolder(ctx context.Context, b store.Bucket, dir string) ([]domain.ArtifactFile, error) {
+func putFolder(ctx context.Context, bucket store.Bucket, dir string) ([]domain.ArtifactFile, error) {
 	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
 			rel, _ := filepath.Rel(dir, path)
 			files[filepath.ToSlash(rel)] = path
 		}
@@ -83,24 +83,24 @@ func putFolder(ctx context.Context, b store.Bucket, dir string) ([]domain.Artifa
 		return nil, err
 	}
 
-	return putFiles(ctx, b, files)
+	return putFiles(ctx, bucket, files)
 }
 
 // listing returns a folder's files with their sizes and times. Two equal listings mean that nothing was written
 // between them.
 func listing(dir string) string {
-	var b strings.Builder
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	var builder strings.Builder
+	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil {
-			if st, e := d.Info(); e == nil {
-				_, _ = fmt.Fprintln(&b, path, st.Size(), st.ModTime().UnixNano())
+			if st, e := entry.Info(); e == nil {
+				_, _ = fmt.Fprintln(&builder, path, st.Size(), st.ModTime().UnixNano())
 			}
 		}
 
 		return nil
 	})
 
-	return b.String()
+	return builder.String()
 }
 
 // restore puts the newest complete checkpoint up to the step end into the folder, from the store if that has a later
@@ -147,13 +147,13 @@ func (t *Trainer) fetchNewest(ctx context.Context, folder Folder, job trainer.Jo
 	if err != nil {
 		return err
 	}
-	for _, o := range slices.Backward(stored) {
+	for _, ref := range slices.Backward(stored) {
 		step := 0
-		name := strings.TrimPrefix(o.Key, t.Checkpoints(job.ID))
+		name := strings.TrimPrefix(ref.Key, t.Checkpoints(job.ID))
 		if _, err := fmt.Sscanf(name, "%06d.json", &step); err != nil || step <= newest || step > end {
 			continue // It is a result, or a checkpoint of no use.
 		}
-		err := t.fetch(ctx, folder, o.Key)
+		err := t.fetch(ctx, folder, ref.Key)
 		if err != nil && fault.KindOf(err) == fault.Transient && !errors.Is(err, store.ErrAbsent) {
 			return err
 		}

@@ -70,10 +70,10 @@ func NoCodeNamed(dir string) error {
 // matching returns the files of a folder whose names match a pattern.
 func matching(dir string, patterns ...string) (found []string, err error) {
 	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
+	for _, entry := range entries {
 		for _, pattern := range patterns {
-			if ok, _ := filepath.Match(pattern, e.Name()); ok {
-				found = append(found, filepath.Join(dir, e.Name()))
+			if ok, _ := filepath.Match(pattern, entry.Name()); ok {
+				found = append(found, filepath.Join(dir, entry.Name()))
 			}
 		}
 	}
@@ -91,8 +91,8 @@ func codeFault(file, what, mend string) error {
 var noNumber = regexp.MustCompile(`-?\b(NaN|Infinity)\b`)
 
 // codeKey returns a key of codeKeys that has a value, at any depth, or "".
-func codeKey(v any) string {
-	switch v := v.(type) {
+func codeKey(value any) string {
+	switch v := value.(type) {
 	case []any:
 		for _, x := range v {
 			if key := codeKey(x); key != "" {

@@ -26,7 +26,7 @@ func environ(drop string) []string {
 
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		named := func(k config.ModelKey) bool { return k.Names(strings.TrimSuffix(name, "_FILE")) }
+		named := func(modelKey config.ModelKey) bool { return modelKey.Names(strings.TrimSuffix(name, "_FILE")) }
 
 		return hidden.MatchString(variable) || secretName.MatchString(name+"=") || slices.ContainsFunc(keys, named)
 	})

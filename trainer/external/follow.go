@@ -43,8 +43,8 @@ func (w *watch) follow(ctx, running context.Context, exit <-chan error) (gone bo
 			return false, err
 		}
 
-		if s := w.sign(); s != sign {
-			sign = s
+		if text := w.sign(); text != sign {
+			sign = text
 			at = time.Now()
 			if w.passed == passed {
 				w.progress(w.newest)
@@ -75,12 +75,12 @@ func (w *watch) look(running context.Context) error {
 
 // sign changes as long as the program makes visible progress.
 func (w *watch) sign() string {
-	s := fmt.Sprint(w.passed, len(w.stored))
+	text := fmt.Sprint(w.passed, len(w.stored))
 	if st, err := w.log.Stat(); err == nil {
-		s += fmt.Sprint(" ", st.Size()-w.noted)
+		text += fmt.Sprint(" ", st.Size()-w.noted)
 	}
 
-	return s
+	return text
 }
 
 // passOn passes on new points, and reports whether the loss is no longer a number.

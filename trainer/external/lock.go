@@ -19,29 +19,29 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fault.New(fault.Transient, "make the job's folder: %w", err)
 	}
-	f, err := os.OpenFile(lockFile(dir), os.O_CREATE|os.O_RDWR, 0o644)
+	file, err := os.OpenFile(lockFile(dir), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fault.New(fault.Transient, "lock the job's folder: %w", err)
 	}
 
 	for {
-		err = tryLock(f)
+		err = tryLock(file)
 		if err == nil {
 			touch(lockFile(dir))
 			err = os.MkdirAll(dir, 0o755) // The previous holder may have finished the job and removed it.
 			if err == nil {
-				return func() { _ = f.Close() }, nil
+				return func() { _ = file.Close() }, nil
 			}
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			_ = f.Close()
+			_ = file.Close()
 
 			return nil, fault.New(fault.Transient, "lock the job's folder: %w", err)
 		}
 
 		select {
 		case <-ctx.Done():
-			_ = f.Close()
+			_ = file.Close()
 
 			return nil, context.Cause(ctx)
 		case <-time.After(lockRetry):
@@ -61,11 +61,11 @@ func tryLock(file *os.File) error {
 
 // abandoned reports whether no process holds a job's lock.
 func abandoned(dir string) bool {
-	f, err := os.Open(lockFile(dir))
+	file, err := os.Open(lockFile(dir))
 	if err != nil {
 		return true
 	}
-	defer func() { _ = f.Close() }()
+	defer func() { _ = file.Close() }()
 
-	return tryLock(f) == nil
+	return tryLock(file) == nil
 }

@@ -23,10 +23,10 @@ func (w *watch) said() string {
 
 // note writes a line of our own into the log, unless it repeats the last one.
 func (w *watch) note(format string, args ...any) {
-	if s := fmt.Sprintf("collabui: "+format+"\n", args...); s != w.lastNote {
-		n, _ := w.log.WriteString(s)
+	if text := fmt.Sprintf("collabui: "+format+"\n", args...); text != w.lastNote {
+		n, _ := w.log.WriteString(text)
 		w.noted = w.noted + int64(n)
-		w.lastNote = s
+		w.lastNote = text
 	}
 }
 

@@ -80,8 +80,8 @@ func indexed(raw []byte) map[string]bool {
 	}
 	shards := map[string]bool{}
 	if json.Unmarshal(raw, &index) == nil {
-		for _, s := range index.Weights {
-			shards[s] = true
+		for _, text := range index.Weights {
+			shards[text] = true
 		}
 	}
 

@@ -13,9 +13,9 @@ import (
 // collect stores the policy of a finished job and returns its result.
 func (w *watch) collect(ctx context.Context) (trainer.Result, error) {
 	out := trainer.Result{Steps: w.end, Curve: w.curve(), Skipped: w.cmd.Skipped}
-	for _, p := range out.Curve {
-		if notNumber(p) {
-			return trainer.Result{Diverged: fmt.Sprintf("the loss is not a number at step %d", p.Step)}, nil
+	for _, point := range out.Curve {
+		if notNumber(point) {
+			return trainer.Result{Diverged: fmt.Sprintf("the loss is not a number at step %d", point.Step)}, nil
 		}
 	}
 
@@ -36,19 +36,19 @@ func (w *watch) collect(ctx context.Context) (trainer.Result, error) {
 	}
 
 	out.Skipped += int(metrics["skipped_rows"])
-	a := domain.Artifact{Kind: w.cmd.Kind, Base: w.f.Base.Base, Rank: w.cmd.Rank}
-	a, digest, err := PutArtifact(ctx, w.t.Bucket, a, files)
+	artifact := domain.Artifact{Kind: w.cmd.Kind, Base: w.f.Base.Base, Rank: w.cmd.Rank}
+	artifact, digest, err := PutArtifact(ctx, w.t.Bucket, artifact, files)
 	if err != nil {
 		return out, err
 	}
 
 	out.Digest = digest
-	out.TensorDigest = a.TensorDigest()
+	out.TensorDigest = artifact.TensorDigest()
 	out.Report = &domain.TrainReport{
 		Command:  w.cmd.Args,
 		Versions: <-w.versions,
 		Metrics:  metrics,
-		Files:    a.Files,
+		Files:    artifact.Files,
 	}
 	if w.f.Halved > 0 {
 		out.Report.PerDevice = w.cmd.PerDevice
@@ -63,7 +63,7 @@ func (w *watch) collect(ctx context.Context) (trainer.Result, error) {
 
 // curve returns the points up to the end of the run. The program may already have gone beyond Job.Until.
 func (w *watch) curve() []domain.TrainPoint {
-	points := slices.DeleteFunc(w.t.Tool.Points(w.f), func(p domain.TrainPoint) bool { return p.Step > w.end })
+	points := slices.DeleteFunc(w.t.Tool.Points(w.f), func(point domain.TrainPoint) bool { return point.Step > w.end })
 	for i := range points {
 		points[i].Steps = w.cmd.Total
 		points[i].Live = ""

@@ -49,31 +49,31 @@ func (w *watch) run(ctx context.Context) error {
 	defer func() { _ = w.log.Close() }()
 	w.from, _ = w.log.Seek(0, io.SeekEnd)
 
-	c, err := w.start(ids)
+	command, err := w.start(ids)
 	if err != nil {
 		return err
 	}
 	exit := make(chan error, 1)
 	running, ended := context.WithCancel(ctx)
 	go func() {
-		exit <- c.Wait()
+		exit <- command.Wait()
 		ended()
 	}()
 
 	gone, why := w.follow(ctx, running, exit)
 	if !gone {
-		_ = w.stop(c, exit) // The folder shows how far the program got.
+		_ = w.stop(command, exit) // The folder shows how far the program got.
 	}
-	w.clear(c)
+	w.clear(command)
 
 	return w.after(ctx, why)
 }
 
 // policiesPresent checks that the policies were not tidied away while the job waited for devices.
 func (w *watch) policiesPresent() error {
-	for _, p := range []Local{w.f.Start, w.f.Reference} {
-		touch(p.Dir)
-		if _, err := os.Stat(p.Dir); p.Dir != "" && err != nil {
+	for _, local := range []Local{w.f.Start, w.f.Reference} {
+		touch(local.Dir)
+		if _, err := os.Stat(local.Dir); local.Dir != "" && err != nil {
 			return fault.New(fault.Transient, "a policy of the job is no longer on this host: %w", err)
 		}
 	}

@@ -34,31 +34,31 @@ func (t *Trainer) Train(ctx context.Context, job trainer.Job, progress trainer.P
 		return trainer.Result{Diverged: "no usable pair"}, nil
 	}
 
-	f, err := t.folder(ctx, job)
+	folder, err := t.folder(ctx, job)
 	if err != nil {
 		return got, err
 	}
 
-	unlock, err := lock(ctx, f.Path)
+	unlock, err := lock(ctx, folder.Path)
 	if err != nil {
 		return got, err
 	}
 	defer unlock()
 
-	if f.Halved, err = t.halved(ctx, job); err != nil {
+	if folder.Halved, err = t.halved(ctx, job); err != nil {
 		return got, err
 	}
-	reap(t.Work, f.Path)
+	reap(t.Work, folder.Path)
 	tidy(t.Work, time.Now())
 
-	out, err := t.attempt(ctx, f, job, progress)
+	out, err := t.attempt(ctx, folder, job, progress)
 	if err != nil {
 		return out, err
 	}
 
 	got, _, err = store.RecordOnce(ctx, t.Bucket, t.resultKey(job), func() (trainer.Result, error) { return out, nil })
 	if err == nil && (job.Until == 0 || out.Diverged != "") {
-		_ = os.RemoveAll(f.Path) // The store has everything that matters.
+		_ = os.RemoveAll(folder.Path) // The store has everything that matters.
 	}
 
 	return got, err
@@ -85,17 +85,17 @@ func (t *Trainer) Adopt(ctx context.Context, digest string, options json.RawMess
 		return trainer.Result{}, err
 	}
 	if digest == domain.UntrainedBase {
-		a, digest, err := PutArtifact(ctx, t.Bucket, base.Artifact, nil)
+		artifact, digest, err := PutArtifact(ctx, t.Bucket, base.Artifact, nil)
 
-		return trainer.Result{Digest: digest, TensorDigest: a.TensorDigest()}, err
+		return trainer.Result{Digest: digest, TensorDigest: artifact.TensorDigest()}, err
 	}
 
-	a, err := t.local(ctx, digest, base)
+	local, err := t.local(ctx, digest, base)
 
 	return trainer.Result{
 		Digest:       digest,
-		TensorDigest: a.TensorDigest(),
-		Report:       &domain.TrainReport{Files: a.Files},
+		TensorDigest: local.TensorDigest(),
+		Report:       &domain.TrainReport{Files: local.Files},
 	}, err
 }
 
@@ -117,9 +117,9 @@ func (t *Trainer) folder(ctx context.Context, job trainer.Job) (Folder, error) {
 // base returns the base model that the options name.
 func (t *Trainer) base(options json.RawMessage) (Local, error) {
 	model, dir, err := t.Tool.Base(options)
-	a := domain.Artifact{Kind: domain.ArtifactBase, Base: model, Files: []domain.ArtifactFile{}}
+	artifact := domain.Artifact{Kind: domain.ArtifactBase, Base: model, Files: []domain.ArtifactFile{}}
 
-	return Local{Artifact: a, Dir: dir}, err
+	return Local{Artifact: artifact, Dir: dir}, err
 }
 
 // jobName returns the name of the job's folder. It is the same for the same work.

@@ -64,9 +64,9 @@ func tensors(file *os.File) (from int64, all map[string]tensor, err error) {
 	err = json.Unmarshal(header, &raw)
 	delete(raw, "__metadata__")
 	all = map[string]tensor{}
-	for name, r := range raw {
+	for name, rawMessage := range raw {
 		var t tensor
-		err = errors.Join(err, json.Unmarshal(r, &t))
+		err = errors.Join(err, json.Unmarshal(rawMessage, &t))
 		all[name] = t
 	}
 	if err != nil {
@@ -116,10 +116,10 @@ type float struct {
 var floats = map[string]float{"F32": {4, 0x7F80}, "BF16": {2, 0x7F80}, "F16": {2, 0x7C00}, "F64": {8, 0x7FF0}}
 
 // finiteAll reports whether all numbers are finite.
-func finiteAll(r io.Reader, kind float) (bool, error) {
+func finiteAll(reader io.Reader, kind float) (bool, error) {
 	chunk := make([]byte, 1<<20)
 	for {
-		n, err := io.ReadFull(r, chunk)
+		n, err := io.ReadFull(reader, chunk)
 		for at := kind.size; at <= n; at += kind.size {
 			if binary.LittleEndian.Uint16(chunk[at-2:])&kind.exponent == kind.exponent {
 				return false, nil
@@ -137,10 +137,10 @@ func finiteAll(r io.Reader, kind float) (bool, error) {
 // WholeArchive reports whether a file that torch.save wrote is whole. It is a zip archive, with its directory at the
 // end.
 func WholeArchive(file string) bool {
-	z, err := zip.OpenReader(file)
+	readCloser, err := zip.OpenReader(file)
 	if err != nil {
 		return false
 	}
 
-	return z.Close() == nil
+	return readCloser.Close() == nil
 }

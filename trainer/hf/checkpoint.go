@@ -15,8 +15,8 @@ func Checkpoints(folder external.Folder) map[int]string {
 	out := map[int]string{}
 	for _, dir := range checkpointDirs(folder) {
 		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), "checkpoint-"))
-		s, ok := ReadState(dir)
-		if err != nil || !ok || s.Step != n {
+		state, ok := ReadState(dir)
+		if err != nil || !ok || state.Step != n {
 			continue
 		}
 		if _, _, err := weights(dir); err == nil && resumable(dir, max(1, folder.Ranks)) {

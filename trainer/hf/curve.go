@@ -77,8 +77,8 @@ func readLog(file, step string) map[int]domain.TrainPoint {
 func newestState(folder external.Folder) State {
 	newest := State{}
 	for _, dir := range append(checkpointDirs(folder), folder.Out()) {
-		if s, ok := ReadState(dir); ok && s.Step > newest.Step {
-			newest = s
+		if state, ok := ReadState(dir); ok && state.Step > newest.Step {
+			newest = state
 		}
 	}
 
@@ -100,13 +100,13 @@ func lastMargin(state State) string {
 
 // point reads an entry of a log. ok is false if it is not about an optimiser step.
 func point(line map[string]json.RawMessage, step string) (p domain.TrainPoint, ok bool) {
-	n, ok := number(line[step])
+	count, ok := number(line[step])
 	loss, has := number(line["loss"])
-	if !ok || !has || n < 1 {
+	if !ok || !has || count < 1 {
 		return p, false
 	}
 
-	p.Step = int(n)
+	p.Step = int(count)
 	p.Loss = loss
 	p.Margin, _ = number(line["rewards/margins"])
 	if p.Accuracy, has = number(line["rewards/accuracies"]); !has {
@@ -125,8 +125,8 @@ func live(line map[string]json.RawMessage) string {
 	if x, ok := number(line["kl"]); ok {
 		out = append(out, fmt.Sprintf("KL %.3f", x))
 	}
-	if s := strings.Trim(string(line["remaining_time"]), `"`); s != "" && len(s) < 40 {
-		out = append(out, s+" left")
+	if text := strings.Trim(string(line["remaining_time"]), `"`); text != "" && len(text) < 40 {
+		out = append(out, text+" left")
 	}
 
 	return strings.Join(out, ", ")

@@ -54,9 +54,9 @@ func Base[O Options](raw json.RawMessage, defaults O) (domain.BaseModel, string,
 	if err != nil {
 		return domain.BaseModel{}, "", err
 	}
-	m, err := external.ModelOf(o.BaseModel())
+	baseModel, err := external.ModelOf(o.BaseModel())
 
-	return m, o.BaseModel(), err
+	return baseModel, o.BaseModel(), err
 }
 
 // Env returns the environment in which such programs read only local files, and print without delay.

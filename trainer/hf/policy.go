@@ -36,9 +36,9 @@ const adapterFile = "adapter_config.json"
 // Policy returns the files of a policy in a job's folder, and the metrics of the state next to them.
 func Policy(folder external.Folder, dir string) (map[string]string, map[string]float64, error) {
 	files, _, err := Files(dir, folder.Path)
-	s, _ := ReadState(dir)
+	state, _ := ReadState(dir)
 
-	return files, Metrics(s, nil), fault.As(fault.Transient, err) // The program may still be writing them.
+	return files, Metrics(state, nil), fault.As(fault.Transient, err) // The program may still be writing them.
 }
 
 // Files returns the files of a policy in a folder by their names in the artifact, and the rank of an adapter, which is
@@ -51,8 +51,8 @@ func Files(dir, tmp string) (files map[string]string, rank int, err error) {
 	}
 
 	out := map[string]string{}
-	for _, w := range tensors {
-		out[filepath.Base(w)] = w
+	for _, word := range tensors {
+		out[filepath.Base(word)] = word
 	}
 	if adapter {
 		out[adapterFile] = filepath.Join(tmp, adapterFile)
@@ -100,8 +100,8 @@ func adapterConfig(from, to string) (rank int, err error) {
 				"write it with PEFT's save_pretrained", from, name)
 		}
 	}
-	if s, ok := config["base_model_name_or_path"].(string); ok {
-		config["base_model_name_or_path"] = filepath.Base(s)
+	if text, ok := config["base_model_name_or_path"].(string); ok {
+		config["base_model_name_or_path"] = filepath.Base(text)
 	}
 	if config["auto_mapping"] != nil {
 		config["auto_mapping"] = nil // a module that PEFT would import

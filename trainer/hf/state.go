@@ -51,17 +51,17 @@ func Metrics(state State, results []byte) map[string]float64 {
 	all := map[string]json.RawMessage{}
 	_ = unmarshal(results, &all) // Unreadable results have no metrics.
 	for _, l := range state.History {
-		for k, v := range l {
-			if strings.HasPrefix(k, "rewards/") || strings.HasPrefix(k, "logps/") {
-				all[k] = v // The last value wins.
+		for key, rawMessage := range l {
+			if strings.HasPrefix(key, "rewards/") || strings.HasPrefix(key, "logps/") {
+				all[key] = rawMessage // The last value wins.
 			}
 		}
 	}
 
 	metrics := map[string]float64{}
-	for k, v := range all {
+	for k, message := range all {
 		timed := strings.Contains(k, "runtime") || strings.Contains(k, "per_second")
-		if x, ok := number(v); ok && !math.IsNaN(x) && !timed {
+		if x, ok := number(message); ok && !math.IsNaN(x) && !timed {
 			metrics[k] = x
 		}
 	}

@@ -23,8 +23,8 @@ func (t *Tool) Alarm(folder external.Folder, said string) error {
 	if len(all) == 0 {
 		return nil
 	}
-	m := all[len(all)-1]
-	trained, err := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
+	parts := all[len(all)-1]
+	trained, err := strconv.Atoi(strings.ReplaceAll(parts[1], ",", ""))
 	if err != nil {
 		return nil
 	}

@@ -54,33 +54,33 @@ const (
 
 // checkRow checks one row, as LLaMA-Factory reads it.
 func checkRow(line []byte, ranking bool, options Options) (length, error) {
-	var r rows.ShareGPTRow
-	if err := json.Unmarshal(line, &r); err != nil {
+	var row rows.ShareGPTRow
+	if err := json.Unmarshal(line, &row); err != nil {
 		return length{}, fmt.Errorf("expected a JSON object: %w", err)
 	}
-	if err := checkTurns(r.Messages, ranking); err != nil {
+	if err := checkTurns(row.Messages, ranking); err != nil {
 		return length{}, err
 	}
 
-	l := length{extra: templateTokens + len(r.Images)*(options.Pixels/pixelsPerToken+imageTokens)}
-	for _, m := range r.Messages {
-		l.text += m.Content
+	l := length{extra: templateTokens + len(row.Images)*(options.Pixels/pixelsPerToken+imageTokens)}
+	for _, message := range row.Messages {
+		l.text += message.Content
 	}
 	places := strings.Count(l.text, rows.ImagePlace)
 	if ranking {
-		if !answer(r.Chosen) || !answer(r.Rejected) {
+		if !answer(row.Chosen) || !answer(row.Rejected) {
 			return length{}, fmt.Errorf("expected chosen and rejected answers of the assistant: " +
 				"LLaMA-Factory would drop the row")
 		}
-		places += strings.Count(r.Chosen.Content, rows.ImagePlace)
-		l.other = l.text + r.Rejected.Content
-		l.text += r.Chosen.Content
+		places += strings.Count(row.Chosen.Content, rows.ImagePlace)
+		l.other = l.text + row.Rejected.Content
+		l.text += row.Chosen.Content
 		if len(l.other) > len(l.text) {
 			l.text, l.other = l.other, l.text
 		}
 	}
-	if places != len(r.Images) {
-		return length{}, fmt.Errorf("expected as many images as places for them: %d and %d", len(r.Images), places)
+	if places != len(row.Images) {
+		return length{}, fmt.Errorf("expected as many images as places for them: %d and %d", len(row.Images), places)
 	}
 
 	return l, nil
@@ -114,4 +114,4 @@ func checkTurns(turns []rows.Message, ranking bool) error {
 }
 
 // answer reports whether a message is there and is the assistant's.
-func answer(m *rows.Message) bool { return m != nil && m.Role == rows.Assistant }
+func answer(message *rows.Message) bool { return message != nil && message.Role == rows.Assistant }

@@ -32,12 +32,12 @@ func configuration(
 		}
 		keys["deepspeed"] = file
 	}
-	for k, v := range options.Extra {
-		x, err := yamldoc.Value(v)
+	for key, value := range options.Extra {
+		x, err := yamldoc.Value(value)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, "trainer.options.extra.%s: %w", k, err)
+			return nil, fault.New(fault.Invalid, "trainer.options.extra.%s: %w", key, err)
 		}
-		keys[k] = x
+		keys[key] = x
 	}
 
 	if err := begin(keys, folder, options); err != nil {

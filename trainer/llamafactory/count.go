@@ -42,12 +42,12 @@ func tooMany(long []longRow, rows int, share float64, file string, options Optio
 // without returns the pairs whose rows are not too long.
 func without(pairs []domain.Example, long []longRow) []domain.Example {
 	var out []domain.Example
-	for i, p := range pairs {
+	for i, example := range pairs {
 		if len(long) > 0 && long[0].index == i {
 			long = long[1:]
 			continue
 		}
-		out = append(out, p)
+		out = append(out, example)
 	}
 
 	return out

@@ -78,9 +78,9 @@ func setOf(job trainer.Job) (rows.Set, error) {
 			job.ID)
 	}
 
-	for i, p := range set.Pairs {
-		unranked := job.Objective == trainer.DPO && (p.Rejected == "" || p.Rejected == p.Chosen)
-		if p.Prompt == "" || p.Chosen == "" || unranked {
+	for i, example := range set.Pairs {
+		unranked := job.Objective == trainer.DPO && (example.Rejected == "" || example.Rejected == example.Chosen)
+		if example.Prompt == "" || example.Chosen == "" || unranked {
 			return set, fault.New(fault.Invalid,
 				"row %d of job %s lacks a prompt or an answer, or its answers are equal", i+1, job.ID)
 		}

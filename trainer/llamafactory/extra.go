@@ -63,11 +63,11 @@ func checkExtra(extra map[string]string, must trainer.Must) {
 
 // plain reports whether a text is a number, true, false or a word.
 func plain(text string) bool {
-	v, err := yamldoc.Value(text)
+	value, err := yamldoc.Value(text)
 	if err != nil {
 		return false
 	}
-	switch v := v.(type) {
+	switch v := value.(type) {
 	case bool, int, float64:
 		return true
 	case string:

@@ -44,11 +44,11 @@ func (t *Tool) Base(options json.RawMessage) (domain.BaseModel, string, error) {
 
 // Render writes data/ and job.yaml. The same job yields the same bytes, so running the command again resumes the job.
 func (t *Tool) Render(ctx context.Context, folder external.Folder, job trainer.Job) (external.Command, error) {
-	o, err := hf.Decode(job.Options, DefaultOptions())
+	options, err := hf.Decode(job.Options, DefaultOptions())
 	if err != nil {
 		return external.Command{}, err
 	}
-	if err := supported(folder, job, o); err != nil {
+	if err := supported(folder, job, options); err != nil {
 		return external.Command{}, err
 	}
 	program, err := t.program()
@@ -56,7 +56,7 @@ func (t *Tool) Render(ctx context.Context, folder external.Folder, job trainer.J
 		return external.Command{}, err
 	}
 
-	dataset, err := t.data(ctx, folder, job, o)
+	dataset, err := t.data(ctx, folder, job, options)
 	if err != nil {
 		return external.Command{}, err
 	}
@@ -65,7 +65,7 @@ func (t *Tool) Render(ctx context.Context, folder external.Folder, job trainer.J
 		total = max(1, dataset.rows/job.Params.BatchSize) * job.Params.Passes
 	}
 
-	conf, err := configuration(folder, job, o, dataset.name, total)
+	conf, err := configuration(folder, job, options, dataset.name, total)
 	if err != nil {
 		return external.Command{}, err
 	}
@@ -74,7 +74,7 @@ func (t *Tool) Render(ctx context.Context, folder external.Folder, job trainer.J
 		return external.Command{}, err
 	}
 
-	cmd := t.command(folder, o, program)
+	cmd := t.command(folder, options, program)
 	cmd.Args, cmd.Total, cmd.Skipped = []string{program, "train", file}, total, dataset.skipped
 
 	return cmd, nil
@@ -151,11 +151,11 @@ func (t *Tool) Points(folder external.Folder) []domain.TrainPoint {
 // Result returns the policy once the program has written its results, reached its last step, and left whole weights.
 func (t *Tool) Result(folder external.Folder) (map[string]string, map[string]float64, bool) {
 	raw, err := os.ReadFile(filepath.Join(folder.Out(), "train_results.json"))
-	s, ok := hf.ReadState(folder.Out())
-	if err != nil || !ok || s.Step != s.Max {
+	state, ok := hf.ReadState(folder.Out())
+	if err != nil || !ok || state.Step != state.Max {
 		return nil, nil, false
 	}
 	files, _, err := hf.Policy(folder, folder.Out())
 
-	return files, hf.Metrics(s, raw), err == nil
+	return files, hf.Metrics(state, raw), err == nil
 }

@@ -40,14 +40,14 @@ func (t *Tool) python(program string) string {
 		return t.Python
 	}
 
-	f, err := os.Open(program)
+	file, err := os.Open(program)
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }()
+	defer func() { _ = file.Close() }()
 
 	head := make([]byte, 512)
-	n, _ := f.Read(head)
+	n, _ := file.Read(head)
 	if m := shebang.FindSubmatch(head[:n]); m != nil {
 		return string(m[1])
 	}

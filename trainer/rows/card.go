@@ -20,15 +20,15 @@ type Config struct {
 // Configs returns the configurations of exported files. A file without rows has no configuration: it cannot be loaded.
 func Configs(files map[string][]byte, sets ...Set) []Config {
 	var out []Config
-	for _, s := range sets {
-		for _, file := range s.Files() {
+	for _, set := range sets {
+		for _, file := range set.Files() {
 			raw := files[file.Name]
 			if len(raw) == 0 {
 				continue
 			}
 			out = append(out, Config{
-				Name: strings.TrimSuffix(file.Name, ".jsonl"), Set: s.Name, File: file,
-				Rows: bytes.Count(raw, []byte("\n")), Bytes: len(raw), Features: s.Features(file),
+				Name: strings.TrimSuffix(file.Name, ".jsonl"), Set: set.Name, File: file,
+				Rows: bytes.Count(raw, []byte("\n")), Bytes: len(raw), Features: set.Features(file),
 			})
 		}
 	}

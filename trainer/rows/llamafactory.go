@@ -79,10 +79,10 @@ const InfoFile = "dataset_info.json"
 // Info writes dataset_info.json, which describes the files of sets to LLaMA-Factory.
 func Info(out io.Writer, sets ...Set) error {
 	info := map[string]entry{}
-	for _, s := range sets {
-		for _, file := range s.Files() {
+	for _, set := range sets {
+		for _, file := range set.Files() {
 			if file.Dataset != "" {
-				info[file.Dataset] = describe(file, s.images())
+				info[file.Dataset] = describe(file, set.images())
 			}
 		}
 	}

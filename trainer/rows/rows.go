@@ -63,17 +63,17 @@ func (s Set) File(format Format, ranking bool) File {
 		stem += "-sft"
 	}
 
-	f := File{
+	file := File{
 		Name:    fmt.Sprintf("%s.%s.jsonl", stem, format),
 		Dataset: "collabui_" + strings.ReplaceAll(stem, "-", "_"),
 		Format:  format,
 		Ranking: ranking,
 	}
 	if format == Alpaca {
-		f.Dataset += "_alpaca"
+		file.Dataset += "_alpaca"
 	}
 
-	return f
+	return file
 }
 
 // Files returns all files of a set. A set with rejected answers has rankings in addition to the files for SFT.
@@ -89,13 +89,13 @@ func (s Set) Files() []File {
 // Export returns the bytes of all files of sets and of dataset_info.json, by name.
 func Export(sets ...Set) (map[string][]byte, error) {
 	out := map[string][]byte{}
-	for _, s := range sets {
-		for _, file := range s.Files() {
-			var b bytes.Buffer
-			if err := s.Encode(&b, file); err != nil {
+	for _, set := range sets {
+		for _, file := range set.Files() {
+			var buffer bytes.Buffer
+			if err := set.Encode(&buffer, file); err != nil {
 				return nil, err
 			}
-			out[file.Name] = b.Bytes()
+			out[file.Name] = buffer.Bytes()
 		}
 	}
 
@@ -144,17 +144,17 @@ func (s Set) Encode(out io.Writer, file File) error {
 
 // ranked reports whether the set has rejected answers.
 func (s Set) ranked() bool {
-	return slices.ContainsFunc(s.Pairs, func(p domain.Example) bool { return p.Rejected != "" })
+	return slices.ContainsFunc(s.Pairs, func(example domain.Example) bool { return example.Rejected != "" })
 }
 
 // samples reports whether the set is of samples for GRPO.
 func (s Set) samples() bool {
-	return slices.ContainsFunc(s.Pairs, func(p domain.Example) bool { return p.Advantage != 0 })
+	return slices.ContainsFunc(s.Pairs, func(example domain.Example) bool { return example.Advantage != 0 })
 }
 
 // images reports whether the set has screenshots. Then every row of it has a list of images.
 func (s Set) images() bool {
-	return slices.ContainsFunc(s.Pairs, func(p domain.Example) bool { return p.Image != "" })
+	return slices.ContainsFunc(s.Pairs, func(example domain.Example) bool { return example.Image != "" })
 }
 
 // Message is one turn of a conversation.

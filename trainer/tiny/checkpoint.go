@@ -69,15 +69,15 @@ func (t *Trainer) resume(ctx context.Context, s *state, plan plan) error {
 // load takes over a checkpoint.
 func (s *state) load(c checkpoint, raw []byte) error {
 	n := binary.LittleEndian.Uint64(raw)
-	m, err := tinylm.Decode(raw[lengthBytes : lengthBytes+n])
+	model, err := tinylm.Decode(raw[lengthBytes : lengthBytes+n])
 	if err != nil {
 		return err
 	}
-	opt, err := tinylm.DecodeAdam(raw[lengthBytes+n:], len(m.Flat))
+	opt, err := tinylm.DecodeAdam(raw[lengthBytes+n:], len(model.Flat))
 	if err != nil {
 		return err
 	}
-	s.model = m
+	s.model = model
 	s.opt = opt
 	s.step = c.Step
 	s.out.Curve = c.Curve

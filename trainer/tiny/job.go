@@ -105,13 +105,13 @@ func (s *state) add(pair domain.Example) {
 	prompt := tinylm.ParsePrompt(pair.Prompt)
 	var answers []tinylm.Choice
 	for _, x := range texts {
-		c, err := prompt.Parse(x)
+		choice, err := prompt.Parse(x)
 		if err != nil {
 			s.out.Skipped++
 
 			return
 		}
-		answers = append(answers, c)
+		answers = append(answers, choice)
 	}
 	s.examples = append(s.examples, tinylm.Example{Prompt: prompt, Answers: answers})
 	s.weights = append(s.weights, pair.Weight)

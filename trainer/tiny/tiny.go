@@ -26,14 +26,14 @@ type Trainer struct {
 var _ trainer.Trainer = (*Trainer)(nil)
 
 // Load reads a policy.
-func Load(ctx context.Context, b store.Bucket, digest string) (*tinylm.Model, error) {
-	raw, err := store.GetBlob(ctx, b, digest)
+func Load(ctx context.Context, bucket store.Bucket, digest string) (*tinylm.Model, error) {
+	raw, err := store.GetBlob(ctx, bucket, digest)
 	if err != nil {
 		return nil, err
 	}
-	m, err := tinylm.Decode(raw)
+	model, err := tinylm.Decode(raw)
 
-	return m, fault.As(fault.Corrupt, err)
+	return model, fault.As(fault.Corrupt, err)
 }
 
 // Train runs a job to its end, from its newest checkpoint if there is one.
@@ -114,7 +114,7 @@ func (t *Trainer) steps(ctx context.Context, s *state, plan plan, progress train
 
 // Adopt reads a policy that was imported.
 func (t *Trainer) Adopt(ctx context.Context, digest string, _ json.RawMessage) (trainer.Result, error) {
-	m, err := Load(ctx, t.Bucket, digest)
+	model, err := Load(ctx, t.Bucket, digest)
 	switch {
 	case errors.Is(err, store.ErrAbsent):
 		return trainer.Result{}, fmt.Errorf(
@@ -125,16 +125,16 @@ func (t *Trainer) Adopt(ctx context.Context, digest string, _ json.RawMessage) (
 		return trainer.Result{}, err
 	}
 
-	return trainer.Result{Digest: digest, TensorDigest: m.TensorDigest()}, nil
+	return trainer.Result{Digest: digest, TensorDigest: model.TensorDigest()}, nil
 }
 
 // Rate returns the learning rate of a step: linear warm-up, then a cosine down to FinalShare of the peak.
-func Rate(p domain.TrainParams, step, total int) float64 {
-	warm := p.Warmup * float64(total)
+func Rate(params domain.TrainParams, step, total int) float64 {
+	warm := params.Warmup * float64(total)
 	if x := float64(step + 1); x < warm {
-		return p.LearningRate * x / warm
+		return params.LearningRate * x / warm
 	}
 	done := (float64(step) - warm) / math.Max(1, float64(total)-warm)
 
-	return p.LearningRate * (p.FinalShare + (1-p.FinalShare)*0.5*(1+math.Cos(math.Pi*done)))
+	return params.LearningRate * (params.FinalShare + (1-params.FinalShare)*0.5*(1+math.Cos(math.Pi*done)))
 }

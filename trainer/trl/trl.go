@@ -50,11 +50,11 @@ var _ external.Tool = (*Tool)(nil)
 
 // Render writes the rows, the script, and job.json.
 func (t *Tool) Render(_ context.Context, folder external.Folder, job trainer.Job) (external.Command, error) {
-	o, err := hf.Decode(job.Options, DefaultOptions())
+	options, err := hf.Decode(job.Options, DefaultOptions())
 	if err != nil {
 		return external.Command{}, err
 	}
-	if err := supported(folder, job, o); err != nil {
+	if err := supported(folder, job, options); err != nil {
 		return external.Command{}, err
 	}
 
@@ -62,7 +62,7 @@ func (t *Tool) Render(_ context.Context, folder external.Folder, job trainer.Job
 	if total == 0 {
 		total = max(1, len(job.Pairs)/job.Params.BatchSize) * job.Params.Passes
 	}
-	if err := write(folder, job, o, total); err != nil {
+	if err := write(folder, job, options, total); err != nil {
 		return external.Command{}, err
 	}
 
@@ -75,8 +75,8 @@ func (t *Tool) Render(_ context.Context, folder external.Folder, job trainer.Job
 		Args:    []string{python, filepath.Join(folder.Path, scriptFile), filepath.Join(folder.Path, jobFile)},
 		Total:   total,
 		Kind:    domain.ArtifactLoRA,
-		Rank:    o.Rank,
-		Devices: o.Devices, PerDevice: folder.PerDevice(o.PerDevice),
+		Rank:    options.Rank,
+		Devices: options.Devices, PerDevice: folder.PerDevice(options.PerDevice),
 		Stall:    stall,
 		Versions: func() map[string]string { return external.Versions(python, "trl", "transformers", "peft", "torch") },
 		Env:      hf.Env(folder),
@@ -104,7 +104,7 @@ func (t *Tool) Ready() error {
 // supported refuses jobs that the script cannot do.
 func supported(folder external.Folder, job trainer.Job, options Options) error {
 	switch {
-	case slices.ContainsFunc(job.Pairs, func(p domain.Example) bool { return p.Image != "" }):
+	case slices.ContainsFunc(job.Pairs, func(example domain.Example) bool { return example.Image != "" }):
 		return fault.New(fault.Invalid,
 			"the trainer trl does not support screenshots: leave out synthesis.screenshots, or use llamafactory")
 	case job.Params.BatchSize%options.PerDevice != 0:
@@ -171,12 +171,12 @@ func write(folder external.Folder, j trainer.Job, options Options, total int) er
 }
 
 // adapter returns a policy's folder; "" is the base model.
-func adapter(p external.Local) string {
-	if p.Kind == domain.ArtifactBase {
+func adapter(local external.Local) string {
+	if local.Kind == domain.ArtifactBase {
 		return ""
 	}
 
-	return p.Dir
+	return local.Dir
 }
 
 // Points reads the script's progress.
@@ -187,13 +187,13 @@ func (t *Tool) Points(folder external.Folder) []domain.TrainPoint {
 // Result returns the adapter once the script has written its last file.
 func (t *Tool) Result(folder external.Folder) (map[string]string, map[string]float64, bool) {
 	raw, err := os.ReadFile(filepath.Join(folder.Out(), "done.json"))
-	s, ok := hf.ReadState(folder.Out())
+	state, ok := hf.ReadState(folder.Out())
 	if err != nil || !ok {
 		return nil, nil, false
 	}
 	files, _, err := hf.Policy(folder, filepath.Join(folder.Out(), "adapter"))
 
-	return files, hf.Metrics(s, raw), err == nil
+	return files, hf.Metrics(state, raw), err == nil
 }
 
 // Alarm has nothing to watch for: the script itself refuses rows that it cannot train on.

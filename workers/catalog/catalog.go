@@ -21,20 +21,20 @@ var _ spec.Catalog = All{}
 func (All) EnvironmentNames() []string { return EnvironmentNames() }
 
 // CheckEnvironment is CheckEnvironment of this package.
-func (All) CheckEnvironment(o envadapters.Options) error { return CheckEnvironment(o) }
+func (All) CheckEnvironment(options envadapters.Options) error { return CheckEnvironment(options) }
 
 // Recorded reports whether a suite's tasks are recorded.
 func (All) Recorded(suite string) bool {
-	e, ok := FindEnvironment(suite)
+	environment, ok := FindEnvironment(suite)
 
-	return ok && e.Recorded
+	return ok && environment.Recorded
 }
 
 // TrainerNames returns the names of all trainers.
 func (All) TrainerNames() []string {
 	var out []string
-	for _, t := range trainers {
-		out = append(out, t.Name)
+	for _, trainer := range trainers {
+		out = append(out, trainer.Name)
 	}
 
 	return out
@@ -42,7 +42,7 @@ func (All) TrainerNames() []string {
 
 // Trainer returns the rules of a trainer, and whether there is one of that name.
 func (All) Trainer(name string) (spec.TrainerRules, bool) {
-	i := slices.IndexFunc(trainers, func(t Trainer) bool { return t.Name == name })
+	i := slices.IndexFunc(trainers, func(trainer Trainer) bool { return trainer.Name == name })
 	if i < 0 {
 		return spec.TrainerRules{}, false
 	}

@@ -126,8 +126,8 @@ func Environments() []Environment { return slices.Clone(environments) }
 // EnvironmentNames returns the names of all adapters.
 func EnvironmentNames() []string {
 	var out []string
-	for _, e := range environments {
-		out = append(out, e.Name)
+	for _, environment := range environments {
+		out = append(out, environment.Name)
 	}
 
 	return out
@@ -135,7 +135,7 @@ func EnvironmentNames() []string {
 
 // FindEnvironment returns the adapter of a name, and whether there is one.
 func FindEnvironment(name string) (Environment, bool) {
-	i := slices.IndexFunc(environments, func(e Environment) bool { return e.Name == name })
+	i := slices.IndexFunc(environments, func(environment Environment) bool { return environment.Name == name })
 	if i < 0 {
 		return Environment{}, false
 	}
@@ -151,10 +151,10 @@ func CheckEnvironment(options envadapters.Options) error {
 			strings.Join(EnvironmentNames(), ", "), options.Suite)
 	}
 
-	v := reflect.ValueOf(options)
-	for i := range v.NumField() {
-		name := option(v.Type().Field(i))
-		given := !v.Field(i).IsZero()
+	value := reflect.ValueOf(options)
+	for i := range value.NumField() {
+		name := option(value.Type().Field(i))
+		given := !value.Field(i).IsZero()
 		if name == "suite" || name == "inventory" {
 			continue
 		}
@@ -179,18 +179,18 @@ func CheckEnvironment(options envadapters.Options) error {
 }
 
 // option returns the name of an option in specifications.
-func option(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+func option(structField reflect.StructField) string {
+	name, _, _ := strings.Cut(structField.Tag.Get("json"), ",")
 
 	return name
 }
 
 // OpenEnvironment opens the suite that the options name. The caller closes it.
-func OpenEnvironment(o envadapters.Options, p Places) (envadapters.Suite, error) {
-	if err := CheckEnvironment(o); err != nil {
+func OpenEnvironment(options envadapters.Options, places Places) (envadapters.Suite, error) {
+	if err := CheckEnvironment(options); err != nil {
 		return nil, err
 	}
-	e, _ := FindEnvironment(o.Suite)
+	environment, _ := FindEnvironment(options.Suite)
 
-	return e.Open(o, p)
+	return environment.Open(options, places)
 }

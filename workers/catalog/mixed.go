@@ -25,10 +25,10 @@ func init() {
 
 const suiteMixed = "mixed"
 
-func openMixed(o envadapters.Options, p Places) (envadapters.Suite, error) {
+func openMixed(options envadapters.Options, places Places) (envadapters.Suite, error) {
 	parts := map[string]envadapters.Suite{}
-	for _, name := range slices.Sorted(maps.Keys(o.Parts)) {
-		part, err := OpenEnvironment(o.Part(name), p)
+	for _, name := range slices.Sorted(maps.Keys(options.Parts)) {
+		part, err := OpenEnvironment(options.Part(name), places)
 		if err != nil {
 			for _, opened := range parts {
 				_ = opened.Close()
@@ -43,9 +43,9 @@ func openMixed(o envadapters.Options, p Places) (envadapters.Suite, error) {
 }
 
 // checkParts returns what is wrong with the parts of a mixed suite.
-func checkParts(o envadapters.Options) error {
-	for _, name := range slices.Sorted(maps.Keys(o.Parts)) {
-		part := o.Part(name)
+func checkParts(options envadapters.Options) error {
+	for _, name := range slices.Sorted(maps.Keys(options.Parts)) {
+		part := options.Part(name)
 		if !spec.IsName(name) {
 			return fault.New(fault.Invalid, "parts.%s: expected a name of 1 to 40 lower-case letters, digits and "+
 				"dashes: tasks are named after it", name)
@@ -53,7 +53,7 @@ func checkParts(o envadapters.Options) error {
 		if err := CheckEnvironment(part); err != nil {
 			return fault.New(fault.Invalid, "parts.%s: %w", name, err)
 		}
-		if e, _ := FindEnvironment(part.Suite); e.Recorded || e.Name == suiteMixed {
+		if environment, _ := FindEnvironment(part.Suite); environment.Recorded || environment.Name == suiteMixed {
 			return fault.New(fault.Invalid, "parts.%s: expected a suite whose episodes are played, not %s",
 				name, part.Suite)
 		}

@@ -76,10 +76,10 @@ var trainers = []Trainer{
 }
 
 // OpenTrainers opens every trainer of this build, by name.
-func OpenTrainers(h Host) map[string]trainer.Trainer {
+func OpenTrainers(host Host) map[string]trainer.Trainer {
 	out := map[string]trainer.Trainer{}
 	for _, t := range trainers {
-		out[t.Name] = t.Open(h)
+		out[t.Name] = t.Open(host)
 	}
 
 	return out

@@ -40,10 +40,10 @@ func (a *App) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&a.JSON, "json", false, "print JSON instead of text, one object per line")
 }
 
-// Print writes v as JSON, or as text.
-func (a *App) Print(v any, text func(w io.Writer)) error {
+// Print writes value as JSON, or as text.
+func (a *App) Print(value any, text func(out io.Writer)) error {
 	if a.JSON {
-		return json.NewEncoder(a.Out).Encode(v)
+		return json.NewEncoder(a.Out).Encode(value)
 	}
 	text(a.Out)
 

@@ -39,12 +39,12 @@ func ReadBuild(released string) Build {
 	if !ok {
 		return build
 	}
-	for _, s := range info.Settings {
-		switch s.Key {
+	for _, buildSetting := range info.Settings {
+		switch buildSetting.Key {
 		case "vcs.revision":
-			build.Commit = s.Value
+			build.Commit = buildSetting.Value
 		case "vcs.modified":
-			build.Modified = s.Value == "true"
+			build.Modified = buildSetting.Value == "true"
 		}
 	}
 	build.Version = versionOf(released, info.Main.Version, build.Commit)

@@ -40,9 +40,9 @@ func (o *EnvironmentOptions) Open(name string) (envadapters.Suite, error) {
 }
 
 // Options returns the options of an environment that a run's specification names, or of any other environment.
-func (o *EnvironmentOptions) Options(name string, s spec.Spec) (envadapters.Options, error) {
-	if _, ok := s.Environments[name]; ok || name == s.Environment {
-		return s.Where(name), nil
+func (o *EnvironmentOptions) Options(name string, specification spec.Spec) (envadapters.Options, error) {
+	if _, ok := specification.Environments[name]; ok || name == specification.Environment {
+		return specification.Where(name), nil
 	}
 
 	return o.Resolve(name)
@@ -51,16 +51,16 @@ func (o *EnvironmentOptions) Options(name string, s spec.Spec) (envadapters.Opti
 // Resolve returns the options for the name of an adapter, for a name under environments in --spec, or for an address.
 func (o *EnvironmentOptions) Resolve(name string) (envadapters.Options, error) {
 	if o.spec != "" {
-		s, err := LoadSpec(o.spec)
+		specification, err := LoadSpec(o.spec)
 		if err != nil {
 			return envadapters.Options{}, err
 		}
-		if _, ok := s.Environments[name]; !ok {
+		if _, ok := specification.Environments[name]; !ok {
 			return envadapters.Options{}, fault.New(fault.Invalid, "--spec %s: there is no %s under environments",
 				o.spec, name)
 		}
 
-		return s.Where(name), nil
+		return specification.Where(name), nil
 	}
 	if isAddress(name) {
 		return envadapters.Options{Suite: addressed, Servers: []string{name}, Places: o.Tabs}, nil

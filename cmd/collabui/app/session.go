@@ -75,9 +75,9 @@ func StartOptions(id, summary string) client.StartWorkflowOptions {
 
 // Query queries a workflow and reports whether it answered.
 func Query(ctx context.Context, temporal client.Client, id, name string, out any) bool {
-	r, err := temporal.QueryWorkflow(ctx, id, "", name)
+	encodedValue, err := temporal.QueryWorkflow(ctx, id, "", name)
 
-	return err == nil && r.Get(out) == nil
+	return err == nil && encodedValue.Get(out) == nil
 }
 
 // StartContext returns a context for starting workflows that belong to the store of this session and, unless run is
@@ -99,11 +99,11 @@ func (r Refusal) Unwrap() error { return r.error }
 func (s *Session) Update(ctx context.Context, name, id string, asked, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // no update completes without a worker
 	defer cancel()
-	h, err := s.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+	handle, err := s.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: id, UpdateName: name, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{asked},
 	})
 	if err == nil {
-		err = h.Get(ctx, out)
+		err = handle.Get(ctx, out)
 	}
 	var missing *serviceerror.NotFound
 	var down *serviceerror.Unavailable

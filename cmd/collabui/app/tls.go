@@ -7,7 +7,7 @@ import (
 )
 
 // AddTLSFlags adds the flags of a server that may use TLS.
-func AddTLSFlags(flags *pflag.FlagSet, t *httpd.TLS) {
-	flags.StringVar(&t.Cert, "cert", "", "speak TLS with the certificate in `FILE`; renewed files need no restart")
-	flags.StringVar(&t.Key, "key", "", "the `FILE` with the private key of --cert")
+func AddTLSFlags(flags *pflag.FlagSet, tls *httpd.TLS) {
+	flags.StringVar(&tls.Cert, "cert", "", "speak TLS with the certificate in `FILE`; renewed files need no restart")
+	flags.StringVar(&tls.Key, "key", "", "the `FILE` with the private key of --cert")
 }

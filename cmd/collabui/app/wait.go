@@ -39,9 +39,9 @@ func EndError(err error) error {
 const maxSilence = 60
 
 // Wait waits until a workflow has ended. If Temporal does not respond, as after a laptop's sleep, it tries again.
-func Wait(ctx context.Context, w Awaited) (err error) {
+func Wait(ctx context.Context, awaited Awaited) (err error) {
 	for range maxSilence {
-		err = w.Get(ctx, nil)
+		err = awaited.Get(ctx, nil)
 		var done *temporal.WorkflowExecutionError
 		var none *serviceerror.NotFound
 		if err == nil || errors.As(err, &done) || errors.As(err, &none) || ctx.Err() != nil {

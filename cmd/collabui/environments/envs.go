@@ -72,9 +72,9 @@ func explainEnvironment(a *app.App, name string) error {
 		return err
 	}
 
-	return a.Print(listing, func(w io.Writer) {
-		listing.text(w)
-		printUse(w, environment)
+	return a.Print(listing, func(out io.Writer) {
+		listing.text(out)
+		printUse(out, environment)
 	})
 }
 
@@ -127,52 +127,52 @@ func (l *environmentInfo) addTemplates(suite envadapters.Suite) error {
 			return err
 		}
 		l.Splits[split] = []string{}
-		for _, t := range templates {
-			l.Splits[split] = append(l.Splits[split], t.Name)
+		for _, template := range templates {
+			l.Splits[split] = append(l.Splits[split], template.Name)
 		}
 	}
 
 	return nil
 }
 
-func (l environmentInfo) text(w io.Writer) {
-	terminal.Line(w, "%-13s %s", l.Name, l.About)
+func (l environmentInfo) text(out io.Writer) {
+	terminal.Line(out, "%-13s %s", l.Name, l.About)
 	if l.Level != envadapters.Ready {
-		terminal.Line(w, "              not available: %s", l.Detail)
+		terminal.Line(out, "              not available: %s", l.Detail)
 		return
 	}
 	protocol := ""
 	if l.Protocol != "" {
 		protocol = ", protocol " + l.Protocol
 	}
-	terminal.Line(w, "              %s, %s actions%s", l.Title, l.Family, protocol)
+	terminal.Line(out, "              %s, %s actions%s", l.Title, l.Family, protocol)
 
 	var splits []string
 	for _, split := range slices.Sorted(maps.Keys(l.Splits)) {
 		splits = append(splits, fmt.Sprintf("%s %d", split, len(l.Splits[split])))
 	}
-	terminal.Line(w, "              templates: %s", strings.Join(splits, ", "))
+	terminal.Line(out, "              templates: %s", strings.Join(splits, ", "))
 }
 
 // printUse explains how to get an environment, and how a specification names it.
-func printUse(w io.Writer, environment catalog.Environment) {
-	terminal.Line(w, "\nTo get it: %s", environment.Get)
+func printUse(out io.Writer, environment catalog.Environment) {
+	terminal.Line(out, "\nTo get it: %s", environment.Get)
 	if len(environment.Takes) == 0 {
-		terminal.Line(w, "\nIn a specification:\n  environment: %s", environment.Name)
+		terminal.Line(out, "\nIn a specification:\n  environment: %s", environment.Name)
 		return
 	}
-	terminal.Line(w, "\nIn a specification (docs/specification.md explains the options):\n  environments:\n    %s:",
+	terminal.Line(out, "\nIn a specification (docs/specification.md explains the options):\n  environments:\n    %s:",
 		environment.Name)
 	for _, option := range environment.Takes {
 		required := ""
 		if slices.Contains(environment.Must, option) {
 			required = "   # required"
 		}
-		terminal.Line(w, "      %s: …%s", option, required)
+		terminal.Line(out, "      %s: …%s", option, required)
 	}
-	terminal.Line(w, "  environment: %s          # to train on it", environment.Name)
-	terminal.Line(w, "  evaluation:")
-	terminal.Line(w,
+	terminal.Line(out, "  environment: %s          # to train on it", environment.Name)
+	terminal.Line(out, "  evaluation:")
+	terminal.Line(out,
 		"    out_of_distribution: [{environment: %s, split: SPLIT}]   # or to be evaluated on it at the end",
 		environment.Name)
 }

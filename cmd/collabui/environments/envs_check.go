@@ -94,7 +94,7 @@ func checkSuite(ctx context.Context, a *app.App, options checkOptions, name stri
 	problems := acceptance.Suite(ctx, suite)
 	for _, p := range problems {
 		err := a.Print(map[string]any{"name": name, "problem": p},
-			func(w io.Writer) { terminal.Line(w, "  problem: %s", p) })
+			func(out io.Writer) { terminal.Line(out, "  problem: %s", p) })
 		if err != nil {
 			return true, false, err
 		}
@@ -104,16 +104,16 @@ func checkSuite(ctx context.Context, a *app.App, options checkOptions, name stri
 	return true, ok && len(problems) == 0, err
 }
 
-func printHealth(a *app.App, name string, suite envadapters.Suite, h envadapters.Health) error {
-	shown := map[string]any{"name": name, "level": h.State, "detail": h.Detail, "fix": h.Fix}
-	if m, ok := suite.(envadapters.Metered); ok {
-		shown["figures"] = m.Figures()
+func printHealth(a *app.App, name string, suite envadapters.Suite, health envadapters.Health) error {
+	shown := map[string]any{"name": name, "level": health.State, "detail": health.Detail, "fix": health.Fix}
+	if metered, ok := suite.(envadapters.Metered); ok {
+		shown["figures"] = metered.Figures()
 	}
 
-	return a.Print(shown, func(w io.Writer) {
-		terminal.Line(w, "%s: %s — %s", name, h.State, h.Detail)
-		if h.Fix != "" {
-			terminal.Line(w, "  to do: %s", h.Fix)
+	return a.Print(shown, func(out io.Writer) {
+		terminal.Line(out, "%s: %s — %s", name, health.State, health.Detail)
+		if health.Fix != "" {
+			terminal.Line(out, "  to do: %s", health.Fix)
 		}
 	})
 }
@@ -134,15 +134,15 @@ func tasksToCheck(suite envadapters.Suite, perSplit int, seed uint64) ([]domain.
 			every = max(1, (len(templates)+perSplit-1)/perSplit)
 		}
 		for i := 0; i < len(templates); i += every {
-			t := templates[i]
-			id := t.Name
+			template := templates[i]
+			id := template.Name
 			if recorded {
 				id = split + "/" + id
 			}
 			if !seen[id] {
 				seen[id] = true
 				tasks = append(tasks, domain.Task{
-					Suite: suite.Name(), Template: t.Name, Split: split, Seed: seed, MaxSteps: t.MaxSteps,
+					Suite: suite.Name(), Template: template.Name, Split: split, Seed: seed, MaxSteps: template.MaxSteps,
 				})
 			}
 		}
@@ -179,22 +179,22 @@ type taskCheck struct {
 }
 
 // checkTask checks a task, again if the environment breaks.
-func checkTask(ctx context.Context, suite envadapters.Suite, task domain.Task) (c taskCheck) {
-	for len(c.broken) < checkPlays && ctx.Err() == nil {
+func checkTask(ctx context.Context, suite envadapters.Suite, task domain.Task) (check taskCheck) {
+	for len(check.broken) < checkPlays && ctx.Err() == nil {
 		report, err := acceptance.Task(ctx, suite, task)
 		if fault.KindOf(err) == fault.Void {
-			c.broken = append(c.broken, err)
+			check.broken = append(check.broken, err)
 			continue
 		}
 		if err != nil {
 			report.Problems = append(report.Problems, err.Error())
 		}
-		c.report = report
+		check.report = report
 
 		break
 	}
 
-	return c
+	return check
 }
 
 // checkTasks plays tasks concurrently and prints their reports in order, each as soon as possible.
@@ -234,7 +234,7 @@ func checkTasks(ctx context.Context, a *app.App, suite envadapters.Suite, option
 			continue
 		}
 		sum.add(c.report)
-		if err := a.Print(c.report, func(w io.Writer) { printTask(w, c.report) }); err != nil {
+		if err := a.Print(c.report, func(out io.Writer) { printTask(out, c.report) }); err != nil {
 			return false, err
 		}
 	}
@@ -261,21 +261,21 @@ func printBroken(a *app.App, suite envadapters.Suite, broken []error, unchecked 
 		"name": suite.Name(), "broken": len(broken), "last": last, "unchecked": unchecked,
 	}
 
-	return a.Print(shown, func(w io.Writer) {
-		terminal.Line(w, "  environments broke %d times, and what they played was played again: %.300s", len(broken),
+	return a.Print(shown, func(out io.Writer) {
+		terminal.Line(out, "  environments broke %d times, and what they played was played again: %.300s", len(broken),
 			last)
 		if unchecked > 0 {
-			terminal.Line(w, "  %d tasks could not be checked, because every environment broke that played them",
+			terminal.Line(out, "  %d tasks could not be checked, because every environment broke that played them",
 				unchecked)
 		}
 	})
 }
 
-func printTask(w io.Writer, report acceptance.Report) {
-	terminal.Line(w, "  %-30s %-15s %4d elements  %3d steps  replay %-9s  expert %-6s  %.60s",
+func printTask(out io.Writer, report acceptance.Report) {
+	terminal.Line(out, "  %-30s %-15s %4d elements  %3d steps  replay %-9s  expert %-6s  %.60s",
 		report.Template, report.Split, report.Elements, report.Steps, report.Replay, report.Expert,
 		strings.Join(strings.Fields(report.Goal), " "))
 	for _, p := range report.Problems {
-		terminal.Line(w, "    problem: %.300s", p)
+		terminal.Line(out, "    problem: %.300s", p)
 	}
 }

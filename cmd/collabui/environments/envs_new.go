@@ -49,16 +49,16 @@ func runEnvsNew(a *app.App, options newOptions, name string) error {
 		return err
 	}
 
-	return a.Print(map[string]any{"name": name, "files": files}, func(w io.Writer) {
+	return a.Print(map[string]any{"name": name, "files": files}, func(out io.Writer) {
 		for _, f := range files {
-			terminal.Line(w, "%s", f)
+			terminal.Line(out, "%s", f)
 		}
-		terminal.Line(w, "\nIt passes its test, and you can train on it. In the checkout:")
-		terminal.Line(w, "  go test ./envadapters/%s", name)
-		terminal.Line(w, "  go build -o bin/collabui ./cmd/collabui   # until then, bin/collabui does not know it")
-		terminal.Line(w, "  bin/collabui envs check %s", fault.ShellQuote(name))
-		terminal.Line(w, "  make train SPEC=examples/%s.yaml", name)
-		terminal.Line(w, "Then replace its switches by your environment: docs/add-an-environment.md")
+		terminal.Line(out, "\nIt passes its test, and you can train on it. In the checkout:")
+		terminal.Line(out, "  go test ./envadapters/%s", name)
+		terminal.Line(out, "  go build -o bin/collabui ./cmd/collabui   # until then, bin/collabui does not know it")
+		terminal.Line(out, "  bin/collabui envs check %s", fault.ShellQuote(name))
+		terminal.Line(out, "  make train SPEC=examples/%s.yaml", name)
+		terminal.Line(out, "Then replace its switches by your environment: docs/add-an-environment.md")
 	})
 }
 
@@ -78,15 +78,15 @@ func newPython(a *app.App, options newOptions, name string) error {
 	}
 	next := pythonCommands(a, filepath.Join(options.dir, name), program, pkg)
 
-	return a.Print(map[string]any{"name": name, "files": files, "next": next}, func(w io.Writer) {
+	return a.Print(map[string]any{"name": name, "files": files, "next": next}, func(out io.Writer) {
 		for _, f := range files {
-			terminal.Line(w, "%s", f)
+			terminal.Line(out, "%s", f)
 		}
-		terminal.Line(w, "\nIt passes its test, and you can train on it (Python 3.10 or later):")
+		terminal.Line(out, "\nIt passes its test, and you can train on it (Python 3.10 or later):")
 		for _, line := range next {
-			terminal.Line(w, "  %s", line)
+			terminal.Line(out, "  %s", line)
 		}
-		terminal.Line(w, "Then replace its switches by your environment: docs/add-an-environment.md")
+		terminal.Line(out, "Then replace its switches by your environment: docs/add-an-environment.md")
 	})
 }
 

@@ -67,8 +67,8 @@ func runEnvsServe(ctx context.Context, a *app.App, options serveOptions, name st
 
 	url := httpd.URL(listener, "ws") + "/ws"
 	shown := map[string]any{"name": suite.Name(), "title": suite.Title(), "address": url}
-	err = a.Print(shown, func(w io.Writer) {
-		terminal.Line(w, "%s at %s (%d concurrent sessions); check it with: %s",
+	err = a.Print(shown, func(out io.Writer) {
+		terminal.Line(out, "%s at %s (%d concurrent sessions); check it with: %s",
 			suite.Title(), url, options.env.AtOnce(), a.Typed("envs check %s", url))
 	})
 	if err != nil {
@@ -79,13 +79,13 @@ func runEnvsServe(ctx context.Context, a *app.App, options serveOptions, name st
 }
 
 // requireKey rejects requests without one of the keys, except requests for /health.
-func requireKey(h http.Handler, keys func() string) http.Handler {
+func requireKey(handler http.Handler, keys func() string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/health" && !httpd.Allowed(r, keys) {
 			http.Error(w, "the key in "+openenv.EnvKey+" is missing or wrong", http.StatusUnauthorized)
 			return
 		}
-		h.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 	})
 }
 
@@ -99,9 +99,9 @@ type bounds struct {
 var usualBounds = bounds{connections: 1 << 14, idle: 2 * time.Minute}
 
 // serve serves until ctx ends. Open sessions end then: their episodes are void, and are played again.
-func (b bounds) serve(ctx context.Context, listener net.Listener, h http.Handler) error {
+func (b bounds) serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler:           httpd.Guarded(listener, h),
+		Handler:           httpd.Guarded(listener, handler),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute, // of a request that does not become a session
 		IdleTimeout:       b.idle,

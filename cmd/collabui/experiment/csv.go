@@ -17,8 +17,8 @@ import (
 // an existing file once all episodes are read.
 func writeEpisodes(ctx context.Context, session *app.Session, declared experiment.Experiment, path string) error {
 	var lines bytes.Buffer
-	w := csv.NewWriter(&lines)
-	_ = w.Write(experiments.Columns)
+	writer := csv.NewWriter(&lines)
+	_ = writer.Write(experiments.Columns)
 	for _, arm := range declared.Arms {
 		one, two := declared.Plays(arm.Name)
 		for _, play := range append(one, two...) {
@@ -31,15 +31,15 @@ func writeEpisodes(ctx context.Context, session *app.Session, declared experimen
 					for i, text := range line {
 						line[i] = interop.Inert(text)
 					}
-					_ = w.Write(line)
+					_ = writer.Write(line)
 				}
 			}
 		}
 	}
-	w.Flush()
+	writer.Flush()
 	if err := os.WriteFile(path, lines.Bytes(), 0o600); err != nil {
 		return fault.New(fault.Invalid, "--csv: %w", err)
 	}
 
-	return w.Error()
+	return writer.Error()
 }

@@ -143,7 +143,7 @@ func runExperiment(ctx context.Context, a *app.App, options experimentOptions, n
 		return err
 	}
 	if options.check {
-		return a.Print(declared, func(w io.Writer) { printDeclared(w, declared) })
+		return a.Print(declared, func(out io.Writer) { printDeclared(out, declared) })
 	}
 	if err := a.StartServices(ctx, options.up); err != nil {
 		return err
@@ -187,7 +187,7 @@ func experimentOf(ctx context.Context, session *app.Session, declared experiment
 		if err != nil {
 			return err
 		}
-		w, err := session.Temporal.ExecuteWorkflow(here, app.StartOptions(id, "experiment "+declared.Name),
+		workflowRun, err := session.Temporal.ExecuteWorkflow(here, app.StartOptions(id, "experiment "+declared.Name),
 			workflows.Experiment,
 			workflows.ExperimentInput{ID: experimentactivities.ID{Name: declared.Name,
 				Version: version.Number}})
@@ -196,11 +196,11 @@ func experimentOf(ctx context.Context, session *app.Session, declared experiment
 		}
 		if options.detach {
 			return session.Print(map[string]any{"experiment": declared.Name, "version": version.Number},
-				func(w io.Writer) {
-					terminal.Line(w, "experiment %s goes on; the same command shows it", declared.Name)
+				func(out io.Writer) {
+					terminal.Line(out, "experiment %s goes on; the same command shows it", declared.Name)
 				})
 		}
-		if err := status.Attend(ctx, session, w, showExperiment(ctx, session, id)); err != nil {
+		if err := status.Attend(ctx, session, workflowRun, showExperiment(ctx, session, id)); err != nil {
 			return fmt.Errorf("experiment %s: %w", declared.Name, err)
 		}
 	}

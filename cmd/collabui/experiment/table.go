@@ -15,31 +15,31 @@ import (
 )
 
 // printDeclared prints what an experiment declares.
-func printDeclared(w io.Writer, declared experiment.Experiment) {
-	terminal.Line(w, "%s: %s", declared.Name, declared.About)
-	terminal.Line(w, "%d seeds; episodes per system and seed: %s", declared.Seeds, episodesOf(declared))
+func printDeclared(out io.Writer, declared experiment.Experiment) {
+	terminal.Line(out, "%s: %s", declared.Name, declared.About)
+	terminal.Line(out, "%d seeds; episodes per system and seed: %s", declared.Seeds, episodesOf(declared))
 	episodes := 0
-	for i, a := range declared.Arms {
+	for i, arm := range declared.Arms {
 		var set []string
-		for _, key := range slices.Sorted(maps.Keys(a.Set)) {
-			set = append(set, key+"="+a.Set[key])
+		for _, key := range slices.Sorted(maps.Keys(arm.Set)) {
+			set = append(set, key+"="+arm.Set[key])
 		}
 		line := strings.Join(set, " ")
 		switch {
 		case i == 0:
 			line = strings.TrimSpace(line + " (others share with it what they have equal)")
-		case a.From != "":
-			line += " (trains " + a.From + " further)"
+		case arm.From != "":
+			line += " (trains " + arm.From + " further)"
 		}
-		terminal.Line(w, "  arm %-14s %s", a.Name, line)
-		one, two := declared.Plays(a.Name)
+		terminal.Line(out, "  arm %-14s %s", arm.Name, line)
+		one, two := declared.Plays(arm.Name)
 		for _, play := range append(one, two...) {
-			terminal.Line(w, "      plays %s on %s", play.Kind, play.Split)
+			terminal.Line(out, "      plays %s on %s", play.Kind, play.Split)
 			episodes += declared.Seeds * declared.Episodes[play.Split]
 		}
 	}
-	terminal.Line(w, "  in all %d runs and %d episodes of evaluation", declared.Seeds*len(declared.Arms), episodes)
-	printPower(w, declared)
+	terminal.Line(out, "  in all %d runs and %d episodes of evaluation", declared.Seeds*len(declared.Arms), episodes)
+	printPower(out, declared)
 }
 
 // episodesOf returns the episodes of all splits in a few words.
@@ -53,33 +53,33 @@ func episodesOf(declared experiment.Experiment) string {
 }
 
 // printPower prints the contrasts, with the power of those that declare an expectation.
-func printPower(w io.Writer, declared experiment.Experiment) {
-	for _, c := range declared.Contrasts {
-		line := "  contrast " + c.String()
-		if c.Primary {
+func printPower(out io.Writer, declared experiment.Experiment) {
+	for _, contrast := range declared.Contrasts {
+		line := "  contrast " + contrast.String()
+		if contrast.Primary {
 			line += ", primary"
 		}
-		if c.Claim != "" {
-			line += fmt.Sprintf(", claims %s %g", c.Claim, c.Margin)
+		if contrast.Claim != "" {
+			line += fmt.Sprintf(", claims %s %g", contrast.Claim, contrast.Margin)
 		}
-		if p, ok := declared.Power(c); ok {
+		if p, ok := declared.Power(contrast); ok {
 			line += fmt.Sprintf(", power %.0f %% for %+g points with a spread of %g over %d seeds",
-				100*p, c.Expected, c.Spread, declared.Seeds)
+				100*p, contrast.Expected, contrast.Spread, declared.Seeds)
 		}
-		terminal.Line(w, "%s", line)
+		terminal.Line(out, "%s", line)
 	}
 }
 
 // printTable prints the result of an experiment. It returns an error if a claim does not hold.
 func printTable(session *app.Session, version experiments.Version, result experiments.Result) error {
 	declared := version.Experiment
-	err := session.Print(result, func(w io.Writer) {
-		terminal.Line(w, "\n%s", declared.About)
-		terminal.Line(w,
+	err := session.Print(result, func(out io.Writer) {
+		terminal.Line(out, "\n%s", declared.About)
+		terminal.Line(out,
 			"%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
 			declared.Seeds, episodesOf(declared), version.Number, version.Digest, version.Who,
 			version.At.UTC().Format("2006-01-02 15:04:05"))
-		terminal.Line(w,
+		terminal.Line(out,
 			"differences in points; [t] is Student's interval over seeds, [c] that over seeds and templates, "+
 				"both at 95 %%;\np of the t-test, by Holm's method adjusted for the number of contrasts that "+
 				"are not primary\n")
@@ -88,23 +88,23 @@ func printTable(session *app.Session, version experiments.Version, result experi
 			wide = max(wide, len([]rune(row.String())))
 		}
 		for _, row := range result.Rows {
-			terminal.Line(w, "%s", tableRow(row, wide))
+			terminal.Line(out, "%s", tableRow(row, wide))
 		}
-		terminal.Line(w, "")
+		terminal.Line(out, "")
 		for _, key := range slices.Sorted(maps.Keys(result.Figures)) {
 			f := result.Figures[key]
 			_, split, _ := strings.Cut(key, " on ")
-			terminal.Line(w, "%s: %sfalse completes %.1f %%%s", key, passText(f.Pass), 100*f.FalseCompletes,
+			terminal.Line(out, "%s: %sfalse completes %.1f %%%s", key, passText(f.Pass), 100*f.FalseCompletes,
 				valNote(split))
 		}
 		for _, arm := range slices.Sorted(maps.Keys(result.Updates)) {
-			terminal.Line(w, "%s", updatesLine(arm, result.Updates[arm]))
+			terminal.Line(out, "%s", updatesLine(arm, result.Updates[arm]))
 		}
 		for _, key := range slices.Sorted(maps.Keys(result.Reading)) {
-			d := result.Reading[key]
-			terminal.Line(w, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong",
+			reading := result.Reading[key]
+			terminal.Line(out, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong",
 				key,
-				d.WrongRight, d.RightWrong, d.RightRight, d.WrongWrong)
+				reading.WrongRight, reading.RightWrong, reading.RightRight, reading.WrongWrong)
 		}
 	})
 	if err != nil {
@@ -120,9 +120,9 @@ func printTable(session *app.Session, version experiments.Version, result experi
 }
 
 // updatesLine reports how many updates of an arm counted.
-func updatesLine(arm string, u experiments.Updates) string {
-	line := fmt.Sprintf("updates of %s: %d of %d counted", arm, u.Counted, u.All)
-	if u.Counted == 0 {
+func updatesLine(arm string, updates experiments.Updates) string {
+	line := fmt.Sprintf("updates of %s: %d of %d counted", arm, updates.Counted, updates.All)
+	if updates.Counted == 0 {
 		line += "; NONE: its trained system is its base, and no contrast says anything about its training"
 	}
 

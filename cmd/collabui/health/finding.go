@@ -18,14 +18,14 @@ type Finding struct {
 	Fix    string `json:"fix,omitempty"`
 }
 
-func (f Finding) Text(w io.Writer) {
+func (f Finding) Text(out io.Writer) {
 	mark := "ok  "
 	if !f.OK {
 		mark = "FAIL"
 	}
-	terminal.Line(w, "%s %-16s %s", mark, f.What, f.Detail)
+	terminal.Line(out, "%s %-16s %s", mark, f.What, f.Detail)
 	if f.Fix != "" {
-		terminal.Line(w, "     to do: %s", f.Fix)
+		terminal.Line(out, "     to do: %s", f.Fix)
 	}
 }
 

@@ -72,8 +72,8 @@ func Probe(ctx context.Context, a *app.App, endpoints config.Endpoints) []Findin
 	wg.Wait()
 
 	var out []Finding
-	for _, f := range found {
-		out = append(out, f...)
+	for _, findings := range found {
+		out = append(out, findings...)
 	}
 
 	return out
@@ -118,23 +118,23 @@ func OneLine(err error) string {
 }
 
 func (d diagnosis) temporal(ctx context.Context, endpoints config.Endpoints) []Finding {
-	o, err := workers.ClientOptions(endpoints, logging.Silent())
+	options, err := workers.ClientOptions(endpoints, logging.Silent())
 	if err != nil {
 		return d.finding(supervisor.Temporal, endpoints.Temporal, err)
 	}
-	c, err := client.DialContext(ctx, o)
+	c, err := client.DialContext(ctx, options)
 	if err != nil {
 		return d.finding(supervisor.Temporal, endpoints.Temporal, err)
 	}
 	defer c.Close()
 	out := d.finding(supervisor.Temporal, endpoints.Temporal, nil)
 	var all []Stuck
-	DescribeOpen(ctx, c, "", nil, func(id string, x *workflowservice.DescribeWorkflowExecutionResponse) {
-		all = AddStuck(all, id, x.PendingWorkflowTask)
+	DescribeOpen(ctx, c, "", nil, func(id string, response *workflowservice.DescribeWorkflowExecutionResponse) {
+		all = AddStuck(all, id, response.PendingWorkflowTask)
 	})
-	for _, x := range all {
+	for _, stuck := range all {
 		out = append(out, Finding{
-			What: "workflow", Detail: x.String(),
+			What: "workflow", Detail: stuck.String(),
 			Fix: "start workers of the build that began it, or restart those that run, if their log names a bug of " +
 				"the build; what is recorded is kept in any case",
 		})
@@ -196,12 +196,12 @@ func (d diagnosis) policies(ctx context.Context, endpoints config.Endpoints) (ou
 
 // viewer checks the viewer of the data folder. A viewer elsewhere serves people only, and nothing here depends on it.
 func (d diagnosis) viewer(ctx context.Context, endpoints config.Endpoints) []Finding {
-	x, ok := d.state.Services[supervisor.Viewer]
-	if d.Cluster || !ok || x.External {
+	service, ok := d.state.Services[supervisor.Viewer]
+	if d.Cluster || !ok || service.External {
 		return nil
 	}
 
-	return d.finding(supervisor.Viewer, endpoints.View, supervisor.HTTPHealth(x.Addr+"/health")(ctx))
+	return d.finding(supervisor.Viewer, endpoints.View, supervisor.HTTPHealth(service.Addr+"/health")(ctx))
 }
 
 // worker checks the worker of the data folder or, on a cluster, queries Temporal for the workers of every task queue.
@@ -211,31 +211,31 @@ func (d diagnosis) worker(ctx context.Context, endpoints config.Endpoints) []Fin
 
 		return d.finding(supervisor.Worker, addr, supervisor.HTTPHealth("http://"+addr+"/health")(ctx))
 	}
-	o, err := workers.ClientOptions(endpoints, logging.Silent())
+	options, err := workers.ClientOptions(endpoints, logging.Silent())
 	if err != nil {
 		return d.finding(supervisor.Worker, "", err)
 	}
-	c, err := client.DialContext(ctx, o)
+	temporal, err := client.DialContext(ctx, options)
 	if err != nil {
 		return nil // the finding about Temporal explains it
 	}
-	defer c.Close()
+	defer temporal.Close()
 
 	var out []Finding
 	for _, queue := range workers.Roles {
-		f := Finding{What: supervisor.Worker + " " + queue}
-		res, err := c.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+		finding := Finding{What: supervisor.Worker + " " + queue}
+		res, err := temporal.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
 		switch {
 		case err != nil:
-			f.Detail = OneLine(err)
+			finding.Detail = OneLine(err)
 		case len(res.Pollers) == 0:
-			f.Detail = "no worker has asked for work in the last minutes"
-			f.Fix = "`collabui worker --roles " + queue + "` on a machine for it"
+			finding.Detail = "no worker has asked for work in the last minutes"
+			finding.Fix = "`collabui worker --roles " + queue + "` on a machine for it"
 		default:
-			f.OK = true
-			f.Detail = fmt.Sprintf("%d workers ask for work", len(res.Pollers))
+			finding.OK = true
+			finding.Detail = fmt.Sprintf("%d workers ask for work", len(res.Pollers))
 		}
-		out = append(out, f)
+		out = append(out, finding)
 	}
 
 	return out

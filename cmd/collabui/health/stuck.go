@@ -26,12 +26,12 @@ func (x Stuck) String() string {
 }
 
 // AddStuck adds a workflow if it is stuck.
-func AddStuck(all []Stuck, id string, t *workflowpb.PendingWorkflowTaskInfo) []Stuck {
-	if t.GetAttempt() <= stuckTries {
+func AddStuck(all []Stuck, id string, info *workflowpb.PendingWorkflowTaskInfo) []Stuck {
+	if info.GetAttempt() <= stuckTries {
 		return all
 	}
 
-	return append(all, Stuck{Workflow: id, Tries: int(t.GetAttempt())})
+	return append(all, Stuck{Workflow: id, Tries: int(info.GetAttempt())})
 }
 
 // maxOpen is the number of open workflows that are examined.
@@ -47,8 +47,8 @@ func DescribeOpen(
 		PageSize: maxOpen, Query: "ExecutionStatus = 'Running'" + query,
 	})
 	if err == nil {
-		for _, x := range res.Executions {
-			open = append(open, x.Execution.WorkflowId)
+		for _, info := range res.Executions {
+			open = append(open, info.Execution.WorkflowId)
 		}
 	}
 	var mu sync.Mutex

@@ -30,11 +30,11 @@ func runDown(a *app.App) error {
 		return err
 	}
 
-	return a.Print(map[string]any{"stopped": stopped}, func(w io.Writer) {
+	return a.Print(map[string]any{"stopped": stopped}, func(out io.Writer) {
 		if stopped {
-			terminal.Line(w, "stopped")
+			terminal.Line(out, "stopped")
 		} else {
-			terminal.Line(w, "nothing was running")
+			terminal.Line(out, "nothing was running")
 		}
 	})
 }

@@ -80,16 +80,16 @@ func runForeground(ctx context.Context, a *app.App, options app.ServiceOptions) 
 func showServices(a *app.App) error {
 	st, _ := supervisor.Read(a.Data)
 
-	return a.Print(st, func(w io.Writer) {
+	return a.Print(st, func(out io.Writer) {
 		for _, name := range supervisor.Addressed {
 			service := st.Services[name]
 			line := service.Addr
 			if service.Problem != "" {
 				line += "   down: " + service.Problem
 			}
-			terminal.Line(w, "%-9s %s", name, line)
+			terminal.Line(out, "%-9s %s", name, line)
 		}
-		terminal.Line(w, "%-9s %s", "ui", st.UI)
-		terminal.Line(w, "%-9s %s", "logs", filepath.Join(a.Data, "logs"))
+		terminal.Line(out, "%-9s %s", "ui", st.UI)
+		terminal.Line(out, "%-9s %s", "logs", filepath.Join(a.Data, "logs"))
 	})
 }

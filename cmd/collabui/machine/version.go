@@ -16,13 +16,13 @@ func versionCmd(a *app.App) *cobra.Command {
 		Example: "  collabui version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return a.Print(a.Build, func(w io.Writer) { printBuild(w, a.Build) })
+			return a.Print(a.Build, func(out io.Writer) { printBuild(out, a.Build) })
 		},
 	}
 }
 
 // printBuild prints what the program was built from.
-func printBuild(w io.Writer, build app.Build) {
+func printBuild(out io.Writer, build app.Build) {
 	commit := build.Commit
 	switch {
 	case commit == "":
@@ -30,10 +30,10 @@ func printBuild(w io.Writer, build app.Build) {
 	case build.Modified:
 		commit += " with uncommitted changes"
 	}
-	terminal.Line(w, "collabui %s", build.Version)
-	terminal.Line(w, "  commit         %s", commit)
-	terminal.Line(w, "  Go             %s", build.Go)
-	terminal.Line(w, "  policy kernel  %s", build.Kernel)
-	terminal.Line(w, "  Temporal SDK   %s", build.Temporal)
-	terminal.Line(w, "  record format  %d", build.Records)
+	terminal.Line(out, "collabui %s", build.Version)
+	terminal.Line(out, "  commit         %s", commit)
+	terminal.Line(out, "  Go             %s", build.Go)
+	terminal.Line(out, "  policy kernel  %s", build.Kernel)
+	terminal.Line(out, "  Temporal SDK   %s", build.Temporal)
+	terminal.Line(out, "  record format  %d", build.Records)
 }

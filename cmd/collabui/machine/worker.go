@@ -128,8 +128,8 @@ func runWorker(ctx context.Context, a *app.App, options workerOptions) error {
 	}
 	options.Log = log
 	if options.gpus != "" {
-		options.Training.GPUs = slices.DeleteFunc(strings.Split(options.gpus, ","), func(s string) bool {
-			return s == "" || s == "none"
+		options.Training.GPUs = slices.DeleteFunc(strings.Split(options.gpus, ","), func(text string) bool {
+			return text == "" || text == "none"
 		})
 	}
 	options.Training.LlamaFactory = os.Getenv(envLlamaFactory)

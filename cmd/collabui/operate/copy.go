@@ -75,8 +75,8 @@ func runCopy(ctx context.Context, a *app.App, source, target string, runs []stri
 		return err
 	}
 
-	return a.Print(report, func(w io.Writer) {
-		terminal.Line(w, "%d runs, %d objects; %d of them, %s, are new there",
+	return a.Print(report, func(out io.Writer) {
+		terminal.Line(out, "%d runs, %d objects; %d of them, %s, are new there",
 			len(report.Runs), report.Objects, report.Written, terminal.Megabytes(report.Bytes))
 	})
 }
@@ -100,9 +100,9 @@ func openFolder(dir string, fill bool) (store.Bucket, error) {
 // copied into it, so a folder need not exist.
 func openPlace(ctx context.Context, a *app.App, place string, fill bool) (store.Bucket, error) {
 	if place == ownStore {
-		b, _, err := a.OpenStore()
+		keeper, _, err := a.OpenStore()
 
-		return b, err
+		return keeper, err
 	}
 	if !strings.Contains(place, "://") {
 		if place == "" {

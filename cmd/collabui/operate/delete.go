@@ -31,17 +31,17 @@ func runUndo(ctx context.Context, a *app.App, run string, missing bool) error {
 		return err
 	}
 
-	return a.Print(recovery, func(w io.Writer) {
+	return a.Print(recovery, func(out io.Writer) {
 		line := func(t collect.Tally, from string) {
-			terminal.Line(w, "%8d objects, %10s taken back from %s", t.Objects, terminal.Megabytes(t.Bytes), from)
+			terminal.Line(out, "%8d objects, %10s taken back from %s", t.Objects, terminal.Megabytes(t.Bytes), from)
 		}
 		line(recovery.Trash, "the trash")
 		line(recovery.Versions, "the versions of the bucket")
 		for _, key := range recovery.Missing {
-			terminal.Line(w, "MISSING %s", key)
+			terminal.Line(out, "MISSING %s", key)
 		}
 		if len(recovery.Missing) > 0 {
-			terminal.Line(w, "%d objects are nowhere in this store: take them from a copy with %s",
+			terminal.Line(out, "%d objects are nowhere in this store: take them from a copy with %s",
 				len(recovery.Missing),
 				a.Typed("copy FROM store"))
 		}
@@ -135,7 +135,7 @@ func runDelete(ctx context.Context, a *app.App, run, why string) error {
 		return err
 	}
 	defer session.Close()
-	d := runs.Decision{Who: app.UserName(), Why: why, At: time.Now().UTC()}
+	decision := runs.Decision{Who: app.UserName(), Why: why, At: time.Now().UTC()}
 	other, err := drivenElsewhere(ctx, session, runs.Run(run))
 	if err != nil {
 		return err
@@ -148,12 +148,12 @@ func runDelete(ctx context.Context, a *app.App, run, why string) error {
 			a.Typed("stop %s --why TEXT", run))
 	}
 	isOpen := func() (bool, error) { return isOpen(ctx, session, run) }
-	if err := collect.Delete(ctx, session.Store, runs.Run(run), d, isOpen); err != nil {
+	if err := collect.Delete(ctx, session.Store, runs.Run(run), decision, isOpen); err != nil {
 		return err
 	}
 
-	return a.Print(map[string]string{"deleted": run}, func(w io.Writer) {
-		terminal.Line(w, "%s is deleted; %s removes what it alone needs", run, a.Typed("gc"))
+	return a.Print(map[string]string{"deleted": run}, func(out io.Writer) {
+		terminal.Line(out, "%s is deleted; %s removes what it alone needs", run, a.Typed("gc"))
 	})
 }
 

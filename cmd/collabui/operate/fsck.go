@@ -55,7 +55,7 @@ func runFsck(ctx context.Context, a *app.App, names []string) error {
 		}
 	}
 
-	if err := a.Print(report, func(w io.Writer) { printReport(w, report, len(names)) }); err != nil {
+	if err := a.Print(report, func(out io.Writer) { printReport(out, report, len(names)) }); err != nil {
 		return err
 	}
 	if n := len(report.Problems); n > 0 {
@@ -80,28 +80,28 @@ func verifyObjects(ctx context.Context, bucket store.Bucket, names []string) (ve
 	return report, names, err
 }
 
-func printReport(w io.Writer, r verify.Report, names int) {
-	terminal.Line(w, "%d objects, %d bytes, %d runs; %d unreferenced; %d problems",
-		r.Objects, r.Bytes, names, len(r.Unreferenced), len(r.Problems))
-	for _, p := range r.Problems {
-		terminal.Line(w, "PROBLEM %s", p)
+func printReport(out io.Writer, report verify.Report, names int) {
+	terminal.Line(out, "%d objects, %d bytes, %d runs; %d unreferenced; %d problems",
+		report.Objects, report.Bytes, names, len(report.Unreferenced), len(report.Problems))
+	for _, problem := range report.Problems {
+		terminal.Line(out, "PROBLEM %s", problem)
 	}
-	if len(r.Missing) > 0 {
-		terminal.Line(w,
+	if len(report.Missing) > 0 {
+		terminal.Line(out,
 			"%d objects are missing: `collabui delete --undo --missing` looks for them in the trash and in the "+
-				"versions of the bucket; `collabui copy FROM store` takes them from a copy", len(r.Missing))
+				"versions of the bucket; `collabui copy FROM store` takes them from a copy", len(report.Missing))
 	}
 	isBlob := func(key string) bool { return strings.HasPrefix(key, store.BlobPrefix) }
-	if slices.ContainsFunc(r.Unreferenced, isBlob) {
-		terminal.Line(w,
+	if slices.ContainsFunc(report.Unreferenced, isBlob) {
+		terminal.Line(out,
 			"unreferenced blobs do no harm: attempts that were cut short left them; collabui gc removes them")
 	}
-	if slices.ContainsFunc(r.Unreferenced, func(key string) bool { return !isBlob(key) }) {
-		terminal.Line(w,
+	if slices.ContainsFunc(report.Unreferenced, func(key string) bool { return !isBlob(key) }) {
+		terminal.Line(out,
 			"unreferenced records do no harm: if their epoch is not committed yet, its run uses them when it "+
 				"continues; others are of attempts that were cut short, and stay until the run is deleted")
 	}
-	for _, u := range r.Unreferenced {
-		terminal.Line(w, "unreferenced %s", u)
+	for _, u := range report.Unreferenced {
+		terminal.Line(out, "unreferenced %s", u)
 	}
 }

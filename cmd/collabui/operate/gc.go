@@ -66,13 +66,13 @@ func runGC(ctx context.Context, a *app.App, policy collect.Policy, days int, dry
 		return err
 	}
 
-	return a.Print(report, func(w io.Writer) {
+	return a.Print(report, func(out io.Writer) {
 		would := ""
 		if dry {
 			would = "would be "
 		}
-		line := func(t collect.Tally, what string) {
-			terminal.Line(w, "%8d objects, %10s %s", t.Objects, terminal.Megabytes(t.Bytes), what)
+		line := func(tally collect.Tally, what string) {
+			terminal.Line(out, "%8d objects, %10s %s", tally.Objects, terminal.Megabytes(tally.Bytes), what)
 		}
 		line(collect.Tally{Objects: report.Objects, Bytes: report.Bytes}, "in the store before")
 		line(report.Removed, would+"put into the trash: of deleted runs, checkpoints, recorded calls")
@@ -80,18 +80,18 @@ func runGC(ctx context.Context, a *app.App, policy collect.Policy, days int, dry
 		line(report.Freed, would+"removed from the trash for good")
 		line(report.Restored, would+"brought back from the trash")
 		if report.Uploads > 0 {
-			terminal.Line(w, "%8d uploads that were cut short %saborted", report.Uploads, would)
+			terminal.Line(out, "%8d uploads that were cut short %saborted", report.Uploads, would)
 		}
 		if report.Unexplained > 0 {
-			terminal.Line(w,
+			terminal.Line(out,
 				"%d of these blobs were not named by anything that %sremoved: imports that were not used, or a "+
 					"store that does not show everything", report.Unexplained, would)
 		}
 		if len(report.Runs) > 0 {
-			terminal.Line(w, "nothing is left of %s", strings.Join(report.Runs, ", "))
+			terminal.Line(out, "nothing is left of %s", strings.Join(report.Runs, ", "))
 		}
 		if len(report.Unfinished) > 0 {
-			terminal.Line(w, "never finished, and removed unless a copy or a fork continues: %s",
+			terminal.Line(out, "never finished, and removed unless a copy or a fork continues: %s",
 				strings.Join(report.Unfinished, ", "))
 		}
 	})

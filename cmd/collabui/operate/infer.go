@@ -107,8 +107,8 @@ func serveSystem(
 		"url": url, "model": sys.Model(), "run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests(),
 		"key": key != "",
 	}
-	err = a.Print(shown, func(w io.Writer) {
-		terminal.Line(w, "%s: %d agents decide at %s, model %q", sys.Name(), len(sys.Policies), url, sys.Model())
+	err = a.Print(shown, func(out io.Writer) {
+		terminal.Line(out, "%s: %d agents decide at %s, model %q", sys.Name(), len(sys.Policies), url, sys.Model())
 	})
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func printSwitch(a *app.App, sys infer.TrainedSystem, err error) {
 		terminal.Line(a.Err, "the system that the line accepts cannot be served yet; the one before answers: %v", err)
 		return
 	}
-	_ = a.Print(map[string]any{"run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests()}, func(w io.Writer) {
-		terminal.Line(w, "%s answers from now on", sys.Name())
+	_ = a.Print(map[string]any{"run": sys.Run, "epoch": sys.Epoch, "policies": sys.Digests()}, func(out io.Writer) {
+		terminal.Line(out, "%s answers from now on", sys.Name())
 	})
 }

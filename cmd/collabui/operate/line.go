@@ -85,11 +85,11 @@ type lineEntry struct {
 	lines.Entry
 }
 
-func (e lineEntry) text(w io.Writer) {
-	terminal.Line(w, "%-16s %3d %-9s %-24s %s %s: %s",
+func (e lineEntry) text(out io.Writer) {
+	terminal.Line(out, "%-16s %3d %-9s %-24s %s %s: %s",
 		e.Line, e.Number, e.Verb, e.System, e.At.Format(time.DateTime), e.Who, e.Why)
 	for _, result := range e.Results {
-		terminal.Line(w, "  %-15s %5.1f %% of %d", result.Split, 100*result.Rate, result.Episodes)
+		terminal.Line(out, "  %-15s %5.1f %% of %d", result.Split, 100*result.Rate, result.Episodes)
 	}
 }
 

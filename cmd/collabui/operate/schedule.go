@@ -64,8 +64,8 @@ restore.`,
 				return err
 			}
 			if check {
-				return a.Print(s, func(w io.Writer) {
-					terminal.Line(w, "%s: schedule %s can be created", args[0],
+				return a.Print(s, func(out io.Writer) {
+					terminal.Line(out, "%s: schedule %s can be created", args[0],
 						s.Name)
 				})
 			}
@@ -211,12 +211,12 @@ func (x scheduleInfo) state() string {
 	return "waiting"
 }
 
-func (x scheduleInfo) line(w io.Writer) {
+func (x scheduleInfo) line(out io.Writer) {
 	next := ""
 	if len(x.Next) > 0 && !x.Paused {
 		next = "next " + x.Next[0].UTC().Format(time.DateTime)
 	}
-	terminal.Line(w, "%-16s line %-16s %-8s %s", x.Name, x.Line, x.state(), next)
+	terminal.Line(out, "%-16s line %-16s %-8s %s", x.Name, x.Line, x.state(), next)
 }
 
 // lastOutcomes is the number of firings that show lists.
@@ -243,8 +243,8 @@ func showSchedule(ctx context.Context, session *app.Session, name string) error 
 		for _, id := range info.Running {
 			terminal.Line(w, "  runs: %s", id)
 		}
-		for _, o := range info.Outcomes[max(0, len(info.Outcomes)-lastOutcomes):] {
-			terminal.Line(w, "  %s %-18s %-8s %s", o.ID, o.News, o.Verb, o.Why)
+		for _, outcome := range info.Outcomes[max(0, len(info.Outcomes)-lastOutcomes):] {
+			terminal.Line(w, "  %s %-18s %-8s %s", outcome.ID, outcome.News, outcome.Verb, outcome.Why)
 		}
 		terminal.Line(w, "  what the line accepts: %s", lookInto)
 	})

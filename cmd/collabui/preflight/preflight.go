@@ -53,7 +53,7 @@ func Check(ctx context.Context, session *app.Session, name string, id preflight.
 	if err := disk.Room(session.Data, health.MinFree); err != nil && !session.Cluster {
 		found = append(found, preflight.Obstacle{Where: "disk", Why: err.Error()})
 	}
-	if !slices.ContainsFunc(found, func(o preflight.Obstacle) bool { return !o.Warning }) {
+	if !slices.ContainsFunc(found, func(obstacle preflight.Obstacle) bool { return !obstacle.Warning }) {
 		more, err := examine(ctx, session, name, id, all)
 		if err != nil {
 			return err
@@ -121,9 +121,9 @@ func examine(
 		return nil, err
 	}
 	o := app.StartOptions(fmt.Sprintf("preflight/%s/%.12s", name, runs.Digest(id)), "checks before "+name+" starts")
-	w, err := session.Temporal.ExecuteWorkflow(ctx, o, workflows.Preflight, id)
+	workflowRun, err := session.Temporal.ExecuteWorkflow(ctx, o, workflows.Preflight, id)
 	if err == nil {
-		err = w.Get(ctx, &found)
+		err = workflowRun.Get(ctx, &found)
 	}
 	if err != nil {
 		return nil, fault.New(fault.Transient, "check %s before its start: %w", name, err)

@@ -27,10 +27,10 @@ type conversion struct {
 	build string // version of the program that exports
 }
 
-func (x conversion) text(w io.Writer) {
-	terminal.Line(w, "%d files in %s", x.Files, x.Out)
+func (x conversion) text(out io.Writer) {
+	terminal.Line(out, "%d files in %s", x.Files, x.Out)
 	if x.Episodes+x.Failed+x.Open > 0 {
-		terminal.Line(w, "%d episodes; %d slots failed, %d have not ended", x.Episodes, x.Failed, x.Open)
+		terminal.Line(out, "%d episodes; %d slots failed, %d have not ended", x.Episodes, x.Failed, x.Open)
 	}
 }
 

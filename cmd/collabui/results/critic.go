@@ -27,12 +27,12 @@ type creditReport struct {
 
 // showCritic compares the critic of a run with the environment's judge and with outcomes.
 func showCritic(ctx context.Context, a *app.App, bucket store.Bucket, run string) error {
-	s, err := runs.Run(run).Current(ctx, bucket)
+	specification, err := runs.Run(run).Current(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	report := creditReport{Run: s.Name, Critic: rules.CriticName(s, catalog.All{})}
-	if report.Check, err = checkCredit(ctx, bucket, s); err != nil {
+	report := creditReport{Run: specification.Name, Critic: rules.CriticName(specification, catalog.All{})}
+	if report.Check, err = checkCredit(ctx, bucket, specification); err != nil {
 		return err
 	}
 
@@ -40,15 +40,15 @@ func showCritic(ctx context.Context, a *app.App, bucket store.Bucket, run string
 }
 
 // checkCredit reads all graded episodes of a run, committed or not.
-func checkCredit(ctx context.Context, bucket store.Bucket, s spec.Spec) (*credit.Check, error) {
+func checkCredit(ctx context.Context, bucket store.Bucket, specification spec.Spec) (*credit.Check, error) {
 	check := credit.NewCheck()
-	run := runs.Run(s.Name)
-	for epoch := 1; epoch <= s.Epochs; epoch++ {
-		s, err := run.At(ctx, bucket, epoch)
+	run := runs.Run(specification.Name)
+	for epoch := 1; epoch <= specification.Epochs; epoch++ {
+		given, err := run.At(ctx, bucket, epoch)
 		if err != nil {
 			return check, err
 		}
-		for slot := 1; slot <= s.Slots; slot++ {
+		for slot := 1; slot <= given.Slots; slot++ {
 			if err := addEpisode(ctx, bucket, check, run, epoch, slot); err != nil {
 				return check, err
 			}
@@ -84,58 +84,58 @@ func addEpisode(ctx context.Context, bucket store.Bucket, check *credit.Check, r
 	return err
 }
 
-func (r creditReport) text(w io.Writer) {
-	terminal.Line(w, "critic: %s · %d steps\n", r.Critic, r.Steps)
-	printLabels(w, r.Check)
-	printCalibration(w, r.Check)
+func (r creditReport) text(out io.Writer) {
+	terminal.Line(out, "critic: %s · %d steps\n", r.Critic, r.Steps)
+	printLabels(out, r.Check)
+	printCalibration(out, r.Check)
 }
 
 // printLabels prints how the labels compare with the judge's, in all and by action type, and with outcomes.
-func printLabels(w io.Writer, check *credit.Check) {
-	terminal.Line(w, "%-18s %9s %9s %9s   %9s", "judge \\ critic", "1", "0", "∅", "agreement")
+func printLabels(out io.Writer, check *credit.Check) {
+	terminal.Line(out, "%-18s %9s %9s %9s   %9s", "judge \\ critic", "1", "0", "∅", "agreement")
 	for i, name := range []string{"1", "0", "∅ (unknown)"} {
-		terminal.Line(w, "%-18s %9d %9d %9d", name, check.All[i][0], check.All[i][1], check.All[i][2])
+		terminal.Line(out, "%-18s %9d %9d %9d", name, check.All[i][0], check.All[i][1], check.All[i][2])
 	}
 
-	terminal.Line(w, "\nby action type")
+	terminal.Line(out, "\nby action type")
 	for _, kind := range slices.Sorted(maps.Keys(check.ByAction)) {
-		printAgreement(w, kind, check.ByAction[kind])
+		printAgreement(out, kind, check.ByAction[kind])
 	}
-	printAgreement(w, "all", check.All)
-	terminal.Line(w,
+	printAgreement(out, "all", check.All)
+	terminal.Line(out,
 		"\nexecuted actions by the episode's outcome: succeeded %d labelled 1, %d labelled 0; failed %d and %d",
 		check.Outcomes[0][0], check.Outcomes[0][1], check.Outcomes[1][0], check.Outcomes[1][1])
 }
 
 // printAgreement prints the number of labels of each kind, and how many agree with the judge.
-func printAgreement(w io.Writer, name string, c credit.Confusion) {
-	rate, n := c.Agreement()
+func printAgreement(out io.Writer, name string, confusion credit.Confusion) {
+	rate, n := confusion.Agreement()
 	agreement := "-"
 	if n > 0 {
 		agreement = fmt.Sprintf("%.1f %%", 100*rate)
 	}
-	label := func(i int) int { return c[0][i] + c[1][i] + c[2][i] }
-	terminal.Line(w, "%-18s %9d %9d %9d   %9s of %d", name, label(0), label(1), label(2), agreement, n)
+	label := func(i int) int { return confusion[0][i] + confusion[1][i] + confusion[2][i] }
+	terminal.Line(out, "%-18s %9d %9d %9d   %9s of %d", name, label(0), label(1), label(2), agreement, n)
 }
 
 // printCalibration prints what only a model critic has: scores, and answers that had to be repaired.
-func printCalibration(w io.Writer, check *credit.Check) {
+func printCalibration(out io.Writer, check *credit.Check) {
 	graded := false
-	for _, b := range check.Bins {
-		if b.Cells == 0 {
+	for _, bin := range check.Bins {
+		if bin.Cells == 0 {
 			continue
 		}
 		if !graded {
-			terminal.Line(w, "\ncalibration: score, cells, of which right according to the judge")
+			terminal.Line(out, "\ncalibration: score, cells, of which right according to the judge")
 		}
 		graded = true
-		terminal.Line(w, "%.1f to %.1f  mean %.2f  %6d  %5.1f %%",
-			b.Low, b.Low+0.1, b.Score, b.Cells, 100*float64(b.Right)/float64(b.Cells))
+		terminal.Line(out, "%.1f to %.1f  mean %.2f  %6d  %5.1f %%",
+			bin.Low, bin.Low+0.1, bin.Score, bin.Cells, 100*float64(bin.Right)/float64(bin.Cells))
 	}
 	if !graded {
 		return
 	}
-	terminal.Line(w, "\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · "+
+	terminal.Line(out, "\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · "+
 		"answers that stayed unreadable %d, incomplete %d · largest spread within one action %.2f",
 		check.Again, check.Blinded, check.Repairs, check.Faults[credit.FaultShape], check.Faults[credit.FaultMissing],
 		check.Spread)

@@ -21,7 +21,7 @@ func showEpisode(ctx context.Context, a *app.App, bucket store.Bucket, run, plac
 	if err != nil {
 		return err
 	}
-	e := storedEpisode{read}
+	episode := storedEpisode{read}
 
-	return a.Print(e, e.text)
+	return a.Print(episode, episode.text)
 }

@@ -18,7 +18,7 @@ type played = view.Episode
 type storedEpisode struct{ played }
 
 // text prints the whole episode.
-func (e storedEpisode) text(w io.Writer) {
+func (e storedEpisode) text(out io.Writer) {
 	var text strings.Builder
 	task := e.Episode.Slot.Task
 	terminal.Line(&text, "%s, epoch %d, slot %d: %s (%s), %s", e.Run, e.Epoch, e.Episode.Slot.Number, task.Template,
@@ -32,31 +32,31 @@ func (e storedEpisode) text(w io.Writer) {
 	terminal.Line(&text, "graph %s; system of epoch %d; attempt %d; %s", edges(e.Topology), e.Episode.System,
 		e.Episode.Attempt,
 		critic)
-	for i, s := range e.Steps {
-		terminal.Line(&text, "\nstep %d: %s", s.Number, screenOf(agents.Lines(s.Observation), 12))
+	for i, step := range e.Steps {
+		terminal.Line(&text, "\nstep %d: %s", step.Number, screenOf(agents.Lines(step.Observation), 12))
 		e.matrix(&text, i)
 		terminal.Line(&text, "  executed: %s", e.decision(i))
 	}
-	_, _ = io.WriteString(w, terminal.Printable(text.String()))
+	_, _ = io.WriteString(out, terminal.Printable(text.String()))
 }
 
 // ending describes how the episode ended.
 func (e storedEpisode) ending() string {
-	x := e.Episode
+	episode := e.Episode
 	switch {
 	case e.Open:
 		return fmt.Sprintf("open, %d steps so far", len(e.Steps))
-	case x.Failed != "":
-		return "failed: " + agents.Line(x.Failed, 200)
-	case x.Void != "":
-		return "void: " + agents.Line(x.Void, 200)
-	case x.Outcome.Success:
-		return fmt.Sprintf("solved in %d steps", x.Outcome.Steps)
-	case x.Outcome.Truncated:
-		return fmt.Sprintf("out of steps after %d", x.Outcome.Steps)
+	case episode.Failed != "":
+		return "failed: " + agents.Line(episode.Failed, 200)
+	case episode.Void != "":
+		return "void: " + agents.Line(episode.Void, 200)
+	case episode.Outcome.Success:
+		return fmt.Sprintf("solved in %d steps", episode.Outcome.Steps)
+	case episode.Outcome.Truncated:
+		return fmt.Sprintf("out of steps after %d", episode.Outcome.Steps)
 	}
 
-	return fmt.Sprintf("not solved in %d steps", x.Outcome.Steps)
+	return fmt.Sprintf("not solved in %d steps", episode.Outcome.Steps)
 }
 
 // screenOf returns at most so many of the elements that a screen shows.
@@ -67,8 +67,8 @@ func screenOf(lines []string, most int) string {
 		lines = lines[:most]
 	}
 	var out []string
-	for _, l := range lines {
-		_, words, _ := strings.Cut(l, " ") // people need no index
+	for _, line := range lines {
+		_, words, _ := strings.Cut(line, " ") // people need no index
 		out = append(out, words)
 	}
 
@@ -79,22 +79,22 @@ func screenOf(lines []string, most int) string {
 const notAsked = "·"
 
 // matrix prints what each agent answered, with one line per agent and one column per round.
-func (e storedEpisode) matrix(w io.Writer, step int) {
+func (e storedEpisode) matrix(out io.Writer, step int) {
 	const wide = 34
 	s := e.Steps[step]
 	line := ""
-	for i, c := range s.Decision.Cells {
-		if c.Round == 0 {
-			line = fmt.Sprintf("  agent %d", c.Agent)
+	for i, cell := range s.Decision.Cells {
+		if cell.Round == 0 {
+			line = fmt.Sprintf("  agent %d", cell.Agent)
 		}
-		text := cmp.Or(agents.Line(agents.CellInWords(c, s.Observation), wide-2), notAsked)
+		text := cmp.Or(agents.Line(agents.CellInWords(cell, s.Observation), wide-2), notAsked)
 		won := " "
-		if c.Canonical != "" && c.Canonical == s.Decision.Executed.Canonical(s.Observation) {
+		if cell.Canonical != "" && cell.Canonical == s.Decision.Executed.Canonical(s.Observation) {
 			won = "*"
 		}
 		line += fmt.Sprintf("  %s%s %s%s", e.label(step, i), won, text, strings.Repeat(" ", wide-len([]rune(text))))
-		if c.Round == e.Rounds-1 {
-			terminal.Line(w, "%s", strings.TrimRight(line, " "))
+		if cell.Round == e.Rounds-1 {
+			terminal.Line(out, "%s", strings.TrimRight(line, " "))
 		}
 	}
 }
@@ -102,10 +102,10 @@ func (e storedEpisode) matrix(w io.Writer, step int) {
 // decision describes what was executed in a step, by which vote, and with what effect.
 func (e storedEpisode) decision(step int) string {
 	s := e.Steps[step]
-	v, voters := e.Vote(step)
-	out := fmt.Sprintf("%s, %d of %d votes (%s)", agents.ActionInWords(s.Decision.Executed, s.Observation), v.Votes,
-		voters, v.Rule)
-	if v.Canonical == "" {
+	vote, voters := e.Vote(step)
+	out := fmt.Sprintf("%s, %d of %d votes (%s)", agents.ActionInWords(s.Decision.Executed, s.Observation), vote.Votes,
+		voters, vote.Rule)
+	if vote.Canonical == "" {
 		out = "nothing: no answer parsed"
 	}
 	if e.Pairs != nil {
@@ -126,12 +126,12 @@ func (e storedEpisode) label(step, cell int) string {
 }
 
 // edges returns a graph in a few words.
-func edges(t domain.Topology) string {
-	if len(t.Edges) == 0 {
+func edges(topology domain.Topology) string {
+	if len(topology.Edges) == 0 {
 		return "no agent reads another"
 	}
 	var out []string
-	for _, e := range t.Edges {
+	for _, e := range topology.Edges {
 		out = append(out, fmt.Sprintf("%d→%d", e[0], e[1]))
 	}
 

@@ -113,30 +113,30 @@ type evaluation struct {
 
 // plan determines what is evaluated: the systems of the epoch, and the references for recorded tasks.
 func (o evalOptions) plan(ctx context.Context, bucket store.Bucket, run string) (evaluation, error) {
-	s, err := runs.Run(run).Current(ctx, bucket)
+	specification, err := runs.Run(run).Current(ctx, bucket)
 	if err != nil {
 		return evaluation{}, err
 	}
 	if _, err := lines.Find(ctx, bucket, run, o.epoch); err != nil { // not committed
 		return evaluation{}, err
 	}
-	made, err := runs.Run(run).System(ctx, bucket, o.epoch, s.Agents)
+	made, err := runs.Run(run).System(ctx, bucket, o.epoch, specification.Agents)
 	if err != nil {
 		return evaluation{}, err
 	}
-	systems := rules.EvalSystems(s, o.epoch, made.Digests())
-	on, references, err := o.place(s)
+	systems := rules.EvalSystems(specification, o.epoch, made.Digests())
+	on, references, err := o.place(specification)
 	if err != nil {
 		return evaluation{}, err
 	}
 
-	planned := evaluation{spec: s, where: o.split}
+	planned := evaluation{spec: specification, where: o.split}
 	if on.Environment != "" {
 		planned.where = on.Environment + "." + o.split
 	}
-	for _, r := range references {
+	for _, evalSystem := range references {
 		planned.items = append(planned.items, on.Item(run, fmt.Sprintf("%s-%04d", rules.ReferenceFolder, on.Episodes),
-			r))
+			evalSystem))
 	}
 	folder := fmt.Sprintf("eval-%04d-%04d", o.epoch, on.Episodes)
 	for _, system := range systems {
@@ -150,9 +150,9 @@ func (o evalOptions) plan(ctx context.Context, bucket store.Bucket, run string) 
 // place returns the split to play on, and the systems that are shown beside the run's. Options that the run's
 // specification does not contain are part of the environment's label, so that results on other data are never reused.
 // Every recorded task is played once unless the number of episodes is set.
-func (o evalOptions) place(s spec.Spec) (rules.Split, []rules.EvalSystem, error) {
+func (o evalOptions) place(specification spec.Spec) (rules.Split, []rules.EvalSystem, error) {
 	on := rules.Split{Name: o.split, Episodes: o.episodes}
-	options, err := o.options(s, &on)
+	options, err := o.options(specification, &on)
 	if err != nil {
 		return on, nil, err
 	}
@@ -174,20 +174,20 @@ func (o evalOptions) place(s spec.Spec) (rules.Split, []rules.EvalSystem, error)
 }
 
 // options returns the options of the environment to play in. It labels the split unless they are the run's own options.
-func (o evalOptions) options(s spec.Spec, on *rules.Split) (envadapters.Options, error) {
-	own := s.Where(s.Environment)
+func (o evalOptions) options(specification spec.Spec, on *rules.Split) (envadapters.Options, error) {
+	own := specification.Where(specification.Environment)
 	name := o.environment
 	if name == "" {
-		name = s.Environment
+		name = specification.Environment
 	}
-	options, err := o.env.Options(name, s)
+	options, err := o.env.Options(name, specification)
 	if err != nil {
 		return options, err
 	}
 
 	named := false
 	if o.environment != "" {
-		_, named = s.Environments[name]
+		_, named = specification.Environments[name]
 	}
 	switch {
 	case named:
@@ -213,19 +213,19 @@ func evaluate(ctx context.Context, a *app.App, planned evaluation) ([]runs.Resul
 	if err != nil {
 		return nil, err
 	}
-	w, err := session.Temporal.ExecuteWorkflow(here, app.StartOptions(planned.id, title), workflows.Evaluation,
+	run, err := session.Temporal.ExecuteWorkflow(here, app.StartOptions(planned.id, title), workflows.Evaluation,
 		planned.items)
 	if err != nil {
 		return nil, fault.New(fault.Transient, "start the evaluation: %w", err)
 	}
-	err = status.Attend(ctx, session, w, func(progress *status.Progress) {
-		progress.ShowWorkflow(ctx, session.Temporal, title, workflows.Status{Child: w.GetID()})
+	err = status.Attend(ctx, session, run, func(progress *status.Progress) {
+		progress.ShowWorkflow(ctx, session.Temporal, title, workflows.Status{Child: run.GetID()})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("evaluation: %w", err)
 	}
 	var results []runs.Result
-	if err := w.Get(ctx, &results); err != nil {
+	if err := run.Get(ctx, &results); err != nil {
 		return nil, fault.New(fault.Transient, "evaluation: %w", err)
 	}
 

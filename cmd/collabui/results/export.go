@@ -77,8 +77,8 @@ func runExport(ctx context.Context, a *app.App, options exportOptions, args []st
 		if err != nil {
 			return err
 		}
-		return a.Print(map[string]any{"out": options.out, "policy": options.policy, "files": n}, func(w io.Writer) {
-			terminal.Line(w, "%d files in %s", n, options.out)
+		return a.Print(map[string]any{"out": options.out, "policy": options.policy, "files": n}, func(out io.Writer) {
+			terminal.Line(out, "%d files in %s", n, options.out)
 		})
 	}
 	if options.line != "" {
@@ -129,26 +129,26 @@ type exportSummary struct {
 	System *infer.Exported `json:"system,omitempty"` // nil before the end of stage 1
 }
 
-func (x exportSummary) text(w io.Writer) {
+func (x exportSummary) text(out io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(x.Rows)) {
-		terminal.Line(w, "%-16s %6d rows", name, x.Rows[name])
+		terminal.Line(out, "%-16s %6d rows", name, x.Rows[name])
 	}
-	terminal.Line(w, "%d files in %s", x.Files, x.Out)
+	terminal.Line(out, "%d files in %s", x.Files, x.Out)
 	if x.System == nil {
-		terminal.Line(w, "no system yet: stage 1 has not ended")
+		terminal.Line(out, "no system yet: stage 1 has not ended")
 		return
 	}
-	terminal.Line(w, "system of epoch %d, %d agents, in %s; README.md says how to use it",
+	terminal.Line(out, "system of epoch %d, %d agents, in %s; README.md says how to use it",
 		x.System.Epoch, len(x.System.Agents), filepath.Join(x.Out, infer.SystemDir))
 }
 
 // export writes the data sets and the system of a run. Files written before an error stay; SHA256SUMS is written last.
 func export(ctx context.Context, bucket store.Bucket, run string, options exportOptions) (exportSummary, error) {
-	x := exportSummary{Out: options.out, Rows: map[string]int{}}
+	summary := exportSummary{Out: options.out, Rows: map[string]int{}}
 	sys, err := infer.Find(ctx, bucket, run, options.epoch)
 	early := errors.Is(err, infer.ErrNoBase) && options.epoch == "" // stage 1 may have data already
 	if err != nil && !early {
-		return x, err
+		return summary, err
 	}
 	epoch := sys.Epoch
 	if options.epoch == "" {
@@ -156,40 +156,40 @@ func export(ctx context.Context, bucket store.Bucket, run string, options export
 	}
 	sets, err := dataSets(ctx, bucket, sys.Spec, epoch)
 	if err != nil {
-		return x, err
+		return summary, err
 	}
 	if early && len(sets) == 0 {
-		return x, fault.New(fault.Invalid, "run %q has no data of stage 1 yet", run)
+		return summary, fault.New(fault.Invalid, "run %q has no data of stage 1 yet", run)
 	}
 	files, err := exportFiles(ctx, bucket, sets)
 	if err != nil {
-		return x, err
+		return summary, err
 	}
 
 	if !early {
 		written, err := sys.Write(ctx, bucket, filepath.Join(options.out, infer.SystemDir))
 		if err != nil {
-			return x, err
+			return summary, err
 		}
-		x.System = &written
+		summary.System = &written
 	}
 	card := dataCard{
 		Run: sys.Run, Epoch: epoch, Samples: sys.Spec.Preference == spec.PreferenceGRPO,
-		Configs: rows.Configs(files, sets...), System: infer.Readme(sys.Run, x.System), build: options.build,
+		Configs: rows.Configs(files, sets...), System: infer.Readme(sys.Run, summary.System), build: options.build,
 	}
 	card.describe(sets, files)
 	if files["README.md"], err = card.readme(ctx, bucket, sys.Spec); err != nil {
-		return x, err
+		return summary, err
 	}
 	if err := writeFiles(options.out, files); err != nil {
-		return x, fault.New(fault.Invalid, "write the export: %w", err)
+		return summary, fault.New(fault.Invalid, "write the export: %w", err)
 	}
 	for _, set := range sets {
-		x.Rows[set.Name] = len(set.Pairs)
+		summary.Rows[set.Name] = len(set.Pairs)
 	}
-	x.Files, err = infer.Sums(options.out)
+	summary.Files, err = infer.Sums(options.out)
 
-	return x, err
+	return summary, err
 }
 
 func writeFiles(dir string, files map[string][]byte) error {

@@ -31,23 +31,23 @@ func exportAs(ctx context.Context, bucket store.Bucket, run string, options expo
 
 // tables writes the tables of a run.
 func (x *conversion) tables(ctx context.Context, bucket store.Bucket, run runs.Run) error {
-	r, err := interop.Read(ctx, bucket, run)
+	records, err := interop.Read(ctx, bucket, run)
 	if err != nil {
 		return err
 	}
-	tables, err := r.Tables()
+	tables, err := records.Tables()
 	if err != nil {
 		return err
 	}
-	for _, t := range tables {
-		body, err := t.CSV()
+	for _, table := range tables {
+		body, err := table.CSV()
 		if x.Format == asJSON {
-			body, err = t.JSON()
+			body, err = table.JSON()
 		}
 		if err != nil {
 			return err
 		}
-		if err := x.write(t.Name+"."+x.Format, body); err != nil {
+		if err := x.write(table.Name+"."+x.Format, body); err != nil {
 			return err
 		}
 	}
@@ -62,16 +62,16 @@ func (x *conversion) atif(ctx context.Context, bucket store.Bucket, run runs.Run
 		return err
 	}
 	for _, epoch := range epochs {
-		err := x.eachSlot(ctx, bucket, run, epoch, func(e interop.Episode) error {
-			if e.Record.Failed != "" {
+		err := x.eachSlot(ctx, bucket, run, epoch, func(episode interop.Episode) error {
+			if episode.Record.Failed != "" {
 				return nil
 			}
-			raw, err := interop.ATIF(e, x.build)
+			raw, err := interop.ATIF(episode, x.build)
 			if err != nil {
 				return fault.As(fault.Fatal, err)
 			}
 
-			return x.write(fmt.Sprintf("epoch-%04d/%04d.json", epoch, e.Record.Slot.Number), raw)
+			return x.write(fmt.Sprintf("epoch-%04d/%04d.json", epoch, episode.Record.Slot.Number), raw)
 		})
 		if err != nil {
 			return err

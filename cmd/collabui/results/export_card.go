@@ -28,15 +28,15 @@ var cardText string
 var cardTemplate = template.Must(template.New("").Funcs(template.FuncMap{"purpose": purpose}).Parse(cardText))
 
 // purpose describes the readers of a file.
-func purpose(f rows.File) string {
+func purpose(file rows.File) string {
 	switch {
-	case f.Format == rows.Preference:
+	case file.Format == rows.Preference:
 		return "TRL and others, `collabui import`"
-	case f.Ranking:
-		return "LLaMA-Factory, DPO: `" + f.Dataset + "`"
+	case file.Ranking:
+		return "LLaMA-Factory, DPO: `" + file.Dataset + "`"
 	}
 
-	return "LLaMA-Factory, SFT: `" + f.Dataset + "`"
+	return "LLaMA-Factory, SFT: `" + file.Dataset + "`"
 }
 
 // dataCard holds the contents of an export's card: facts about the run.
@@ -59,8 +59,8 @@ type dataCard struct {
 }
 
 // readme returns the README.md of an export, which describes its data sets and how to use its system.
-func (c *dataCard) readme(ctx context.Context, bucket store.Bucket, s spec.Spec) ([]byte, error) {
-	if err := c.findFacts(ctx, bucket, s); err != nil {
+func (c *dataCard) readme(ctx context.Context, bucket store.Bucket, specification spec.Spec) ([]byte, error) {
+	if err := c.findFacts(ctx, bucket, specification); err != nil {
 		return nil, err
 	}
 	head, err := rows.CardHeader("collabui run "+c.Run, c.Configs)
@@ -76,8 +76,8 @@ func (c *dataCard) readme(ctx context.Context, bucket store.Bucket, s spec.Spec)
 }
 
 // findFacts fills in where the rows come from.
-func (c *dataCard) findFacts(ctx context.Context, bucket store.Bucket, s spec.Spec) error {
-	run := runs.Run(s.Name)
+func (c *dataCard) findFacts(ctx context.Context, bucket store.Bucket, specification spec.Spec) error {
+	run := runs.Run(specification.Name)
 	_, ref, err := run.Spec().Must(ctx, bucket)
 	if err != nil {
 		return err
@@ -91,17 +91,17 @@ func (c *dataCard) findFacts(ctx context.Context, bucket store.Bucket, s spec.Sp
 		digest = "`" + end.FinalDigest + "`"
 	}
 
-	c.fact("run", s.Name)
+	c.fact("run", specification.Name)
 	c.fact("specification", "SHA-256 `"+ref.SHA256+"`")
 	c.fact("final digest of the run", digest)
 	c.fact("exported by", "collabui "+strings.TrimSpace(c.build.Version+" "+c.build.Commit))
-	c.findEnvironment(s)
+	c.findEnvironment(specification)
 	if c.Epoch > 0 {
-		c.ofEpoch(s)
-	} else if err := c.ofStage1(ctx, bucket, s); err != nil {
+		c.ofEpoch(specification)
+	} else if err := c.ofStage1(ctx, bucket, specification); err != nil {
 		return err
 	}
-	c.fact("lines of histories", "by "+rules.RoleName(s, s.Summariser.Model, "fixed rules"))
+	c.fact("lines of histories", "by "+rules.RoleName(specification, specification.Summariser.Model, "fixed rules"))
 
 	return nil
 }
@@ -114,17 +114,17 @@ func (c *dataCard) fact(name, value string) {
 var inTable = strings.NewReplacer("|", "\\|", "<", "&lt;")
 
 // findEnvironment fills in what the run trained on, and the source of the texts on its screens.
-func (c *dataCard) findEnvironment(s spec.Spec) {
-	o := s.Where(s.Environment)
-	suites := []string{o.Suite}
-	for _, part := range slices.Sorted(maps.Keys(o.Parts)) {
-		suites = append(suites, o.Part(part).Suite)
+func (c *dataCard) findEnvironment(specification spec.Spec) {
+	options := specification.Where(specification.Environment)
+	suites := []string{options.Suite}
+	for _, part := range slices.Sorted(maps.Keys(options.Parts)) {
+		suites = append(suites, options.Part(part).Suite)
 	}
 	var texts []string
 	for _, name := range slices.Compact(suites) {
 		environment, _ := catalog.FindEnvironment(name)
 		c.fact("environment", "`"+name+"`: "+cmp.Or(environment.About, "not part of this build"))
-		if len(o.Parts) == 0 || name != o.Suite {
+		if len(options.Parts) == 0 || name != options.Suite {
 			texts = append(texts, name+": "+cmp.Or(environment.Texts, "not known"))
 		}
 	}
@@ -132,24 +132,24 @@ func (c *dataCard) findEnvironment(s spec.Spec) {
 }
 
 // ofEpoch describes how the pairs of an epoch were made.
-func (c *dataCard) ofEpoch(s spec.Spec) {
-	c.Critic = rules.CriticName(s, catalog.All{})
+func (c *dataCard) ofEpoch(given spec.Spec) {
+	c.Critic = rules.CriticName(given, catalog.All{})
 	c.fact("data of", fmt.Sprintf("epoch %d", c.Epoch))
-	c.fact("played by", fmt.Sprintf("the %d agents of the system before it, in %d episodes", s.Agents, s.Slots))
+	c.fact("played by", fmt.Sprintf("the %d agents of the system before it, in %d episodes", given.Agents, given.Slots))
 	c.fact("labels", "by "+c.Critic)
 	if c.Samples {
 		return
 	}
 	c.fact("wrong answers", "those of agents that were labelled wrong; others proposed by "+
-		rules.RoleName(s, s.Adversary.Model,
-			fmt.Sprintf("the agents' own policies at temperature %g", s.Adversary.Temperature)))
+		rules.RoleName(given, given.Adversary.Model,
+			fmt.Sprintf("the agents' own policies at temperature %g", given.Adversary.Temperature)))
 }
 
 // ofStage1 describes how the data of stage 1 were made.
-func (c *dataCard) ofStage1(ctx context.Context, bucket store.Bucket, s spec.Spec) error {
+func (c *dataCard) ofStage1(ctx context.Context, bucket store.Bucket, specification spec.Spec) error {
 	c.fact("data of", "stage 1")
 	c.Critic = "the environment's expert"
-	levels, err := runs.Run(s.Name).Levels(ctx, bucket)
+	levels, err := runs.Run(specification.Name).Levels(ctx, bucket)
 	if err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func (c *dataCard) ofStage1(ctx context.Context, bucket store.Bucket, s spec.Spe
 	} else {
 		c.fact("played by", c.Critic)
 	}
-	for _, l := range levels {
-		c.Levels = append(c.Levels, strings.ReplaceAll(l.Card.Text(), "`", "'"))
+	for _, levelSet := range levels {
+		c.Levels = append(c.Levels, strings.ReplaceAll(levelSet.Card.Text(), "`", "'"))
 	}
 
 	return nil
@@ -167,19 +167,19 @@ func (c *dataCard) ofStage1(ctx context.Context, bucket store.Bucket, s spec.Spe
 
 // describe fills in what the files contain.
 func (c *dataCard) describe(sets []rows.Set, files map[string][]byte) {
-	for _, x := range c.Configs {
-		for _, f := range x.Features {
-			c.Columns = append(c.Columns, fmt.Sprintf("`%s`: %s", f.Name, f.About))
+	for _, config := range c.Configs {
+		for _, feature := range config.Features {
+			c.Columns = append(c.Columns, fmt.Sprintf("`%s`: %s", feature.Name, feature.About))
 		}
 	}
 	slices.Sort(c.Columns)
 	c.Columns = slices.Compact(c.Columns)
 
 	var empty []string
-	for _, s := range sets {
-		for _, f := range s.Files() {
-			if len(files[f.Name]) == 0 {
-				empty = append(empty, "`"+f.Name+"`")
+	for _, set := range sets {
+		for _, file := range set.Files() {
+			if len(files[file.Name]) == 0 {
+				empty = append(empty, "`"+file.Name+"`")
 			}
 		}
 	}
@@ -196,12 +196,12 @@ func (c *dataCard) describe(sets []rows.Set, files map[string][]byte) {
 // samples, because neither program trains on recorded advantages by itself.
 func exampleOf(configs []rows.Config) *rows.Config {
 	var found *rows.Config
-	for i, x := range configs {
-		if slices.ContainsFunc(x.Features, func(f rows.Feature) bool { return f.Name == "advantage" }) {
+	for i, config := range configs {
+		if slices.ContainsFunc(config.Features, func(f rows.Feature) bool { return f.Name == "advantage" }) {
 			return nil
 		}
-		better := found == nil || x.File.Ranking && !found.File.Ranking
-		if x.File.Format == rows.ShareGPT && better {
+		better := found == nil || config.File.Ranking && !found.File.Ranking
+		if config.File.Format == rows.ShareGPT && better {
 			found = &configs[i]
 		}
 	}

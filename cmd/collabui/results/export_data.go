@@ -15,12 +15,12 @@ import (
 )
 
 // dataSets returns the data sets of an epoch, or of stage 1 for epoch 0. It returns nothing before stage 1 has data.
-func dataSets(ctx context.Context, bucket store.Bucket, s spec.Spec, epoch int) ([]rows.Set, error) {
-	template, err := rules.Template(s)
+func dataSets(ctx context.Context, bucket store.Bucket, specification spec.Spec, epoch int) ([]rows.Set, error) {
+	template, err := rules.Template(specification)
 	if err != nil {
 		return nil, err
 	}
-	run := runs.Run(s.Name)
+	run := runs.Run(specification.Name)
 	system := template.System()
 	if epoch > 0 {
 		return epochSets(ctx, bucket, run, epoch, system)
@@ -88,11 +88,11 @@ func levelSets(ctx context.Context, bucket store.Bucket, run runs.Run, system st
 func demonstrations(ctx context.Context, bucket store.Bucket, run runs.Run) ([]domain.Example, error) {
 	var pairs []domain.Example
 	for i := 0; ; i++ {
-		d, there, err := run.Demonstration(i).Sure(ctx, bucket)
+		demonstration, there, err := run.Demonstration(i).Sure(ctx, bucket)
 		if err != nil || !there {
 			return pairs, err
 		}
-		pairs = append(pairs, d.Pairs...)
+		pairs = append(pairs, demonstration.Pairs...)
 	}
 }
 

@@ -62,34 +62,34 @@ func (x *conversion) log(
 	ctx context.Context, bucket store.Bucket, run runs.Run, name, model string,
 	fill func(*interop.InspectLog) (bool, error),
 ) (err error) {
-	s, err := run.Find(ctx, bucket)
+	given, err := run.Find(ctx, bucket)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(x.Out, 0o700); err != nil {
 		return fault.New(fault.Invalid, "write the export: %w", err)
 	}
-	f, err := os.Create(filepath.Join(x.Out, strings.ReplaceAll(name, "/", ".")+".eval"))
+	file, err := os.Create(filepath.Join(x.Out, strings.ReplaceAll(name, "/", ".")+".eval"))
 	if err != nil {
 		return fault.New(fault.Invalid, "write the export: %w", err)
 	}
 	defer func() {
-		closing := f.Close()
+		closing := file.Close()
 		if err == nil {
 			err = closing
 		}
 	}()
 	x.Files++
-	l := interop.NewInspectLog(f, time.Now(), name, model, map[string]any{
-		"run": string(run), "environment": s.Environment, "critic": rules.CriticName(s, catalog.All{}),
+	inspectLog := interop.NewInspectLog(file, time.Now(), name, model, map[string]any{
+		"run": string(run), "environment": given.Environment, "critic": rules.CriticName(given, catalog.All{}),
 		"collabui": x.build, "times": "those of the export: the store keeps none",
 	})
-	complete, err := fill(l)
+	complete, err := fill(inspectLog)
 	if err != nil {
 		return err
 	}
 
-	return fault.As(fault.Invalid, l.Close(complete))
+	return fault.As(fault.Invalid, inspectLog.Close(complete))
 }
 
 // inspectRollouts writes the log of an epoch's rollouts.
@@ -101,10 +101,10 @@ func (x *conversion) inspectRollouts(ctx context.Context, bucket store.Bucket, r
 	name := fmt.Sprintf("rollouts-epoch-%04d", epoch)
 	model := fmt.Sprintf("%s@%d", run, slots.System.Version)
 
-	return x.log(ctx, bucket, run, name, model, func(l *interop.InspectLog) (bool, error) {
+	return x.log(ctx, bucket, run, name, model, func(inspectLog *interop.InspectLog) (bool, error) {
 		open := x.Open
-		err := x.eachSlot(ctx, bucket, run, epoch, func(e interop.Episode) error {
-			l.Rollout(e)
+		err := x.eachSlot(ctx, bucket, run, epoch, func(episode interop.Episode) error {
+			inspectLog.Rollout(episode)
 
 			return nil
 		})
@@ -115,7 +115,7 @@ func (x *conversion) inspectRollouts(ctx context.Context, bucket store.Bucket, r
 
 // inspectItem writes the log of an evaluated item.
 func (x *conversion) inspectItem(ctx context.Context, bucket store.Bucket, run runs.Run, item string) error {
-	s, err := run.Find(ctx, bucket)
+	specification, err := run.Find(ctx, bucket)
 	if err != nil {
 		return err
 	}
@@ -128,18 +128,18 @@ func (x *conversion) inspectItem(ctx context.Context, bucket store.Bucket, run r
 		return err
 	}
 
-	return x.log(ctx, bucket, run, item, string(run)+"/"+path.Dir(item), func(l *interop.InspectLog) (bool, error) {
+	return x.log(ctx, bucket, run, item, string(run)+"/"+path.Dir(item), func(log *interop.InspectLog) (bool, error) {
 		for _, key := range keys {
 			n := 0
 			if _, err := fmt.Sscanf(path.Base(key), "%d.json", &n); err != nil {
 				continue // the result
 			}
-			e, _, err := run.EvalEpisode(item, n).Must(ctx, bucket)
+			evalEpisode, _, err := run.EvalEpisode(item, n).Must(ctx, bucket)
 			if err != nil {
 				return false, err
 			}
-			l.Evaluated(n, e, s.VoteScope == agents.ScopeLast)
-			if x.Episodes++; e.Outcome.Void != "" {
+			log.Evaluated(n, evalEpisode, specification.VoteScope == agents.ScopeLast)
+			if x.Episodes++; evalEpisode.Outcome.Void != "" {
 				x.Episodes = x.Episodes - 1
 				x.Failed = x.Failed + 1
 			}

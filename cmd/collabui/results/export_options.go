@@ -38,7 +38,7 @@ func (o exportOptions) check(args []string) error {
 	}
 	if old, err := os.ReadDir(o.out); err == nil && len(old) > 0 {
 		return fault.New(fault.Invalid, "%s is not empty: choose another folder", o.out)
-	} else if i, is := os.Stat(o.out); is == nil && !i.IsDir() {
+	} else if fileInfo, is := os.Stat(o.out); is == nil && !fileInfo.IsDir() {
 		return fault.New(fault.Invalid, "--out %s: expected a folder to write to, and there is a file", o.out)
 	}
 	if o.as != "" {

@@ -106,26 +106,26 @@ func (x importSummary) record(ctx context.Context, bucket store.Bucket, blob sto
 	return runs.Import(ctx, bucket, runs.Imported{Blob: blob, File: x.File, Who: app.UserName(), At: time.Now().UTC()})
 }
 
-func (x importSummary) text(w io.Writer) {
+func (x importSummary) text(out io.Writer) {
 	switch x.Kind {
 	case importedRows:
-		terminal.Line(w, "%d rows, %d of them with a rejected answer; train on them with "+
+		terminal.Line(out, "%d rows, %d of them with a rejected answer; train on them with "+
 			"`finetune: {levels: […], data: {level3: %s}}`, or level1, level2", x.Rows, x.Pairs, x.Digest)
 		if n := len(x.Same); n > 0 {
-			terminal.Line(w,
+			terminal.Line(out,
 				"dropped: %d rows whose chosen and rejected answers are the same action, the first on line %d",
 				n, x.Same[0])
 		}
 		if x.Systems > 0 {
-			terminal.Line(w, "not kept: the system messages of %d rows; the policy's own is sent", x.Systems)
+			terminal.Line(out, "not kept: the system messages of %d rows; the policy's own is sent", x.Systems)
 		}
 		if x.Images > 0 {
-			terminal.Line(w, "not kept: the images of %d rows; only texts are trained on", x.Images)
+			terminal.Line(out, "not kept: the images of %d rows; only texts are trained on", x.Images)
 		}
 	case importedPolicy:
-		terminal.Line(w, "a policy; begin stage 1 with it: `finetune: {base: %s}`", x.Digest)
+		terminal.Line(out, "a policy; begin stage 1 with it: `finetune: {base: %s}`", x.Digest)
 	default:
-		terminal.Line(w, "a policy (%s); begin stage 1 with it: `finetune: {base: %s}`", x.Kind, x.Digest)
+		terminal.Line(out, "a policy (%s); begin stage 1 with it: `finetune: {base: %s}`", x.Kind, x.Digest)
 	}
 }
 
@@ -154,7 +154,7 @@ func readImport(path string) (importSummary, []byte, error) {
 	out.Same = in.Same
 	out.Systems = in.Systems
 	out.Images = in.Images
-	out.Pairs = len(slices.DeleteFunc(in.Rows, func(p domain.Example) bool { return p.Rejected == "" }))
+	out.Pairs = len(slices.DeleteFunc(in.Rows, func(example domain.Example) bool { return example.Rejected == "" }))
 
 	return out, raw, nil
 }

@@ -92,8 +92,8 @@ func listRuns(ctx context.Context, a *app.App, bucket store.Keeper, endpoints co
 func blobSizes(ctx context.Context, bucket store.Bucket) (map[string]int64, error) {
 	blobs, err := bucket.List(ctx, store.BlobPrefix)
 	sizes := make(map[string]int64, len(blobs))
-	for _, o := range blobs {
-		sizes[strings.TrimPrefix(o.Key, store.BlobPrefix)] = o.Size
+	for _, ref := range blobs {
+		sizes[strings.TrimPrefix(ref.Key, store.BlobPrefix)] = ref.Size
 	}
 
 	return sizes, err
@@ -110,9 +110,9 @@ func readRow(
 	row.Labels = row.Spec.Labels
 	key := runs.Run(name).Spec().Key
 	objects, err := bucket.Ages(ctx, key)
-	for _, o := range objects {
-		if o.Key == key {
-			row.Began = o.Written.UTC()
+	for _, aged := range objects {
+		if aged.Key == key {
+			row.Began = aged.Written.UTC()
 		}
 	}
 
@@ -129,8 +129,8 @@ func (x *runRow) readUsage(ctx context.Context, bucket store.Keeper, sizes map[s
 	if err != nil {
 		return err
 	}
-	for _, o := range objects {
-		x.Bytes += o.Size
+	for _, ref := range objects {
+		x.Bytes += ref.Size
 	}
 	for digest := range x.Made {
 		x.Bytes += sizes[digest]
@@ -139,7 +139,7 @@ func (x *runRow) readUsage(ctx context.Context, bucket store.Keeper, sizes map[s
 	return nil
 }
 
-func (x runRow) text(w io.Writer) {
+func (x runRow) text(out io.Writer) {
 	more := ""
 	if x.Bytes > 0 {
 		more = fmt.Sprintf("  %10s", terminal.Megabytes(x.Bytes))
@@ -150,6 +150,6 @@ func (x runRow) text(w io.Writer) {
 	for _, key := range slices.Sorted(maps.Keys(x.Labels)) {
 		more += "  " + key + "=" + x.Labels[key]
 	}
-	terminal.Line(w, "%-24s %-10s %-12s %d/%d epochs  %s%s",
+	terminal.Line(out, "%-24s %-10s %-12s %d/%d epochs  %s%s",
 		x.Name, x.Status, x.Stage, x.Epoch, x.Epochs, x.Began.Format(time.DateTime), more)
 }

@@ -71,7 +71,7 @@ func runView(ctx context.Context, a *app.App, options viewOptions) error {
 	endpoints := a.RunningEndpoints()
 	if options.listen == "" && endpoints.View != "" {
 		return a.Print(map[string]any{"url": endpoints.View},
-			func(w io.Writer) { terminal.Line(w, "viewer at %s", endpoints.View) })
+			func(out io.Writer) { terminal.Line(out, "viewer at %s", endpoints.View) })
 	}
 	listener, err := httpd.Listen(cmp.Or(options.listen, listenDefault), key, envViewKey, options.tls)
 	if err != nil {
@@ -82,7 +82,7 @@ func runView(ctx context.Context, a *app.App, options viewOptions) error {
 		return err
 	}
 	stream := events.Over(client)
-	s := view.Server{
+	server := view.Server{
 		Library: lib, Temporal: status.TemporalPages(endpoints), Index: index(lib.Bucket),
 		Events: func(ctx context.Context, run, after string) (int, string) {
 			found, next := stream.Read(ctx, run, after)
@@ -99,7 +99,7 @@ func runView(ctx context.Context, a *app.App, options viewOptions) error {
 
 	ctx = options.child.Lifetime(ctx)
 	mux := http.NewServeMux()
-	mux.Handle("/", httpd.Locked(s.Handler(ctx), config.Live(envViewKey, key)))
+	mux.Handle("/", httpd.Locked(server.Handler(ctx), config.Live(envViewKey, key)))
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 
 	return httpd.Serve(ctx, listener, mux, time.Second,
@@ -108,12 +108,12 @@ func runView(ctx context.Context, a *app.App, options viewOptions) error {
 
 // originOf returns the origin of an address, as browsers write it, or "".
 func originOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
 		return ""
 	}
 
-	return u.Scheme + "://" + u.Host
+	return parsed.Scheme + "://" + parsed.Host
 }
 
 // indexKept is how long the viewer keeps its list: at least this long, and long enough that making the list takes at
@@ -132,21 +132,21 @@ func index(bucket store.Bucket) func(context.Context) (view.Names, error) {
 		if time.Now().Before(until) {
 			return known, nil
 		}
-		var x view.Names
+		var names view.Names
 		var err error
 		began := time.Now()
-		if x.Runs, err = runs.Names(ctx, bucket); err != nil {
-			return x, err
+		if names.Runs, err = runs.Names(ctx, bucket); err != nil {
+			return names, err
 		}
-		if x.Experiments, err = bucket.Folders(ctx, "experiments/"); err != nil {
-			return x, err
+		if names.Experiments, err = bucket.Folders(ctx, "experiments/"); err != nil {
+			return names, err
 		}
-		if x.Lines, err = bucket.Folders(ctx, "lines/"); err != nil {
-			return x, err
+		if names.Lines, err = bucket.Folders(ctx, "lines/"); err != nil {
+			return names, err
 		}
-		known = x
+		known = names
 		until = time.Now().Add(max(indexKept, 20*time.Since(began)))
 
-		return x, nil
+		return names, nil
 	}
 }

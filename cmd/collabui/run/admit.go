@@ -47,16 +47,16 @@ func admit(ctx context.Context, session *app.Session, wanted spec.Spec, noProbe 
 
 // recordSpec records the specification of a run. If the name belongs to a different specification, it returns an error
 // with the difference and what to do.
-func recordSpec(ctx context.Context, bucket store.Bucket, s spec.Spec, todo string) error {
-	recorded, _, err := runs.Run(s.Name).Spec().Record(ctx, bucket, func() (spec.Spec, error) { return s, nil })
+func recordSpec(ctx context.Context, bucket store.Bucket, given spec.Spec, todo string) error {
+	recorded, _, err := runs.Run(given.Name).Spec().Record(ctx, bucket, func() (spec.Spec, error) { return given, nil })
 	if err != nil {
 		return err
 	}
-	if err := runs.Run(s.Name).Alive(ctx, bucket); err != nil {
+	if err := runs.Run(given.Name).Alive(ctx, bucket); err != nil {
 		return err
 	}
-	if diff := difference(recorded, s); diff != "" {
-		return fault.New(fault.Invalid, "run %q exists with another specification:\n%s%s", s.Name, diff, todo)
+	if diff := difference(recorded, given); diff != "" {
+		return fault.New(fault.Invalid, "run %q exists with another specification:\n%s%s", given.Name, diff, todo)
 	}
 
 	return nil

@@ -42,8 +42,8 @@ func controlCmd(a *app.App, verb, short string) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asked := workflows.Command{Who: app.UserName(), Why: why}
-			if f := cmd.Flags().Lookup("after"); f != nil {
-				asked.After = workflows.After(f.Value.String())
+			if flag := cmd.Flags().Lookup("after"); flag != nil {
+				asked.After = workflows.After(flag.Value.String())
 			}
 			session, err := a.Connect(cmd.Context())
 			if err != nil {

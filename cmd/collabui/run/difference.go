@@ -13,13 +13,13 @@ import (
 
 // difference returns the fields in which two specifications differ, one per line.
 func difference(recorded, given spec.Spec) string {
-	var b strings.Builder
+	var builder strings.Builder
 	differ := differences(recorded, given)
-	for _, k := range slices.Sorted(maps.Keys(differ)) {
-		terminal.Line(&b, "  %s: the run has %s, the file says %s", k, differ[k][0], differ[k][1])
+	for _, key := range slices.Sorted(maps.Keys(differ)) {
+		terminal.Line(&builder, "  %s: the run has %s, the file says %s", key, differ[key][0], differ[key][1])
 	}
 
-	return b.String()
+	return builder.String()
 }
 
 // nothing stands for the value of a key that a specification does not have.
@@ -30,11 +30,11 @@ func differences(recorded, given spec.Spec) map[string][2]string {
 	a := fields(recorded)
 	b := fields(given)
 	out := map[string][2]string{}
-	for k, v := range a {
-		if w, ok := b[k]; !ok {
-			out[k] = [2]string{v, nothing}
-		} else if v != w {
-			out[k] = [2]string{v, w}
+	for key, value := range a {
+		if word, ok := b[key]; !ok {
+			out[key] = [2]string{value, nothing}
+		} else if value != word {
+			out[key] = [2]string{value, word}
 		}
 	}
 	for k, w := range b {
@@ -47,8 +47,8 @@ func differences(recorded, given spec.Spec) map[string][2]string {
 }
 
 // fields returns the values of a specification by their dotted paths.
-func fields(s spec.Spec) map[string]string {
-	raw, _ := json.Marshal(s) // plain values can always be encoded
+func fields(specification spec.Spec) map[string]string {
+	raw, _ := json.Marshal(specification) // plain values can always be encoded
 	var v map[string]any
 	_ = json.Unmarshal(raw, &v)
 	out := map[string]string{}
@@ -57,13 +57,13 @@ func fields(s spec.Spec) map[string]string {
 	return out
 }
 
-func flatten(path string, v any, out map[string]string) {
-	m, ok := v.(map[string]any)
+func flatten(path string, value any, out map[string]string) {
+	m, ok := value.(map[string]any)
 	if !ok {
-		out[path] = fmt.Sprint(v)
+		out[path] = fmt.Sprint(value)
 		return
 	}
-	for k, x := range m {
-		flatten(strings.TrimPrefix(path+"."+k, "."), x, out)
+	for key, x := range m {
+		flatten(strings.TrimPrefix(path+"."+key, "."), x, out)
 	}
 }

@@ -116,25 +116,25 @@ type forkSummary struct {
 }
 
 func newForkSummary(name string, f *fork.Fork) forkSummary {
-	x := forkSummary{Name: name, Origin: f.Origin, Objects: f.Objects, Whole: f.Whole, Tests: f.Tests}
+	summary := forkSummary{Name: name, Origin: f.Origin, Objects: f.Objects, Whole: f.Whole, Tests: f.Tests}
 	if f.From != 0 {
-		x.Recomputed = f.From.String()
+		summary.Recomputed = f.From.String()
 	}
 
-	return x
+	return summary
 }
 
-func (x forkSummary) text(w io.Writer) {
-	terminal.Line(w, "%s is a fork of %s after epoch %d", x.Name, x.Run, x.Epoch)
+func (x forkSummary) text(out io.Writer) {
+	terminal.Line(out, "%s is a fork of %s after epoch %d", x.Name, x.Run, x.Epoch)
 	for _, key := range x.Values.Keys() {
-		terminal.Line(w, "  %s is %s", key, x.Values[key])
+		terminal.Line(out, "  %s is %s", key, x.Values[key])
 	}
-	terminal.Line(w, "stays valid: stage 1 and %d whole epochs; %d objects are shared", x.Whole, x.Objects)
+	terminal.Line(out, "stays valid: stage 1 and %d whole epochs; %d objects are shared", x.Whole, x.Objects)
 	if x.Recomputed != "" {
-		terminal.Line(w, "recomputed: epoch %d from its %s on, and what follows", x.Whole+1, x.Recomputed)
+		terminal.Line(out, "recomputed: epoch %d from its %s on, and what follows", x.Whole+1, x.Recomputed)
 	}
 	if !x.Tests {
-		terminal.Line(w, "recomputed: all evaluations at the end")
+		terminal.Line(out, "recomputed: all evaluations at the end")
 	}
 }
 

@@ -25,12 +25,12 @@ show prints it, and the viewer shows it on the page that --link names. It change
 			if err != nil {
 				return err
 			}
-			n := runs.Change{Who: app.UserName(), Why: args[1], At: time.Now().UTC(), Link: link}
-			if err := runs.Run(args[0]).Note(cmd.Context(), bucket, n); err != nil {
+			change := runs.Change{Who: app.UserName(), Why: args[1], At: time.Now().UTC(), Link: link}
+			if err := runs.Run(args[0]).Note(cmd.Context(), bucket, change); err != nil {
 				return err
 			}
 
-			return a.Print(n, func(w io.Writer) { terminal.Line(w, "%s: the note is recorded", args[0]) })
+			return a.Print(change, func(out io.Writer) { terminal.Line(out, "%s: the note is recorded", args[0]) })
 		},
 	}
 	cmd.Flags().StringVar(&link, "link", "", "`PAGE` of the viewer, what follows the host in its address")

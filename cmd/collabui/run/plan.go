@@ -53,7 +53,7 @@ type planSummary struct {
 }
 
 func runPlan(ctx context.Context, a *app.App, options planOptions, file string) error {
-	s, err := app.LoadSpec(file)
+	specification, err := app.LoadSpec(file)
 	if err != nil {
 		return err
 	}
@@ -69,26 +69,26 @@ func runPlan(ctx context.Context, a *app.App, options planOptions, file string) 
 	}
 	defer session.Close()
 
-	p := pilot.Spec(s, options.episodes)
-	if err := finish(ctx, session, p); err != nil {
+	given := pilot.Spec(specification, options.episodes)
+	if err := finish(ctx, session, given); err != nil {
 		return err
 	}
-	took, err := usedByRun(ctx, session, s)
+	took, err := usedByRun(ctx, session, specification)
 	if err != nil {
 		return err
 	}
-	countEpisodes(&s)
-	measured, err := pilot.Measure(ctx, session.Store, session.Temporal, s, p)
+	countEpisodes(&specification)
+	measured, err := pilot.Measure(ctx, session.Store, session.Temporal, specification, given)
 	if err != nil {
 		return err
 	}
-	spent, err := runs.Run(p.Name).Spent(ctx, session.Store)
+	spent, err := runs.Run(given.Name).Spent(ctx, session.Store)
 	if err != nil {
 		return err
 	}
-	out := planSummary{Pilot: p.Name, Spent: spent, Estimate: measured.Estimate(), Took: took}
+	out := planSummary{Pilot: given.Name, Spent: spent, Estimate: measured.Estimate(), Took: took}
 
-	return a.Print(out, func(w io.Writer) { out.text(w, s.Name, options.episodes) })
+	return a.Print(out, func(w io.Writer) { out.text(w, specification.Name, options.episodes) })
 }
 
 // countEpisodes fills in the numbers of episodes that a specification leaves to its environments: the split test-apps
@@ -98,17 +98,17 @@ func countEpisodes(s *spec.Spec) {
 		s.Evaluation.TestApps = 0
 	}
 	s.Evaluation.OutOfDistribution = slices.Clone(s.Evaluation.OutOfDistribution)
-	for i, x := range s.Evaluation.OutOfDistribution {
-		if x.Episodes == 0 {
-			s.Evaluation.OutOfDistribution[i].Episodes = templates(s.Where(x.Environment), x.Split)
+	for i, elsewhere := range s.Evaluation.OutOfDistribution {
+		if elsewhere.Episodes == 0 {
+			s.Evaluation.OutOfDistribution[i].Episodes = templates(s.Where(elsewhere.Environment), elsewhere.Split)
 		}
 	}
 }
 
 // templates returns the number of templates of a split. It returns 0 if this process cannot open the environment, in
 // which the pilot has played.
-func templates(o envadapters.Options, split string) int {
-	suite, err := catalog.OpenEnvironment(o, catalog.Places{Browsers: 1, Tabs: 1})
+func templates(options envadapters.Options, split string) int {
+	suite, err := catalog.OpenEnvironment(options, catalog.Places{Browsers: 1, Tabs: 1})
 	if err != nil {
 		return 0
 	}
@@ -131,19 +131,19 @@ func usedByRun(ctx context.Context, session *app.Session, of spec.Spec) ([]pilot
 	if err != nil || runs.Digest(played) != runs.Digest(of) {
 		return nil, err
 	}
-	m, err := pilot.Measure(ctx, session.Store, session.Temporal, of, of)
+	works, err := pilot.Measure(ctx, session.Store, session.Temporal, of, of)
 
-	return m.Took(), err
+	return works.Took(), err
 }
 
-func (p planSummary) text(w io.Writer, run string, episodes int) {
-	terminal.Line(w, "%s, estimated from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n",
+func (p planSummary) text(out io.Writer, run string, episodes int) {
+	terminal.Line(out, "%s, estimated from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n",
 		run, p.Pilot, episodes, p.Spent.Calls, p.Spent.Money)
-	terminal.Line(w, "%s", pilot.Text(p.Estimate))
+	terminal.Line(out, "%s", pilot.Text(p.Estimate))
 	if p.Took != nil {
-		terminal.Line(w, "The run itself has ended. It took:\n\n%s", pilot.Text(p.Took))
+		terminal.Line(out, "The run itself has ended. It took:\n\n%s", pilot.Text(p.Took))
 	}
-	terminal.Line(w, `
+	terminal.Line(out, `
 Expect the run to take between 1/%d of these figures and %[1]d times as much. Money is that of chat endpoints with
 prices in the specification. Time is that of the workers that played the pilot; give it as many --episodes as they have
 places. Places are tabs or emulators that are held, GPUs those of training; policy servers are needed during rollouts

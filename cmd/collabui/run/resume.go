@@ -107,9 +107,9 @@ func decide(ctx context.Context, a *app.App, bucket store.Bucket, options resume
 	if _, err := run.Find(ctx, bucket); err != nil {
 		return err
 	}
-	d := runs.Decision{Who: app.UserName(), Why: options.why, At: time.Now().UTC()}
+	decision := runs.Decision{Who: app.UserName(), Why: options.why, At: time.Now().UTC()}
 
-	if err := leaveOut(ctx, a, bucket, options, run, d); err != nil {
+	if err := leaveOut(ctx, a, bucket, options, run, decision); err != nil {
 		return err
 	}
 	committed, err := run.Committed(ctx, bucket)
@@ -142,7 +142,7 @@ func decide(ctx context.Context, a *app.App, bucket store.Bucket, options resume
 	if !begun {
 		epoch = committed
 	}
-	_, _, err = run.Accepted(epoch).Record(ctx, bucket, func() (runs.Decision, error) { return d, nil })
+	_, _, err = run.Accepted(epoch).Record(ctx, bucket, func() (runs.Decision, error) { return decision, nil })
 
 	return err
 }
@@ -193,13 +193,13 @@ func printDecision(a *app.App, flag, place, text string) error {
 }
 
 // skipRow leaves out a row, EPOCH/AGENT/ROW.
-func skipRow(ctx context.Context, bucket store.Bucket, run runs.Run, s string, d runs.Decision) error {
-	place, last := path.Split(s)
+func skipRow(ctx context.Context, bucket store.Bucket, run runs.Run, text string, decision runs.Decision) error {
+	place, last := path.Split(text)
 	epoch, agent, err := app.ParsePlace("--skip-row", strings.TrimSuffix(place, "/"), 0)
 	row, bad := strconv.Atoi(last)
 	if err != nil || bad != nil || row < 1 {
-		return fault.New(fault.Invalid, "--skip-row %s: expected EPOCH/AGENT/ROW, such as 1/0/17", s)
+		return fault.New(fault.Invalid, "--skip-row %s: expected EPOCH/AGENT/ROW, such as 1/0/17", text)
 	}
 
-	return run.SkipRow(ctx, bucket, epoch, agent, row, d)
+	return run.SkipRow(ctx, bucket, epoch, agent, row, decision)
 }

@@ -60,8 +60,8 @@ func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) er
 	asked := workflows.SetCommand{
 		Command: workflows.Command{Who: app.UserName(), Why: why}, Values: map[string]string{},
 	}
-	for key, v := range values {
-		asked.Values[key] = string(v)
+	for key, rawMessage := range values {
+		asked.Values[key] = string(rawMessage)
 	}
 	var change runs.Change
 	err = session.Update(ctx, workflows.UpdateSet, run, asked, &change)
@@ -73,13 +73,13 @@ func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) er
 		return err
 	}
 
-	return a.Print(change, func(w io.Writer) {
+	return a.Print(change, func(out io.Writer) {
 		for _, key := range change.Values.Keys() {
 			when := "from the next epoch that begins"
 			if of.Immediate(key) {
 				when = "from now on"
 			}
-			terminal.Line(w, "%s: %s is %s %s", run, key, change.Values[key], when)
+			terminal.Line(out, "%s: %s is %s %s", run, key, change.Values[key], when)
 		}
 	})
 }

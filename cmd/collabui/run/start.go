@@ -41,9 +41,9 @@ func goOn(ctx context.Context, session *app.Session, in workflows.RunInput, deta
 		return err
 	}
 	if detach {
-		x := startSummary{Run: in.Name, Started: true, View: status.RunPage(session.Endpoints, in.Name)}
+		summary := startSummary{Run: in.Name, Started: true, View: status.RunPage(session.Endpoints, in.Name)}
 
-		return session.Print(x, func(w io.Writer) { x.text(w, session.Typed("watch %s", in.Name)) })
+		return session.Print(summary, func(out io.Writer) { summary.text(out, session.Typed("watch %s", in.Name)) })
 	}
 
 	return watch(ctx, session, in)
@@ -95,9 +95,9 @@ func finish(ctx context.Context, session *app.Session, wanted spec.Spec) error {
 	if err := start(ctx, session, workflows.RunInput{Name: wanted.Name}); err != nil {
 		return err
 	}
-	w := session.Temporal.GetWorkflow(ctx, wanted.Name, "")
+	workflowRun := session.Temporal.GetWorkflow(ctx, wanted.Name, "")
 	var wrong status.Problems
-	err := status.Attend(ctx, session, w, func(progress *status.Progress) {
+	err := status.Attend(ctx, session, workflowRun, func(progress *status.Progress) {
 		progress.ShowRun(ctx, session.Temporal)
 		wrong.Report(ctx, progress.Bar, session.Temporal, session.Endpoints, wanted)
 	})
@@ -115,9 +115,9 @@ type startSummary struct {
 	View    string `json:"view,omitempty"` // address of its pages
 }
 
-func (x startSummary) text(w io.Writer, watch string) {
-	terminal.Line(w, "run %s continues; watch it with %s", x.Run, watch)
+func (x startSummary) text(out io.Writer, watch string) {
+	terminal.Line(out, "run %s continues; watch it with %s", x.Run, watch)
 	if x.View != "" {
-		terminal.Line(w, "see every episode: %s", x.View)
+		terminal.Line(out, "see every episode: %s", x.View)
 	}
 }

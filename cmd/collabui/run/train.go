@@ -84,7 +84,7 @@ func runTrain(ctx context.Context, a *app.App, options trainOptions, file string
 			return err
 		}
 
-		return a.Print(of, func(w io.Writer) { _, _ = w.Write(text) })
+		return a.Print(of, func(out io.Writer) { _, _ = out.Write(text) })
 	}
 
 	return a.WithServices(ctx, options.up, func(ctx context.Context, session *app.Session) error {
@@ -115,18 +115,18 @@ func (o *runOptions) addFlags(flags *pflag.FlagSet) {
 
 // load reads a specification and applies the options.
 func (o *runOptions) load(file string) (spec.Spec, error) {
-	s, err := app.LoadSpec(file)
+	specification, err := app.LoadSpec(file)
 	if err != nil {
-		return s, err
+		return specification, err
 	}
 	if o.name != "" {
-		s.Name = o.name
+		specification.Name = o.name
 	}
 	if o.seed >= 0 {
-		s.Seed = uint64(o.seed)
+		specification.Seed = uint64(o.seed)
 	}
 
-	return s, s.Validate(catalog.All{})
+	return specification, specification.Validate(catalog.All{})
 }
 
 // isRun reports whether an argument of train names a run rather than a file.

@@ -10,10 +10,10 @@ import (
 
 // Attend waits for a workflow and calls look every second. If the context ends, it reports that and returns
 // errDetached.
-func Attend(ctx context.Context, session *app.Session, w app.Awaited, look func(*Progress)) error {
-	progress := NewProgress(session.App, w.GetID())
+func Attend(ctx context.Context, session *app.Session, awaited app.Awaited, look func(*Progress)) error {
+	progress := NewProgress(session.App, awaited.GetID())
 	end := make(chan error, 1)
-	go func() { end <- app.Wait(ctx, w) }()
+	go func() { end <- app.Wait(ctx, awaited) }()
 	for {
 		select {
 		case err := <-end:

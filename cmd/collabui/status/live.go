@@ -99,24 +99,24 @@ func (l *live) counted() (done, all int) {
 }
 
 // text prints what a run is doing now.
-func (l *live) text(w io.Writer) {
+func (l *live) text(out io.Writer) {
 	if l == nil {
 		return
 	}
 	if l.Phase != "" {
-		terminal.Line(w, "now: %s", l.line(false))
+		terminal.Line(out, "now: %s", l.line(false))
 	}
-	for _, x := range l.Stuck {
-		terminal.Line(w, "%s", x)
+	for _, stuck := range l.Stuck {
+		terminal.Line(out, "%s", stuck)
 	}
-	for _, j := range l.Jobs {
-		terminal.Line(w, "  %s", j.Now)
+	for _, job := range l.Jobs {
+		terminal.Line(out, "  %s", job.Now)
 	}
 	for _, x := range l.Again {
-		terminal.Line(w, "tried again: %s in %s, try %d%s: %s", x.Activity, x.Of, x.Tries, othersText(x.Number-1),
+		terminal.Line(out, "tried again: %s in %s, try %d%s: %s", x.Activity, x.Of, x.Tries, othersText(x.Number-1),
 			x.Why)
 	}
-	l.Around.text(w)
+	l.Around.text(out)
 }
 
 // units are the things that phases count, if not episodes.

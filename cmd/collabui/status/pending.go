@@ -73,38 +73,38 @@ func ReadPending(ctx context.Context, temporal client.Client, run string) (pendi
 }
 
 // PrintRunning reports which activities workers are still executing, if any.
-func (p Pending) PrintRunning(w io.Writer) {
+func (p Pending) PrintRunning(out io.Writer) {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(p.Running)) {
 		all = append(all, fmt.Sprintf("%d %s", p.Running[name], name))
 	}
 	if len(all) == 0 {
-		terminal.Line(w, "nothing of it runs any more")
+		terminal.Line(out, "nothing of it runs any more")
 
 		return
 	}
-	terminal.Line(w, "still running, to their end: %s", strings.Join(all, ", "))
+	terminal.Line(out, "still running, to their end: %s", strings.Join(all, ", "))
 }
 
 // addRetry adds an activity to those that fail in the same way.
-func addRetry(all []Retry, x Retry) []Retry {
+func addRetry(all []Retry, retry Retry) []Retry {
 	for i := range all {
-		if a := &all[i]; a.Activity == x.Activity && a.Why == x.Why {
+		if a := &all[i]; a.Activity == retry.Activity && a.Why == retry.Why {
 			a.Number++
-			a.Tries = max(a.Tries, x.Tries)
-			a.Of = min(a.Of, x.Of)
+			a.Tries = max(a.Tries, retry.Tries)
+			a.Of = min(a.Of, retry.Of)
 
 			return all
 		}
 	}
 
-	return append(all, x)
+	return append(all, retry)
 }
 
 // whyOf returns the message of an activity's failure.
 func whyOf(f *failure.Failure) string {
 	why := f.GetMessage()
-	if x := f.GetTimeoutFailureInfo(); x != nil && x.TimeoutType == enums.TIMEOUT_TYPE_HEARTBEAT {
+	if info := f.GetTimeoutFailureInfo(); info != nil && info.TimeoutType == enums.TIMEOUT_TYPE_HEARTBEAT {
 		why = "its worker is silent"
 	}
 

@@ -25,21 +25,21 @@ type Problems struct {
 
 // Report reports problems that are new since the last check, and problems that have ended.
 func (x *Problems) Report(
-	ctx context.Context, bar *terminal.Bar, temporal client.Client, endpoints config.Endpoints, s spec.Spec,
+	ctx context.Context, bar *terminal.Bar, temporal client.Client, endpoints config.Endpoints, specification spec.Spec,
 ) {
 	if time.Now().Before(x.next) {
 		return
 	}
 	now := map[string]bool{}
-	for _, b := range readSurroundings(ctx, endpoints, s).broken() {
-		now[fmt.Sprintf("server %s is %s: %s", b.Address, b.State, b.Detail)] = true
+	for _, server := range readSurroundings(ctx, endpoints, specification).broken() {
+		now[fmt.Sprintf("server %s is %s: %s", server.Address, server.State, server.Detail)] = true
 	}
-	waits := ReadPending(ctx, temporal, s.Name)
-	for _, a := range waits.Again {
-		now[fmt.Sprintf("%s is tried again: %s", a.Activity, a.Why)] = true
+	waits := ReadPending(ctx, temporal, specification.Name)
+	for _, retry := range waits.Again {
+		now[fmt.Sprintf("%s is tried again: %s", retry.Activity, retry.Why)] = true
 	}
-	for _, x := range waits.Stuck {
-		now["workflow "+x.Workflow+" stands still: see the log of a control worker"] = true
+	for _, stuck := range waits.Stuck {
+		now["workflow "+stuck.Workflow+" stands still: see the log of a control worker"] = true
 	}
 	for _, what := range slices.Sorted(maps.Keys(now)) {
 		if !x.known[what] {

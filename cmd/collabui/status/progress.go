@@ -68,13 +68,13 @@ func (p *Progress) ShowEvent(raw json.RawMessage) {
 		terminal.Line(p.app.Out, "%s", raw)
 		return
 	}
-	e, err := events.Decode(raw)
+	event, err := events.Decode(raw)
 	if err != nil || p.seen[string(raw)] {
 		return
 	}
 	p.seen[string(raw)] = true // an activity that runs again emits its event again
 
-	switch e := e.(type) {
+	switch e := event.(type) {
 	case events.Data:
 		p.Line("  data of level %d: %d rows kept, %d dropped", e.Level, e.Rows, e.Dropped)
 	case events.Base:

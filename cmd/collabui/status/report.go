@@ -56,14 +56,14 @@ type failedSlots struct {
 
 // ReadStored reads what the store knows about a run.
 func ReadStored(ctx context.Context, bucket store.Bucket, run string) (Report, error) {
-	s, err := runs.Run(run).Current(ctx, bucket)
+	specification, err := runs.Run(run).Current(ctx, bucket)
 	if err != nil {
 		return Report{}, err
 	}
 	st := Report{
-		Name: run, Status: stateAbsent, Stage: "planned", Epochs: s.Epochs,
+		Name: run, Status: stateAbsent, Stage: "planned", Epochs: specification.Epochs,
 		Curve: []runs.EvalPoint{}, Results: []runs.Result{}, // in JSON [], not null
-		Critic: rules.CriticName(s, catalog.All{}), Spec: s, Made: map[string]bool{},
+		Critic: rules.CriticName(specification, catalog.All{}), Spec: specification, Made: map[string]bool{},
 	}
 
 	return st, st.read(ctx, bucket)
@@ -157,8 +157,8 @@ func (st *Report) readEpochs(ctx context.Context, bucket store.Bucket) error {
 
 // readUpdates reads the updates of an epoch.
 func (st *Report) readUpdates(ctx context.Context, bucket store.Bucket, epoch runs.Epoch) error {
-	for _, r := range epoch.Updates {
-		update, _, err := store.Must[runs.Update](ctx, bucket, r.Key)
+	for _, ref := range epoch.Updates {
+		update, _, err := store.Must[runs.Update](ctx, bucket, ref.Key)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 // PrintResults prints a table of success rates per environment, or of step rates for recorded tasks, and then how each
 // system decoded.
-func PrintResults(w io.Writer, results []runs.Result) {
+func PrintResults(out io.Writer, results []runs.Result) {
 	var order []string
 	tables := map[string][]runs.Result{}
 	for _, result := range results {
@@ -26,9 +26,9 @@ func PrintResults(w io.Writer, results []runs.Result) {
 	}
 	for _, key := range order {
 		if tables[key][0].Protocol != "" {
-			printRecorded(w, tables[key])
+			printRecorded(out, tables[key])
 		} else {
-			printRates(w, tables[key])
+			printRates(out, tables[key])
 		}
 	}
 
@@ -36,9 +36,9 @@ func PrintResults(w io.Writer, results []runs.Result) {
 	for _, result := range results {
 		decoding[result.System] = result.Decoding
 	}
-	terminal.Line(w, "")
+	terminal.Line(out, "")
 	for _, system := range slices.Sorted(maps.Keys(decoding)) {
-		terminal.Line(w, "decoding %-10s %s", system, decoding[system])
+		terminal.Line(out, "decoding %-10s %s", system, decoding[system])
 	}
 }
 
@@ -84,9 +84,9 @@ func missingText(result runs.Result) string {
 	if result.Missing == 0 {
 		return ""
 	}
-	n := float64(result.Episodes + result.Missing)
-	worst := 100 * float64(result.Successes) / n
-	best := 100 * float64(result.Successes+result.Missing) / n
+	count := float64(result.Episodes + result.Missing)
+	worst := 100 * float64(result.Successes) / count
+	best := 100 * float64(result.Successes+result.Missing) / count
 
 	return fmt.Sprintf("   %d missing: %.1f to %.1f %% at worst and best", result.Missing, worst, best)
 }
@@ -110,9 +110,9 @@ func cutText(result runs.Result) string {
 
 // printRecorded prints the step rates on recorded tasks. They are not success rates, and never share a column with
 // them.
-func printRecorded(w io.Writer, results []runs.Result) {
-	terminal.Line(w, "\n%s: recorded tasks, protocol %s", heading(results[0]), results[0].Protocol)
-	terminal.Line(w, "%-15s %-15s %-16s %7s %7s   %-24s %12s",
+func printRecorded(out io.Writer, results []runs.Result) {
+	terminal.Line(out, "\n%s: recorded tasks, protocol %s", heading(results[0]), results[0].Protocol)
+	terminal.Line(out, "%-15s %-15s %-16s %7s %7s   %-24s %12s",
 		"system", "split", "metric", "micro", "macro", "95 % of micro (bootstrap)", "steps/tasks")
 
 	for _, result := range results {
@@ -124,10 +124,10 @@ func printRecorded(w io.Writer, results []runs.Result) {
 				split = ""
 			}
 			m := result.Metrics[name]
-			terminal.Line(w, "%-15s %-15s %-16s %5.1f %% %5.1f %%   %5.1f to %-5.1f %19d/%d",
+			terminal.Line(out, "%-15s %-15s %-16s %5.1f %% %5.1f %%   %5.1f to %-5.1f %19d/%d",
 				system, split, name, 100*m.Micro, 100*m.Macro, 100*m.Low, 100*m.High, m.Steps, m.Tasks)
 		}
-		terminal.Line(w, "%-15s %-15s %-16s %3d of %d tasks right in full, %s tokens for each of them",
+		terminal.Line(out, "%-15s %-15s %-16s %3d of %d tasks right in full, %s tokens for each of them",
 			"", "", "task_sr", result.Successes, result.Episodes, perSuccess(result))
 	}
 }

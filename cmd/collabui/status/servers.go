@@ -21,7 +21,7 @@ type surroundings struct {
 }
 
 // readSurroundings reads the workers' reports on themselves and on the servers that the run's specification names.
-func readSurroundings(ctx context.Context, endpoints config.Endpoints, s spec.Spec) *surroundings {
+func readSurroundings(ctx context.Context, endpoints config.Endpoints, specification spec.Spec) *surroundings {
 	client, err := endpoints.OpenRedis()
 	if err != nil {
 		return nil
@@ -31,23 +31,23 @@ func readSurroundings(ctx context.Context, endpoints config.Endpoints, s spec.Sp
 	}
 	stream := events.Over(client)
 	named := map[string]bool{}
-	for name := range s.Environments {
-		for _, address := range s.Where(name).Servers {
+	for name := range specification.Environments {
+		for _, address := range specification.Where(name).Servers {
 			named[address] = true
 		}
 	}
-	for _, address := range s.Where(s.Environment).Servers {
+	for _, address := range specification.Where(specification.Environment).Servers {
 		named[address] = true
 	}
 	var out surroundings
-	for _, w := range stream.Workers(ctx) {
+	for _, worker := range stream.Workers(ctx) {
 		out.Workers++
-		for _, server := range w.Servers {
+		for _, server := range worker.Servers {
 			if named[server.Address] {
 				out.Environments = addServer(out.Environments, server)
 			}
 		}
-		for _, server := range w.Policies {
+		for _, server := range worker.Policies {
 			out.Policies = addServer(out.Policies, server)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 func forecast(all []runs.Spending, committed, epochs int) float64 {
 	before := 0.0
 	inEpochs := 0.0
-	for _, s := range all {
+	for _, spending := range all {
 		switch {
-		case s.Epoch == 0:
-			before += s.Money
-		case s.Epoch <= committed:
-			inEpochs += s.Money
+		case spending.Epoch == 0:
+			before += spending.Money
+		case spending.Epoch <= committed:
+			inEpochs += spending.Money
 		}
 	}
 	if committed == 0 {

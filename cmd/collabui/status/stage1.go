@@ -24,11 +24,11 @@ type stage1 struct {
 // ShowStage1 prints what stage 1 of a run has made so far.
 func ShowStage1(ctx context.Context, a *app.App, bucket store.Bucket, name string) error {
 	run := runs.Run(name)
-	s, err := run.Find(ctx, bucket)
+	specification, err := run.Find(ctx, bucket)
 	if err != nil {
 		return err
 	}
-	x := stage1{Run: name, Cards: []synth.Card{}, of: s.FineTune}
+	x := stage1{Run: name, Cards: []synth.Card{}, of: specification.FineTune}
 	sets, err := run.Levels(ctx, bucket)
 	if err != nil {
 		return err
@@ -48,26 +48,26 @@ func ShowStage1(ctx context.Context, a *app.App, bucket store.Bucket, name strin
 }
 
 // text prints the data cards, or the reason why they are missing, and the base policy.
-func (x stage1) text(w io.Writer) {
+func (x stage1) text(out io.Writer) {
 	switch {
 	case len(x.Cards) > 0:
 	case len(x.of.Levels) > 0:
-		terminal.Line(w, "no level of stage 1 has its data yet")
+		terminal.Line(out, "no level of stage 1 has its data yet")
 	case x.of.Base != "":
-		terminal.Line(w, "stage 1 trains nothing: the run begins with the policy of finetune.base")
+		terminal.Line(out, "stage 1 trains nothing: the run begins with the policy of finetune.base")
 	default:
-		terminal.Line(w, "stage 1 has no levels: it is SFT on expert demonstrations")
+		terminal.Line(out, "stage 1 has no levels: it is SFT on expert demonstrations")
 	}
 	for _, card := range x.Cards {
-		terminal.Line(w, "%s", card.Text())
+		terminal.Line(out, "%s", card.Text())
 	}
 	if x.Base == nil {
 		return
 	}
-	for _, p := range x.Base.Curve {
-		terminal.Line(w, "after %5d optimiser steps one agent on val %5.1f %%", p.At, 100*p.Rate)
+	for _, evalPoint := range x.Base.Curve {
+		terminal.Line(out, "after %5d optimiser steps one agent on val %5.1f %%", evalPoint.At, 100*evalPoint.Rate)
 	}
-	terminal.Line(w, "base policy %s", x.Base.Policy.Digest)
+	terminal.Line(out, "base policy %s", x.Base.Policy.Digest)
 }
 
 // Stage1 is the value of --until.

@@ -19,11 +19,11 @@ const (
 )
 
 // StateOf returns the state of a run whose workflow is open.
-func StateOf(x workflows.Status) state {
+func StateOf(status workflows.Status) state {
 	switch {
-	case x.Stopping, x.StopAfter != "":
+	case status.Stopping, status.StopAfter != "":
 		return stateStopping
-	case x.Paused:
+	case status.Paused:
 		return statePaused
 	}
 

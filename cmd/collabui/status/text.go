@@ -12,62 +12,62 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-func (st Report) text(w io.Writer) {
-	terminal.Line(w, "%s: %s, stage %s, %d of %d epochs committed", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
+func (st Report) text(out io.Writer) {
+	terminal.Line(out, "%s: %s, stage %s, %d of %d epochs committed", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
 	if st.Reason != "" {
-		terminal.Line(w, "reason: %s", st.Reason)
+		terminal.Line(out, "reason: %s", st.Reason)
 	}
 	if st.Warning != "" {
-		terminal.Line(w, "warning: %s", st.Warning)
+		terminal.Line(out, "warning: %s", st.Warning)
 	}
 	if st.View != "" {
-		terminal.Line(w, "see every episode: %s", st.View)
+		terminal.Line(out, "see every episode: %s", st.View)
 	}
-	st.Live.text(w)
+	st.Live.text(out)
 	if st.Live != nil && st.Status == statePaused {
-		st.Live.PrintRunning(w)
+		st.Live.PrintRunning(out)
 	}
 	for _, finding := range st.Problems {
-		finding.Text(w)
+		finding.Text(out)
 	}
-	st.costText(w)
+	st.costText(out)
 	switch {
 	case st.Origin != nil:
-		terminal.Line(w, "comes from: %s, of which it is a fork after epoch %d", st.Origin.Run, st.Origin.Epoch)
+		terminal.Line(out, "comes from: %s, of which it is a fork after epoch %d", st.Origin.Run, st.Origin.Epoch)
 	case st.Spec.FineTune.Base != "":
-		terminal.Line(w, "comes from: finetune.base %s, with which stage 1 began", st.Spec.FineTune.Base)
+		terminal.Line(out, "comes from: finetune.base %s, with which stage 1 began", st.Spec.FineTune.Base)
 	}
 	if st.Base != nil {
 		last := st.Base.Curve[len(st.Base.Curve)-1]
-		terminal.Line(w, "base policy after %d optimiser steps, one agent on val %.1f %% (%s; in the band: %v)",
+		terminal.Line(out, "base policy after %d optimiser steps, one agent on val %.1f %% (%s; in the band: %v)",
 			last.At, 100*last.Rate, st.Base.StoppedBy, st.Base.InBand)
 		if st.Base.Unplayed > 0 {
-			terminal.Line(w, "%d training tasks of stage 1 could not be played", st.Base.Unplayed)
+			terminal.Line(out, "%d training tasks of stage 1 could not be played", st.Base.Unplayed)
 		}
 	}
 
 	if len(st.Curve) > 0 {
-		terminal.Line(w, "\nval by epoch (epoch 0 is the base system)")
+		terminal.Line(out, "\nval by epoch (epoch 0 is the base system)")
 		for _, p := range st.Curve {
-			terminal.Line(w, "  %3d %5.1f %% %s", p.At, 100*p.Rate, strings.Repeat("█", int(40*p.Rate+0.5)))
+			terminal.Line(out, "  %3d %5.1f %% %s", p.At, 100*p.Rate, strings.Repeat("█", int(40*p.Rate+0.5)))
 		}
 	}
-	st.leftOutText(w)
-	st.changesText(w)
+	st.leftOutText(out)
+	st.changesText(out)
 	if len(st.Updates) > 0 {
-		terminal.Line(w, "\nupdates of epoch %d, on prompts of each agent's own data", st.Epoch)
-		printUpdates(w, st.Updates)
+		terminal.Line(out, "\nupdates of epoch %d, on prompts of each agent's own data", st.Epoch)
+		printUpdates(out, st.Updates)
 	}
 	if len(st.Results) > 0 {
-		terminal.Line(w, "")
-		PrintResults(w, st.Results)
-		terminal.Line(w, "critic: %s · trained system: epoch %d, %s · final digest %s", st.Critic, st.Best,
+		terminal.Line(out, "")
+		PrintResults(out, st.Results)
+		terminal.Line(out, "critic: %s · trained system: epoch %d, %s · final digest %s", st.Critic, st.Best,
 			runs.BestOnVal(st.Best, st.Curve), st.FinalDigest)
 	}
 }
 
 // costText prints the cost of calls to chat endpoints: in all, and by role and model.
-func (st Report) costText(w io.Writer) {
+func (st Report) costText(out io.Writer) {
 	if st.Spent == nil {
 		return
 	}
@@ -75,15 +75,15 @@ func (st Report) costText(w io.Writer) {
 	if st.Forecast > 0 && st.Epoch < st.Epochs {
 		more = fmt.Sprintf(", about %.2f after epoch %d", st.Forecast, st.Epochs)
 	}
-	terminal.Line(w, "chat endpoints: %d recorded calls, %s, cost %.4f%s", st.Spent.Calls, tokensText(*st.Spent),
+	terminal.Line(out, "chat endpoints: %d recorded calls, %s, cost %.4f%s", st.Spent.Calls, tokensText(*st.Spent),
 		st.Spent.Money,
 		more)
 
 	type user struct{ role, model string }
 	users := map[user]runs.Spent{}
-	for _, s := range st.Spending {
-		u := user{s.Role, s.Model}
-		users[u] = users[u].Plus(s.Spent)
+	for _, spending := range st.Spending {
+		u := user{spending.Role, spending.Model}
+		users[u] = users[u].Plus(spending.Spent)
 	}
 	var names []user
 	for u := range users {
@@ -94,29 +94,29 @@ func (st Report) costText(w io.Writer) {
 			cmp.Compare(a.role, b.role), cmp.Compare(a.model, b.model))
 	})
 	for _, u := range names {
-		terminal.Line(w, "  %s, %s: %d calls, %s, %.4f", u.role, u.model, users[u].Calls, tokensText(users[u]),
+		terminal.Line(out, "  %s, %s: %d calls, %s, %.4f", u.role, u.model, users[u].Calls, tokensText(users[u]),
 			users[u].Money)
 	}
 }
 
 // leftOutText prints the failed slots by epoch.
-func (st Report) leftOutText(w io.Writer) {
+func (st Report) leftOutText(out io.Writer) {
 	if len(st.LeftOut) > 0 {
-		terminal.Line(w, "\nleft out")
+		terminal.Line(out, "\nleft out")
 	}
-	for _, l := range st.LeftOut {
-		line := fmt.Sprintf("  epoch %d: %d failed slots", l.Epoch, l.Slots)
-		if l.Accepted != "" {
-			line += ", accepted by " + l.Accepted
+	for _, slots := range st.LeftOut {
+		line := fmt.Sprintf("  epoch %d: %d failed slots", slots.Epoch, slots.Slots)
+		if slots.Accepted != "" {
+			line += ", accepted by " + slots.Accepted
 		}
-		terminal.Line(w, "%s", line)
+		terminal.Line(out, "%s", line)
 	}
 }
 
 // changesText prints what people did to the run.
-func (st Report) changesText(w io.Writer) {
+func (st Report) changesText(out io.Writer) {
 	if len(st.Changes) > 0 {
-		terminal.Line(w, "\nchanges by people")
+		terminal.Line(out, "\nchanges by people")
 	}
 	for i, change := range st.Changes {
 		line := fmt.Sprintf("  %d. %s %s %s", i+1, change.At.Format(time.DateTime), change.Who, change.Verb)
@@ -132,7 +132,7 @@ func (st Report) changesText(w io.Writer) {
 		if change.Link != "" {
 			line += " (" + change.Link + ")"
 		}
-		terminal.Line(w, "%s", line)
+		terminal.Line(out, "%s", line)
 	}
 }
 

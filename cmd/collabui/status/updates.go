@@ -10,17 +10,17 @@ import (
 )
 
 // printUpdates prints measurements of updates: one line per agent, with changes against the parent policy.
-func printUpdates(w io.Writer, updates []runs.Update) {
-	terminal.Line(w, "%5s %7s %16s %17s %8s %10s %8s %7s %11s", "agent", "loss", "log π(chosen)", "log π(rejected)",
+func printUpdates(out io.Writer, updates []runs.Update) {
+	terminal.Line(out, "%5s %7s %16s %17s %8s %10s %8s %7s %11s", "agent", "loss", "log π(chosen)", "log π(rejected)",
 		"margin",
 		"displaced", "entropy", "KL", "preference")
 	for _, update := range updates {
-		terminal.Line(w, "%5d %7s %s%s", update.Agent, lossText(update.Curve), probeText(update.Probe),
+		terminal.Line(out, "%5d %7s %s%s", update.Agent, lossText(update.Curve), probeText(update.Probe),
 			leftOutText(update)+keptText(update.Kept))
 	}
-	terminal.Line(w,
+	terminal.Line(out,
 		"nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
-	terminal.Line(w, "preference: its term's share of the update, the rest is the SFT term's")
+	terminal.Line(out, "preference: its term's share of the update, the rest is the SFT term's")
 }
 
 // lossText returns the last loss of a training curve.
@@ -54,12 +54,12 @@ func probeText(probe domain.Probe) string {
 }
 
 // againstParent returns a log-probability and its change against the parent, or a dash if it was not measured.
-func againstParent(l domain.LogProbs) string {
-	if l == (domain.LogProbs{}) {
+func againstParent(logProbs domain.LogProbs) string {
+	if logProbs == (domain.LogProbs{}) {
 		return "-"
 	}
 
-	return fmt.Sprintf("%.2f (%+.2f)", l.Policy, l.Change())
+	return fmt.Sprintf("%.2f (%+.2f)", logProbs.Policy, logProbs.Change())
 }
 
 // leftOutText reports how many pairs the trainer left out, and in how many parts it had to process the others.

@@ -79,8 +79,8 @@ func (b *Bar) Line(format string, args ...any) {
 }
 
 // Emit prints an event of the command line itself.
-func (b *Bar) Emit(e events.Event) {
-	if raw, err := events.Encode(e); err == nil {
+func (b *Bar) Emit(event events.Event) {
+	if raw, err := events.Encode(event); err == nil {
 		Line(b.out, "%s", raw)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"unicode"
 )
 
-// Line prints a line to w. Errors of a terminal or a pipe are ignored.
-func Line(w io.Writer, format string, args ...any) {
-	_, _ = io.WriteString(w, Printable(fmt.Sprintf(format, args...))+"\n")
+// Line prints a line to out. Errors of a terminal or a pipe are ignored.
+func Line(out io.Writer, format string, args ...any) {
+	_, _ = io.WriteString(out, Printable(fmt.Sprintf(format, args...))+"\n")
 }
 
 // Printable returns a text without control characters except tabs and line breaks. It may contain text of pages, models
@@ -27,13 +27,13 @@ func Printable(text string) string {
 	}, text)
 }
 
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal reports whether out is a terminal.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
 	if !ok {
 		return false
 	}
-	st, err := f.Stat()
+	st, err := file.Stat()
 
 	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }

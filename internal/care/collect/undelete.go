@@ -177,7 +177,7 @@ func (r *rescue) trashed(ctx context.Context, name runs.Run) ([]store.Ref, error
 		}
 		copies = append(copies, shown...)
 	}
-	slices.SortFunc(copies, func(ref, b store.Ref) int { return strings.Compare(ref.Key, b.Key) })
+	slices.SortFunc(copies, func(a, b store.Ref) int { return strings.Compare(a.Key, b.Key) })
 
 	return slices.Compact(copies), nil
 }

@@ -94,8 +94,8 @@ func (v *validator) val(e runs.Epoch) error {
 }
 
 // sameSystem reports whether two systems are one.
-func sameSystem(a, b runs.System) bool {
-	return a.Version == b.Version && slices.Equal(a.Policies, b.Policies)
+func sameSystem(system, b runs.System) bool {
+	return system.Version == b.Version && slices.Equal(system.Policies, b.Policies)
 }
 
 // slots checks the committed slots of an epoch in order, and keeps the prints of their pairs.

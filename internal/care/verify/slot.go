@@ -151,8 +151,8 @@ func traces(pair domain.Example, steps []runs.Step, credits []domain.Credit, cal
 	if pair.Source == domain.SourceGroup {
 		return tracesSample(pair, step)
 	}
-	own := func(c domain.Cell) bool {
-		return c.Agent == pair.Agent && c.Round == pair.Round && c.Prompt == pair.Prompt
+	own := func(cell domain.Cell) bool {
+		return cell.Agent == pair.Agent && cell.Round == pair.Round && cell.Prompt == pair.Prompt
 	}
 	anyone := func(domain.Cell) bool { return true }
 

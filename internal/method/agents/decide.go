@@ -31,10 +31,10 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 	defer cancel(nil)
 
 	m := newMatrix(model, config, order, seed)
-	d := domain.Decision{Cells: m.cells, Seen: make([][]int, len(config.Policies))}
+	decision := domain.Decision{Cells: m.cells, Seen: make([][]int, len(config.Policies))}
 	var wg sync.WaitGroup
 	for agent := range config.Policies {
-		d.Seen[agent] = view.indices()
+		decision.Seen[agent] = view.indices()
 		wg.Go(func() {
 			if err := m.fillAgent(ctx, agent, view); err != nil {
 				cancel(err)
@@ -50,11 +50,11 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 		return domain.Decision{}, err
 	}
 	m.vote.clear()
-	d.AllRound = Count(d.Cells, config.Rounds, order, false)
-	d.LastOnly = Count(d.Cells, config.Rounds, order, true)
-	d.Executed = m.vote.executed(config.VoteScope.Winner(d).Canonical)
+	decision.AllRound = Count(decision.Cells, config.Rounds, order, false)
+	decision.LastOnly = Count(decision.Cells, config.Rounds, order, true)
+	decision.Executed = m.vote.executed(config.VoteScope.Winner(decision).Canonical)
 
-	return d, nil
+	return decision, nil
 }
 
 // matrix is the action matrix of one step while it is being filled. Cells are ordered by agent, then by round.
@@ -80,13 +80,13 @@ func newMatrix(model chat.Model, config Config, order []int, seed uint64) *matri
 }
 
 // fillAgent fills the cells of one agent, round by round. It returns errCertain as soon as the winner is certain.
-func (m *matrix) fillAgent(ctx context.Context, a int, view View) error {
+func (m *matrix) fillAgent(ctx context.Context, agent int, view View) error {
 	for j := range m.conf.Rounds {
-		if err := m.fillCell(ctx, view, a, j); err != nil {
+		if err := m.fillCell(ctx, view, agent, j); err != nil {
 			return err
 		}
-		close(m.filled[m.at(a, j)])
-		if m.conf.Early && m.vote.certainAfter(a, j) {
+		close(m.filled[m.at(agent, j)])
+		if m.conf.Early && m.vote.certainAfter(agent, j) {
 			return errCertain
 		}
 	}

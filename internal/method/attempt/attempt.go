@@ -119,10 +119,10 @@ type slotState struct {
 // Play plays attempts until one counts. Infrastructure never fails a slot: after some attempts that it voided, Play
 // returns a transient fault, and the next call continues with the next attempt.
 func (p Player) Play(ctx context.Context) (Played, error) {
-	a := &slotState{Player: p, task: p.Planned, attempt: 1}
-	e, err := a.untilDone(ctx)
+	state := &slotState{Player: p, task: p.Planned, attempt: 1}
+	e, err := state.untilDone(ctx)
 
-	return Played{Episode: e, Attempt: a.attempt, Last: a.last, LastRef: a.lastRef}, err
+	return Played{Episode: e, Attempt: state.attempt, Last: state.last, LastRef: state.lastRef}, err
 }
 
 // untilDone plays attempts until one is not void.
@@ -222,11 +222,11 @@ func (a *slotState) episode(ctx context.Context) (e runs.Episode, err error) {
 
 				return a.begin(ctx, env)
 			},
-			Decide: func(ctx context.Context, t episode.Turn) (domain.Action, error) {
-				if t.Number > 1 {
+			Decide: func(ctx context.Context, turn episode.Turn) (domain.Action, error) {
+				if turn.Number > 1 {
 					part("execute") // the action, and what follows it
 				}
-				step, ref, err := a.step(ctx, env, t, part, fresh)
+				step, ref, err := a.step(ctx, env, turn, part, fresh)
 				steps = append(steps, step)
 				e.Steps = append(e.Steps, ref)
 				part("record")
@@ -273,30 +273,30 @@ func (a *slotState) begin(ctx context.Context, env envadapters.Environment) erro
 
 // step returns the recorded decision of a turn, or decides and records it. It calls part after each part of the step.
 func (a *slotState) step(
-	ctx context.Context, env envadapters.Environment, t episode.Turn, part func(string), fresh bool,
+	ctx context.Context, env envadapters.Environment, turn episode.Turn, part func(string), fresh bool,
 ) (runs.Step, store.Ref, error) {
-	seen := runs.Digest(t.Observation)
+	seen := runs.Digest(turn.Observation)
 	image, err := a.Screenshot(ctx, env) // also of a replay: the page's clock runs as far
 	if err != nil {
 		return runs.Step{}, store.Ref{}, err
 	}
 	part("screenshot")
 	decide := func() (runs.Step, error) {
-		decision, err := agents.Decide(ctx, a.Model(env), a.Decoding, t.View(),
-			domain.Seed(a.task.Seed, "step", t.Number))
+		decision, err := agents.Decide(ctx, a.Model(env), a.Decoding, turn.View(),
+			domain.Seed(a.task.Seed, "step", turn.Number))
 		part("decide")
 
-		return runs.Step{ObservationDigest: seen, Image: image, Touch: t.Touch, Step: domain.Step{
-			Number: t.Number, Goal: t.Goal, History: t.History, Observation: t.Observation,
+		return runs.Step{ObservationDigest: seen, Image: image, Touch: turn.Touch, Step: domain.Step{
+			Number: turn.Number, Goal: turn.Goal, History: turn.History, Observation: turn.Observation,
 			Decision: decision, Right: episode.Right(env),
 		}}, err
 	}
-	step, ref, err := a.Journal.Step(ctx, a.attempt, t.Number, fresh, decide)
+	step, ref, err := a.Journal.Step(ctx, a.attempt, turn.Number, fresh, decide)
 	if fault.KindOf(err) == fault.Refused {
-		err = fault.New(fault.Refused, "step %d: %w", t.Number, err)
+		err = fault.New(fault.Refused, "step %d: %w", turn.Number, err)
 	}
 	if err == nil && step.ObservationDigest != seen {
-		err = fault.New(fault.Fatal, "slot %d, step %d: %w", a.Number, t.Number, errDiverged)
+		err = fault.New(fault.Fatal, "slot %d, step %d: %w", a.Number, turn.Number, errDiverged)
 	}
 	if err != nil {
 		return step, ref, err
@@ -304,7 +304,7 @@ func (a *slotState) step(
 
 	a.last = step
 	a.lastRef = ref
-	a.Progress(fmt.Sprintf("attempt %d, step %d: %s", a.attempt, t.Number, step.Decision.Executed.Type))
+	a.Progress(fmt.Sprintf("attempt %d, step %d: %s", a.attempt, turn.Number, step.Decision.Executed.Type))
 
 	return step, ref, nil
 }

@@ -83,19 +83,19 @@ func (c ModelCritic) labels(step domain.Step, audit *Audit) domain.Credit {
 	type span struct{ sum, n, low, high float64 }
 	by := map[string]*span{}
 	for i, cell := range step.Decision.Cells {
-		g := audit.Grades[i]
-		if cell.Action == nil || !g.Given {
+		score := audit.Grades[i]
+		if cell.Action == nil || !score.Given {
 			continue
 		}
 		p := by[cell.Canonical]
 		if p == nil {
-			p = &span{low: g.Value, high: g.Value}
+			p = &span{low: score.Value, high: score.Value}
 			by[cell.Canonical] = p
 		}
-		p.sum += g.Value
+		p.sum += score.Value
 		p.n++
-		p.low = math.Min(p.low, g.Value)
-		p.high = math.Max(p.high, g.Value)
+		p.low = math.Min(p.low, score.Value)
+		p.high = math.Max(p.high, score.Value)
 	}
 	for key, p := range by {
 		audit.Means[key] = p.sum / p.n

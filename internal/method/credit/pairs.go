@@ -103,15 +103,15 @@ func (m *maker) stepPairs(
 
 	var kept []domain.Example
 	seen := map[answers]bool{}
-	for _, p := range all {
-		key := answers{p.ChosenCanonical, p.RejectedCanonical}
+	for _, example := range all {
+		key := answers{example.ChosenCanonical, example.RejectedCanonical}
 		switch {
 		case seen[key]:
 		case len(kept) >= m.rules.PerStep:
 			m.counts.OverLimit++
 		default:
 			seen[key] = true
-			kept = append(kept, p)
+			kept = append(kept, example)
 		}
 	}
 

@@ -70,8 +70,8 @@ func (r Rules) outcomePairs(step domain.Step, cell domain.Cell) []domain.Example
 // sortHardest sorts cells by decreasing log-probability. Cells whose log-probability is unknown come last and keep
 // their order.
 func sortHardest(cells []domain.Cell) []domain.Cell {
-	slices.SortStableFunc(cells, func(cell, b domain.Cell) int {
-		return cmp.Compare(rank(b), rank(cell))
+	slices.SortStableFunc(cells, func(a, b domain.Cell) int {
+		return cmp.Compare(rank(b), rank(a))
 	})
 
 	return cells

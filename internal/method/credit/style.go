@@ -68,11 +68,11 @@ func StyleAUC(pairs []domain.Example) float64 {
 			}
 		}
 
-		for _, p := range pairs {
-			if p.Slot%2 != fold {
+		for _, example := range pairs {
+			if example.Slot%2 != fold {
 				continue
 			}
-			for side, text := range sides(p) {
+			for side, text := range sides(example) {
 				s := 0.0
 				for _, w := range words(text) {
 					s += math.Log((count[0][w]+1)/(total[0]+1000)) - math.Log((count[1][w]+1)/(total[1]+1000))

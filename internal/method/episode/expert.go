@@ -9,19 +9,19 @@ import (
 
 // NoExpert returns the error of an environment that has neither an expert nor a judge, although the specification
 // relies on demonstrations.
-func NoExpert(s spec.Spec) error {
+func NoExpert(specification spec.Spec) error {
 	return fault.New(fault.Invalid,
 		"environment %s has neither an expert nor a judge: set finetune.levels and a model as synthesis.agent, "+
-			"or a policy as finetune.base", s.Environment)
+			"or a policy as finetune.base", specification.Environment)
 }
 
 // CheckJudge refuses an environment without the judge that a specification relies on.
-func CheckJudge(s spec.Spec, env envadapters.Environment) error {
-	if s.Credit == spec.CreditCritic && s.Critic.Model == spec.RoleOracle && envadapters.Can(env).Judge == nil {
+func CheckJudge(given spec.Spec, env envadapters.Environment) error {
+	if given.Credit == spec.CreditCritic && given.Critic.Model == spec.RoleOracle && envadapters.Can(env).Judge == nil {
 		return fault.New(fault.Invalid,
 			"environment %s has no judge, so the critic cannot be %q: name a model as critic.model, "+
 				"or use credit: outcome",
-			s.Environment, spec.RoleOracle)
+			given.Environment, spec.RoleOracle)
 	}
 
 	return nil

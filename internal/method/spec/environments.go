@@ -41,8 +41,8 @@ func (s Spec) checkEnvironments(catalog Catalog, must Must) {
 	s.checkReference(catalog, s.Environment, "environment", must)
 	must(s.Credit == CreditCritic || !s.Recorded(catalog, s.Environment), "credit", "critic where tasks are recorded: "+
 		"the recorded next page follows whatever the agents do, so an outcome says nothing about a step")
-	for i, x := range s.Evaluation.OutOfDistribution {
-		s.checkReference(catalog, x.Environment, elsewhereField(i)+".environment", must)
+	for i, elsewhere := range s.Evaluation.OutOfDistribution {
+		s.checkReference(catalog, elsewhere.Environment, elsewhereField(i)+".environment", must)
 	}
 }
 

@@ -65,14 +65,14 @@ func (x *Exported) adapters() []string {
 	base := ""
 	rank := minRank
 	modules := []string{}
-	for _, a := range x.Agents {
-		if a.Kind != domain.ArtifactLoRA {
+	for _, agent := range x.Agents {
+		if agent.Kind != domain.ArtifactLoRA {
 			continue
 		}
 
-		base = a.Base.Name
-		modules = append(modules, fmt.Sprintf("agent-%d=%s/%s", a.Agent, SystemDir, a.Folder))
-		for rank < a.Rank {
+		base = agent.Base.Name
+		modules = append(modules, fmt.Sprintf("agent-%d=%s/%s", agent.Agent, SystemDir, agent.Folder))
+		for rank < agent.Rank {
 			rank *= 2
 		}
 	}

@@ -80,8 +80,8 @@ func (p *Prompt) Parse(answer string) (Choice, error) {
 		return choice, fmt.Errorf("%w: unknown reason or action", ErrNotExpressible)
 	}
 
-	k := ActionKinds[choice.Kind]
-	if k.takesElem {
+	actionKind := ActionKinds[choice.Kind]
+	if actionKind.takesElem {
 		for _, cand := range p.Index {
 			if a.Index != nil && cand.Index == *a.Index {
 				choice.Elem = cand.Pos
@@ -94,11 +94,11 @@ func (p *Prompt) Parse(answer string) (Choice, error) {
 		}
 	}
 
-	if k.takesText {
+	if actionKind.takesText {
 		choice.Start, choice.End = p.findSpan(a.Text + a.AppName)
 	}
 
-	if (k.takesText && choice.Start < 0) || p.Answer(choice) != answer {
+	if (actionKind.takesText && choice.Start < 0) || p.Answer(choice) != answer {
 		return choice, fmt.Errorf("%w: other wording", ErrNotExpressible)
 	}
 

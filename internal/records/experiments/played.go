@@ -25,11 +25,11 @@ type Played struct {
 
 // ReadPlayed reads the outcome of a system with a seed, from 1. The system must have played all episodes.
 func ReadPlayed(
-	ctx context.Context, b store.Bucket, x experiment.Experiment, play experiment.Play, seed int,
+	ctx context.Context, bucket store.Bucket, x experiment.Experiment, play experiment.Play, seed int,
 ) (Played, error) {
 	run := runs.Run(x.Run(play.Arm, seed))
 	id := rules.EvalID(rules.ExperimentFolder, play.Kind.String(), play.Split)
-	result, _, err := run.Result(id).Must(ctx, b)
+	result, _, err := run.Result(id).Must(ctx, bucket)
 	if err != nil {
 		return Played{}, err
 	}
@@ -40,7 +40,7 @@ func ReadPlayed(
 	group.SetLimit(parallelReads)
 	for i := range out.Episodes {
 		group.Go(func() error {
-			evalEpisode, _, err := run.EvalEpisode(id, i+1).Must(gctx, b)
+			evalEpisode, _, err := run.EvalEpisode(id, i+1).Must(gctx, bucket)
 			out.Episodes[i] = episodeOf(evalEpisode)
 			for _, evalStep := range evalEpisode.Steps {
 				readings[i] = readings[i].Plus(evalStep.Reading())

@@ -195,38 +195,38 @@ func (l Line) Back(ctx context.Context, bucket store.Bucket, to int) (entry Entr
 // Find returns a system of a run in the form that a line accepts: the system of an epoch or, if epoch is −1, the best
 // on val of a run that has ended and otherwise the newest. It returns an invalid fault if the run has no such epoch.
 func Find(ctx context.Context, bucket store.Bucket, run string, epoch int) (SystemRef, error) {
-	x := SystemRef{Run: run, Epoch: epoch}
+	systemRef := SystemRef{Run: run, Epoch: epoch}
 	r := runs.Run(run)
 	specification, err := r.Current(ctx, bucket)
 	if err != nil {
-		return x, err
+		return systemRef, err
 	}
 	if epoch < 0 {
-		if x.Epoch, err = r.Chosen(ctx, bucket); err != nil {
-			return x, err
+		if systemRef.Epoch, err = r.Chosen(ctx, bucket); err != nil {
+			return systemRef, err
 		}
 	}
 
 	committed := false
-	if x.Epoch == 0 {
+	if systemRef.Epoch == 0 {
 		if _, committed, err = r.Base().Sure(ctx, bucket); committed {
-			_, x.Commit, err = r.Base().Must(ctx, bucket)
+			_, systemRef.Commit, err = r.Base().Must(ctx, bucket)
 		}
 	} else {
-		if _, committed, err = r.Epoch(x.Epoch).Sure(ctx, bucket); committed {
-			_, x.Commit, err = r.Epoch(x.Epoch).Must(ctx, bucket)
+		if _, committed, err = r.Epoch(systemRef.Epoch).Sure(ctx, bucket); committed {
+			_, systemRef.Commit, err = r.Epoch(systemRef.Epoch).Must(ctx, bucket)
 		}
 	}
 	if err != nil {
-		return x, err
+		return systemRef, err
 	}
 	if !committed {
-		return x, fault.New(fault.Invalid, "run %s has not committed epoch %d", run, x.Epoch)
+		return systemRef, fault.New(fault.Invalid, "run %s has not committed epoch %d", run, systemRef.Epoch)
 	}
-	system, err := r.Standing(ctx, bucket, x.Epoch, specification.Agents)
-	x.Policies = system.Policies
+	system, err := r.Standing(ctx, bucket, systemRef.Epoch, specification.Agents)
+	systemRef.Policies = system.Policies
 
-	return x, err
+	return systemRef, err
 }
 
 // Measured adds to an entry the results that its run measured for the system at its end, if any.

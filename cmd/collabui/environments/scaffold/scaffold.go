@@ -79,19 +79,19 @@ func create(root, name string, taken []string, targets []target, python bool) ([
 }
 
 func write(path, tmpl, name string, python bool) error {
-	var b strings.Builder
+	var builder strings.Builder
 	data := struct {
 		Name   string
 		Python bool
 	}{name, python}
-	if err := templates.ExecuteTemplate(&b, tmpl, data); err != nil {
+	if err := templates.ExecuteTemplate(&builder, tmpl, data); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 
-	return os.WriteFile(path, []byte(b.String()), 0o644)
+	return os.WriteFile(path, []byte(builder.String()), 0o644)
 }
 
 // Root returns the checkout that contains a folder.
