@@ -202,7 +202,7 @@ func (o *orchestra) durable(b *testing.B, latency time.Duration, window int) cos
 
 	t, c := time.Now(), cpu()
 	shard := client.StartWorkflowOptions{ID: run + "/shard", TaskQueue: workflows.QueueControl}
-	in := workflows.ShardInput{Run: run, Epoch: 1, From: 1, To: 200, Parent: run}
+	in := workflows.ShardInput{Run: run, Epoch: 1, From: 1, To: 200}
 	h, err := o.client.ExecuteWorkflow(b.Context(), shard, workflows.Shard, in)
 	if err == nil {
 		err = h.Get(b.Context(), nil)

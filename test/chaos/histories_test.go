@@ -21,7 +21,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/collabui/collabui/activities/experiment"
+	experimentactivities "github.com/collabui/collabui/activities/experiment"
 	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
@@ -217,7 +217,7 @@ func (r *recorder) experiment() {
 	}
 	o := client.StartWorkflowOptions{ID: workflows.ExperimentWorkflowID(x.Name), TaskQueue: workflows.QueueControl}
 	w, err := r.client.ExecuteWorkflow(r.t.Context(), o, workflows.Experiment,
-		workflows.ExperimentInput{ExperimentID: experiment.ID{Name: x.Name, Version: v.Number}})
+		workflows.ExperimentInput{ID: experimentactivities.ID{Name: x.Name, Version: v.Number}})
 	if err == nil {
 		err = w.Get(r.t.Context(), nil)
 	}
