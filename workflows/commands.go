@@ -107,7 +107,9 @@ func (r *runState) setup(ctx workflow.Context) error {
 			return r.status, err
 		}),
 
-		handleUpdate(ctx, UpdateSet, SetCommand.check, func(ctx workflow.Context, command SetCommand) (runs.Change, error) {
+		handleUpdate(ctx, UpdateSet, SetCommand.check, func(
+			ctx workflow.Context, command SetCommand,
+		) (runs.Change, error) {
 			return r.set(ctx, command)
 		}),
 	)

@@ -48,8 +48,8 @@ func (r *runState) summary(epoch int) string {
 	return fmt.Sprintf("epoch %d of %d", epoch, r.plan.Epochs)
 }
 
-// takeEarly returns the rollouts of an epoch that began early, whose turn it is now. It returns nil if none began, or if
-// they have failed: then they begin again, and find out why.
+// takeEarly returns the rollouts of an epoch that began early, whose turn it is now. It returns nil if none began, or
+// if they have failed: then they begin again, and find out why.
 func (r *runState) takeEarly(ctx workflow.Context, epoch int) workflow.ChildWorkflowFuture {
 	if len(r.early) == 0 || r.early[0].epoch != epoch {
 		return nil

@@ -249,12 +249,12 @@ func (o *orchestra) workers(b *testing.B, latency time.Duration, window int) (st
 
 func (o *orchestra) events(b *testing.B, id string) int {
 	b.Helper()
-	d, err := o.client.DescribeWorkflowExecution(b.Context(), id, "")
+	description, err := o.client.DescribeWorkflow(b.Context(), id, "")
 	if err != nil {
 		b.Fatal(err)
 	}
 
-	return int(d.WorkflowExecutionInfo.HistoryLength)
+	return int(description.RawResponse.WorkflowExecutionInfo.HistoryLength)
 }
 
 // newOrchestra starts Temporal and S3.

@@ -63,7 +63,9 @@ func (c *Control) level(ctx context.Context, id LevelID) (runs.LevelSet, error) 
 }
 
 // synthesised reads the items of all trajectories and counts them on the card.
-func (c *Control) synthesised(ctx context.Context, s spec.Spec, id LevelID, card *synth.Card) ([]domain.Example, error) {
+func (c *Control) synthesised(
+	ctx context.Context, s spec.Spec, id LevelID, card *synth.Card,
+) ([]domain.Example, error) {
 	run := runs.Run(id.Run)
 	plan, _, err := run.LevelPlan(id.Level).Must(ctx, c.Bucket)
 	if err != nil {

@@ -57,7 +57,8 @@ func TestPairsOfAnEarlierEpochAreReadWithItsNumberOfSlots(t *testing.T) {
 		s := spec.Default()
 		s.Slots = slots
 		got := 0
-		err := g.eachPair(t.Context(), s, activities.EpochID{Run: string(run), Epoch: 1}, func(domain.Example) { got++ })
+		err := g.eachPair(t.Context(), s, activities.EpochID{Run: string(run), Epoch: 1},
+			func(domain.Example) { got++ })
 		if err != nil || got != 3 {
 			t.Errorf("with %d slots now: %d pairs, %v, want the 3 of the epoch", slots, got, err)
 		}

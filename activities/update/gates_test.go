@@ -125,7 +125,8 @@ func (a adapters) update(t *testing.T, trainer, weights string) runs.Update {
 	s.Trainer.Name, s.Gates.Probe = trainer, 16
 	var pairs []domain.Example
 	for i := range 100 {
-		p := domain.Example{Prompt: fmt.Sprint("p", i), Chosen: click, Rejected: doubleTap, Source: domain.SourceAdversary}
+		p := domain.Example{Prompt: fmt.Sprint("p", i), Chosen: click, Rejected: doubleTap,
+			Source: domain.SourceAdversary}
 		if i%20 == 0 {
 			p.Chosen, p.Source = longPress, domain.SourceCorrection
 		}

@@ -261,16 +261,16 @@ func (c *Cell) status(ctx context.Context, name string) string {
 	}
 	var out []string
 	for _, info := range open.Executions {
-		response, err := c.client.DescribeWorkflowExecution(ctx, info.Execution.WorkflowId, "")
+		description, err := c.client.DescribeWorkflow(ctx, info.Execution.WorkflowId, "")
 		if err != nil {
 			return err.Error()
 		}
-		for _, p := range response.PendingActivities {
+		for _, p := range description.RawResponse.PendingActivities {
 			out = append(out, fmt.Sprintf("%s: %s, %v, attempt %d, next %v, after %q", info.Execution.WorkflowId,
 				p.ActivityType.Name, p.State, p.Attempt, time.Until(p.ScheduledTime.AsTime()).Round(time.Second),
 				p.LastFailure.GetMessage()))
 		}
-		if t := response.PendingWorkflowTask; t != nil {
+		if t := description.RawResponse.PendingWorkflowTask; t != nil {
 			task := fmt.Sprintf("%s: workflow task, %v, attempt %d", info.Execution.WorkflowId, t.State, t.Attempt)
 			out = append(out, task)
 		}

@@ -92,7 +92,8 @@ func checkLayers(all []pkg) []problem {
 			} else if to < from {
 				problems = append(problems, at(p, "imports %s, a layer above: move what both need down", imported))
 			} else if group := groupOf(imported); group != "" && from == to && group != groupOf(p.below()) {
-				problems = append(problems, at(p, "imports %s, another group of commands: move what both need down", imported))
+				problems = append(problems, at(p, "imports %s, another group of commands: move what both need down",
+					imported))
 			}
 		}
 	}

@@ -81,8 +81,9 @@ var effects = []Mutant{
 	},
 	{
 		Name: "a data set has its pairs in another order", Symbol: "activities/update.GPU.gather",
-		Change: replace(`own[agent] = append(own[agent], p)`, `own[agent] = append([]domain.Example{p}, own[agent]...)`),
-		Find:   simulated,
+		Change: replace(`own[agent] = append(own[agent], p)`,
+			`own[agent] = append([]domain.Example{p}, own[agent]...)`),
+		Find: simulated,
 	},
 	{
 		Name: "an update learns from rows that were made for another", Symbol: "activities/update.fitsUpdate",

@@ -19,7 +19,7 @@ const (
 	// Faults that can strike every point of an activity.
 	Kill      FaultKind = "kill"       // the worker dies before the request
 	KillAfter FaultKind = "kill after" // the worker dies after the request has taken effect
-	Late      FaultKind = "late"       // Temporal gives up the activity, which continues while another worker repeats it
+	Late      FaultKind = "late"       // Temporal gives up the activity, which another worker repeats meanwhile
 	Slow      FaultKind = "slow"       // the request takes ten seconds
 	Jump      FaultKind = "jump"       // the clock jumps 20 minutes ahead, as on a machine that slept
 	Restart   FaultKind = "restart"    // Temporal's data are lost; the run is started again beside the old activities
@@ -120,7 +120,8 @@ var (
 )
 
 // Kinds are all kinds of faults.
-var Kinds = slices.Concat(everywhere, []FaultKind{Freeze}, workerFaults, endFaults, s3Faults, s3BlobFaults, s3ReadFaults,
+var Kinds = slices.Concat(everywhere, []FaultKind{Freeze}, workerFaults, endFaults, s3Faults, s3BlobFaults,
+	s3ReadFaults,
 	s3ListFaults, redisFaults, policyFaults, modelFaults, environmentFaults, events, actors)
 
 var only = flag.String("only", "", "the only kinds that are drawn, with commas")

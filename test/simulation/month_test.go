@@ -29,7 +29,8 @@ func TestAMonthWithPreemptions(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var faults []Fault
 	for range 5 * days {
-		faults = append(faults, Fault{At: 1 + random.IntN(want.Points), Kind: []FaultKind{Kill, KillAfter}[random.IntN(2)]})
+		kind := []FaultKind{Kill, KillAfter}[random.IntN(2)]
+		faults = append(faults, Fault{At: 1 + random.IntN(want.Points), Kind: kind})
 	}
 	kinds := kindsWithoutActor()
 	for range 2 * days {

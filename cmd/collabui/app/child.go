@@ -14,6 +14,7 @@ type ChildOptions struct {
 	parentPipe bool
 }
 
+// AddFlags adds the flag with which the supervisor starts its children.
 func (o *ChildOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.parentPipe, "parent-pipe", false, "end when standard input closes")
 }

@@ -20,6 +20,7 @@ type EnvironmentOptions struct {
 	Tabs int
 }
 
+// AddFlags adds the flags that choose an environment's options.
 func (o *EnvironmentOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.spec, "spec", "", "take the options of the environment from this specification `FILE` "+
 		"(`collabui envs list NAME` lists them; without it, $COLLABUI_NAME is data or servers)")

@@ -21,6 +21,7 @@ const (
 	exitFailed   = 7 // a check or a claim failed
 )
 
+// ExitHelp lists the exit codes at the end of the help.
 const ExitHelp = `Exit codes: 0 success · 1 internal error · 2 wrong usage or specification · 3 no service answers
 4 no such run or object · 5 corrupt data · 6 the run was stopped · 7 a check failed`
 

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// AddWhy adds an optional flag for a reason.
 func AddWhy(cmd *cobra.Command, why *string) {
 	cmd.Flags().StringVar(why, "why", "", "the reason, recorded with the run")
 }

@@ -105,7 +105,8 @@ func loadExperiment(name string) (experiment.Experiment, error) {
 			return experiment.Experiment{}, fault.As(fault.Fatal, err)
 		}
 
-		return experiment.Parse(spec.Source{Name: name, Dir: "experiments"}, raw, examples.Files.ReadFile, catalog.All{})
+		return experiment.Parse(spec.Source{Name: name, Dir: "experiments"}, raw, examples.Files.ReadFile,
+			catalog.All{})
 	}
 
 	raw, err := app.ReadFile(name)

@@ -18,6 +18,7 @@ type Finding struct {
 	Fix    string `json:"fix,omitempty"`
 }
 
+// Text prints the finding, and what to do about it.
 func (f Finding) Text(out io.Writer) {
 	mark := "ok  "
 	if !f.OK {

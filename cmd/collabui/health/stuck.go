@@ -58,13 +58,13 @@ func DescribeOpen(
 		wg.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			description, err := temporal.DescribeWorkflowExecution(ctx, id, "")
+			description, err := temporal.DescribeWorkflow(ctx, id, "")
 			if err != nil {
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			add(id, description)
+			add(id, description.RawResponse)
 		})
 	}
 	wg.Wait()

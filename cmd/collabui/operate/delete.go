@@ -159,7 +159,7 @@ func runDelete(ctx context.Context, a *app.App, run, why string) error {
 
 // isOpen reports whether the workflow of a run is open.
 func isOpen(ctx context.Context, session *app.Session, run string) (bool, error) {
-	description, err := session.Temporal.DescribeWorkflowExecution(ctx, run, "")
+	description, err := session.Temporal.DescribeWorkflow(ctx, run, "")
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {
 		return false, nil
@@ -168,5 +168,5 @@ func isOpen(ctx context.Context, session *app.Session, run string) (bool, error)
 		return false, fault.New(fault.Transient, "ask Temporal for run %s: %w", run, err)
 	}
 
-	return description.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	return description.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }

@@ -92,7 +92,8 @@ func runInfer(ctx context.Context, a *app.App, options inferOptions, args []stri
 
 // serveSystem serves a system until ctx ends.
 func serveSystem(
-	ctx context.Context, a *app.App, bucket store.Bucket, sys infer.TrainedSystem, model *llm.Pool, options inferOptions,
+	ctx context.Context, a *app.App, bucket store.Bucket, sys infer.TrainedSystem, model *llm.Pool,
+	options inferOptions,
 ) error {
 	key, err := config.Secret(infer.EnvKey)
 	if err != nil {

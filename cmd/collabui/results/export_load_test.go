@@ -101,7 +101,8 @@ func TestTheDatasetsPackageLoadsExports(t *testing.T) {
 		for range 3000 {
 			mixed = append(mixed, domain.Example{Prompt: long, Chosen: "c", Weight: 2})
 		}
-		mixed = append(mixed, domain.Example{Prompt: "p <image>", Chosen: "c", Rejected: "r", Weight: 0.5, Image: "abc"})
+		mixed = append(mixed, domain.Example{Prompt: "p <image>", Chosen: "c", Rejected: "r", Weight: 0.5,
+			Image: "abc"})
 		sets := []rows.Set{
 			{Name: "mixed", System: "S", Pairs: mixed}, {Name: "none", System: "S"},
 			{Name: "plain", System: "S", Pairs: mixed[:1]},

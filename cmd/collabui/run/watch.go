@@ -141,7 +141,7 @@ func poll(
 		progress.ShowEvent(raw)
 	}
 
-	description, err := session.Temporal.DescribeWorkflowExecution(ctx, progress.Run, "")
+	description, err := session.Temporal.DescribeWorkflow(ctx, progress.Run, "")
 	if all.Err() != nil { // the user pressed ctrl-C
 		return false, nil
 	}
@@ -156,7 +156,7 @@ func poll(
 		return false, nil
 	}
 
-	switch description.WorkflowExecutionInfo.Status {
+	switch description.RawResponse.WorkflowExecutionInfo.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 		return true, nil
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING, enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:

@@ -63,7 +63,8 @@ func TestProgressCountsTheEpisodesOfOpenShards(t *testing.T) {
 		"c":     {Slots: 200, Done: 12, Successes: 2},
 	}}
 	p, _, ok := progressOf(t.Context(), temporal, workflows.Status{Child: "epoch"})
-	if !ok || p.Slots != 600 || p.Done != 242 || p.Successes != 102 || p.Failed != 1 || p.Pairs != 5 || p.Shards != nil {
+	if !ok || p.Slots != 600 || p.Done != 242 || p.Successes != 102 || p.Failed != 1 || p.Pairs != 5 ||
+		p.Shards != nil {
 		t.Errorf("the progress is %+v (read: %v), want 242 of 600 episodes, 102 right, 1 failed, 5 pairs", p, ok)
 	}
 	delete(temporal.answers, "c")

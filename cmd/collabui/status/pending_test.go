@@ -33,15 +33,13 @@ func (f failing) ListWorkflow(
 	return &out, nil
 }
 
-func (f failing) DescribeWorkflowExecution(
-	_ context.Context, id, _ string,
-) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	return &workflowservice.DescribeWorkflowExecutionResponse{
+func (f failing) DescribeWorkflow(_ context.Context, id, _ string) (*client.WorkflowExecutionDescription, error) {
+	return &client.WorkflowExecutionDescription{RawResponse: &workflowservice.DescribeWorkflowExecutionResponse{
 		PendingWorkflowTask: &workflow.PendingWorkflowTaskInfo{Attempt: f.attempts[id]},
 		PendingActivities: []*workflow.PendingActivityInfo{{
 			ActivityType: &common.ActivityType{Name: "Rollout"}, State: enums.PENDING_ACTIVITY_STATE_STARTED,
 		}},
-	}, nil
+	}}, nil
 }
 
 func TestAWorkflowWhoseTasksFailIsNamed(t *testing.T) {

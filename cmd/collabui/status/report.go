@@ -18,7 +18,7 @@ import (
 // Report is the output of `show --json`.
 type Report struct {
 	Name        string           `json:"name"`
-	Status      state            `json:"status"`
+	Status      State            `json:"status"`
 	Stage       string           `json:"stage"`
 	Epoch       int              `json:"epoch"`
 	Epochs      int              `json:"epochs"`

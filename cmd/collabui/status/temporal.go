@@ -116,7 +116,7 @@ func (x *TemporalReader) Close() {
 
 // readTemporal fills in what Temporal knows about a run that has not finished.
 func (st *Report) readTemporal(ctx context.Context, temporal client.Client) {
-	description, err := temporal.DescribeWorkflowExecution(ctx, st.Name, "")
+	description, err := temporal.DescribeWorkflow(ctx, st.Name, "")
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		return
@@ -125,10 +125,10 @@ func (st *Report) readTemporal(ctx context.Context, temporal client.Client) {
 		st.Status = stateUnknown
 		return
 	}
-	switch description.WorkflowExecutionInfo.Status {
+	switch description.RawResponse.WorkflowExecutionInfo.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		st.Status = stateRunning
-		if st.stoppedSince(description.WorkflowExecutionInfo.StartTime.AsTime()) {
+		if st.stoppedSince(description.RawResponse.WorkflowExecutionInfo.StartTime.AsTime()) {
 			st.Status = stateStopping // even if the workflow is too busy to report it
 		}
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED: // without an end: by train --until

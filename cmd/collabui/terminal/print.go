@@ -38,4 +38,5 @@ func isTerminal(out io.Writer) bool {
 	return err == nil && st.Mode()&os.ModeCharDevice != 0
 }
 
+// Megabytes returns a number of bytes as text, in units of 10⁶.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -244,14 +244,18 @@ func TestEveryExecutionOfARunIsRead(t *testing.T) {
 				},
 			}},
 			{EventId: 3, Attributes: &history.HistoryEvent_ActivityTaskCompletedEventAttributes{
-				ActivityTaskCompletedEventAttributes: &history.ActivityTaskCompletedEventAttributes{ScheduledEventId: 2},
+				ActivityTaskCompletedEventAttributes: &history.ActivityTaskCompletedEventAttributes{
+					ScheduledEventId: 2,
+				},
 			}},
 		}
 	}
-	m := &measuring{activities: map[string][]activity{}, temporal: &chained{executions: map[string][]*history.HistoryEvent{
-		"": did("Commit", "b"), "b": did("Update", "a"), "a": did("Update", ""),
-	}}}
-	if err := m.history(t.Context(), "x"); err != nil || len(m.activities["Update"]) != 2 || len(m.activities["Commit"]) != 1 {
+	m := &measuring{activities: map[string][]activity{},
+		temporal: &chained{executions: map[string][]*history.HistoryEvent{
+			"": did("Commit", "b"), "b": did("Update", "a"), "a": did("Update", ""),
+		}}}
+	if err := m.history(t.Context(), "x"); err != nil || len(m.activities["Update"]) != 2 ||
+		len(m.activities["Commit"]) != 1 {
 		t.Errorf("history = %v, and was read as %v, want two updates and a commit", err, m.activities)
 	}
 }

@@ -83,7 +83,8 @@ func TestAgentsReadTheirPredecessorsAndThemselves(t *testing.T) {
 }
 
 func TestTheSameSeedDecidesTheSame(t *testing.T) {
-	first, again := decide(t, newRecorder(), threeAgents(), View{}, 9), decide(t, newRecorder(), threeAgents(), View{}, 9)
+	first := decide(t, newRecorder(), threeAgents(), View{}, 9)
+	again := decide(t, newRecorder(), threeAgents(), View{}, 9)
 	if !reflect.DeepEqual(again, first) {
 		t.Errorf("Decide() = %+v, want %+v", again, first)
 	}

@@ -199,7 +199,8 @@ func (c *call) request(
 		return chat.Response{}, "", err
 	}
 	response, err := agent.Model.Complete(ctx, chat.Request{
-		Model: agent.Policy, System: sys, User: prompt, Images: images, Temperature: agent.Temperature, TopP: agent.TopP,
+		Model: agent.Policy, System: sys, User: prompt, Images: images, Temperature: agent.Temperature,
+		TopP:      agent.TopP,
 		MaxTokens: agent.MaxTokens, Seed: domain.Seed(c.seed, about), N: 1,
 	})
 	c.usage = c.usage.Plus(response.Usage)

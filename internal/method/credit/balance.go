@@ -87,7 +87,8 @@ func BalanceActions(pairs []domain.Example) {
 		}
 		counts[kinds[i]]++
 	}
-	for _, key := range slices.Sorted(maps.Keys(counts)) { // in a fixed order, because float addition is not associative
+	// The order is fixed, because float addition is not associative.
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
 		total += math.Sqrt(counts[key])
 	}
 

@@ -42,7 +42,9 @@ type Evaluation struct {
 func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, error) {
 	player := Player{Summarise: v.Summarise}
 	if v.System.IsReference() {
-		player.Decide = func(context.Context, Turn) (domain.Action, error) { return referenceAction(v.System, env), nil }
+		player.Decide = func(context.Context, Turn) (domain.Action, error) {
+			return referenceAction(v.System, env), nil
+		}
 		return player, 0, nil
 	}
 

@@ -37,7 +37,7 @@ type Task struct {
 	OnlyNew  int    `json:"only_new"`
 }
 
-// Pair holds the outcomes of one episode that both systems played.
+// PairedEpisode holds the outcomes of one episode that both systems played.
 type PairedEpisode struct {
 	Template string
 	Old, New bool // success of the accepted and of the re-trained system

@@ -69,7 +69,8 @@ type Drift struct {
 	Episodes int  `json:"episodes"`
 }
 
-// GateSettings specifies when a re-trained system is accepted. Differences are differences of success rates, from 0 to 1.
+// GateSettings specifies when a re-trained system is accepted. Differences are differences of success rates, from 0 to
+// 1.
 type GateSettings struct {
 	Episodes int `json:"episodes"` // number that both systems play, of new tasks and of old tasks each
 	// Margin is the value that the lower bound of the difference on new tasks must exceed.

@@ -13,8 +13,8 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// UpdateGate compares an updated policy with its parent, by a probe on pairs of the agent's own data set (docs/method.md,
-// Gates). It returns the reason for keeping the parent, or "" if the update passes.
+// UpdateGate compares an updated policy with its parent, by a probe on pairs of the agent's own data set
+// (docs/method.md, Gates). It returns the reason for keeping the parent, or "" if the update passes.
 func UpdateGate(gates spec.Gates, p domain.Probe, pairs []domain.Example) string {
 	if !Finite(p) {
 		return "the probe's figures are not numbers"

@@ -65,7 +65,8 @@ func TestABreachOfAnyGateSaysWhy(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := domain.Probe{KL: 1, ParseRate: 0.95, Length: 50, Entropy: 0.5, ByType: map[string]domain.ProbeType{}}
 			c.change(&p)
-			if got := rules.UpdateGate(gates, p, pairs); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			if got := rules.UpdateGate(gates, p, pairs); !strings.Contains(got, c.want) ||
+				(got == "") != (c.want == "") {
 				t.Errorf("Gate(%+v) = %q, want %q", p, got, c.want)
 			}
 		})

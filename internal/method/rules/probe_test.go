@@ -47,7 +47,8 @@ func TestAProbeHasPromptsOfEveryActionTypeThatAGateWatches(t *testing.T) {
 		for _, p := range got {
 			count[p.Chosen]++
 		}
-		if count[answerWith("long_press")] < 8 || count[answerWith("double_tap")] < 8 || count[answerWith("click")] < 30 {
+		if count[answerWith("long_press")] < 8 || count[answerWith("double_tap")] < 8 ||
+			count[answerWith("click")] < 30 {
 			t.Errorf("seed %d: the probe has %v, want 8 or more of the watched types and mostly clicks", seed, count)
 		}
 		if !reflect.DeepEqual(got, rules.ProbePairs(gates, pairs, seed)) {
@@ -84,10 +85,12 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 	pairs[0].Source, pairs[2].Rejected = domain.SourceCorrection, ""
 	half, quarter := math.Log(0.5), math.Log(0.25)
 	probed := []rules.Probed{
-		{Pair: pairs[0], Sampled: answerWith("click"), Policy: scores(-1, half, quarter), Parent: scores(-2, quarter, half),
-			Base: scores(-4, -3, -3)},
-		{Pair: pairs[1], Sampled: answerWith("click"), Policy: scores(-1, quarter, quarter), Parent: scores(-2, half, half),
-			Base: scores(-4, -3, -3)},
+		{Pair: pairs[0], Sampled: answerWith("click"), Policy: scores(-1, half, quarter),
+			Parent: scores(-2, quarter, half),
+			Base:   scores(-4, -3, -3)},
+		{Pair: pairs[1], Sampled: answerWith("click"), Policy: scores(-1, quarter, quarter),
+			Parent: scores(-2, half, half),
+			Base:   scores(-4, -3, -3)},
 		{Pair: pairs[2], Sampled: "no action", Policy: scores(math.Inf(-1), -2), Parent: scores(math.Inf(-1), -1),
 			Base: scores(math.Inf(-1), -1)},
 	}
@@ -117,7 +120,9 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 
 func TestUnknownFiguresAreNotInvented(t *testing.T) {
 	pairs := dataset(map[string]int{"click": 2})
-	probed := []rules.Probed{{Pair: pairs[0], Sampled: answerWith("click")}, {Pair: pairs[1], Sampled: answerWith("long_press")}}
+	probed := []rules.Probed{
+		{Pair: pairs[0], Sampled: answerWith("click")}, {Pair: pairs[1], Sampled: answerWith("long_press")},
+	}
 	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Usual, "too old")
 	if got.Unknown != "too old" || got.ParseRate != 1 || got.Chosen != (domain.LogProbs{}) || got.BySource != nil {
 		t.Errorf("Measure = %+v, want a parse rate, the reason, and no log-probabilities", got)

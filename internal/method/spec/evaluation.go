@@ -49,7 +49,8 @@ func (e Evaluation) check(must Must) {
 		must(x.Episodes >= 0 && x.Episodes <= 9999, elsewhereField(i)+".episodes",
 			"a whole number from 0 (every template once) to 9999, not %d", x.Episodes)
 		for _, y := range e.OutOfDistribution[:i] {
-			must(x.Environment != y.Environment || x.Split != y.Split, elsewhereField(i), "each environment and split once")
+			must(x.Environment != y.Environment || x.Split != y.Split, elsewhereField(i),
+				"each environment and split once")
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestAFileIsOneDocumentWithoutTricks(t *testing.T) {
 		head + "models: &m\n  one: &n {price: *m}\n  two: *n\n":   `models.one.price: the alias m contains itself`,
 		head + "models: {m: *nowhere}\n":                          `x.yaml:2:13: the alias nowhere has no anchor`,
 		head + "prompts: {critic: &a x, *a : y}\n":                `prompts: expected a name as the key`,
-		head + "models:\n  a: &a {}\n  b:\n    <<: *a\n":          `x.yaml:5:5: models.b: merge keys (<<) are not supported`,
+		head + "models:\n  a: &a {}\n  b:\n    <<: *a\n":          `models.b: merge keys (<<) are not supported`,
 		head + "finetune: {data: {? [level1] : x}}\n":             `finetune.data: expected a name as the key`,
 		head + "prompts: !include prompts.yaml\n":                 `x.yaml:2:10: prompts: the tag !include is`,
 		head + "seed: !env SEED\n":                                `x.yaml:2:7: seed: the tag !env is not supported`,

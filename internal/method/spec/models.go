@@ -195,7 +195,8 @@ func checkBaseURL(base, field string, must Must) {
 		}
 	}
 	isHidden := func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }
-	must(!strings.ContainsFunc(base, isHidden), field, "one URL, without blanks and invisible characters, not %+q", base)
+	must(!strings.ContainsFunc(base, isHidden), field, "one URL, without blanks and invisible characters, not %+q",
+		base)
 	if cut := callPath.FindStringIndex(address.Path); cut != nil {
 		address.Path = address.Path[:cut[0]]
 		address.RawPath = ""

@@ -116,7 +116,8 @@ func (u *uses) check(ctx context.Context, endpoints *Endpoints, given spec.Spec,
 		"empty or cannot be read, more than failed_share allows. Examples: %s. Correct its settings or its server, "+
 		"and try again with `collabui resume %s`, or continue without what is missing with "+
 		"`collabui resume %[7]s --accept-failed --why TEXT`%s",
-		name, h.role, x.useless, x.answers, h.epoch, strings.Join(x.examples, "; "), given.Name, otherModelHint(given, h.role))
+		name, h.role, x.useless, x.answers, h.epoch, strings.Join(x.examples, "; "), given.Name,
+		otherModelHint(given, h.role))
 }
 
 // otherModelHint returns the part of the message that explains how to choose another model for a role from the next

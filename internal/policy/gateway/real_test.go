@@ -178,7 +178,8 @@ func (s *stage) verify(base string, folders map[string]string, temperature float
 	s.t.Logf("%d scores differ by at most %.1g per token from their own adapter's and by at least %.2g from others'",
 		len(says), worst, nearest)
 	if nearest < 2*tolerance {
-		s.t.Errorf("the adapters' scores differ by %g per token, want at least %g to tell them apart", nearest, 2*tolerance)
+		s.t.Errorf("the adapters' scores differ by %g per token, want at least %g to tell them apart", nearest,
+			2*tolerance)
 	}
 
 	return text.String()

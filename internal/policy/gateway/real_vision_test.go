@@ -84,8 +84,9 @@ func TestRealVision(t *testing.T) {
 				right++
 			}
 			rows = append(rows, row{
-				Adapter: filepath.Join(served, digest), System: visionSystem, User: visionUser, Image: file, Answer: answer,
-				End: true,
+				Adapter: filepath.Join(served, digest), System: visionSystem, User: visionUser, Image: file,
+				Answer: answer,
+				End:    true,
 			})
 			said = append(said, logprob)
 		}
@@ -117,8 +118,9 @@ func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught
 		t.Fatal(err)
 	}
 	sft := trainer.Job{
-		ID: "runs/seeing/agents/0/sft", Objective: trainer.SFT, Steps: 60, Seed: 11, System: visionSystem, Options: options,
-		Params: domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 6, Passes: 1, Beta: 0.1, Ftx: 1},
+		ID: "runs/seeing/agents/0/sft", Objective: trainer.SFT, Steps: 60, Seed: 11, System: visionSystem,
+		Options: options,
+		Params:  domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 6, Passes: 1, Beta: 0.1, Ftx: 1},
 	}
 	for i := range 30 {
 		ref, err := store.PutBlob(t.Context(), b, screen(t, i%len(buttons), i))
@@ -126,8 +128,9 @@ func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught
 			t.Fatal(err)
 		}
 		sft.Pairs = append(sft.Pairs, domain.Example{
-			Prompt: visionUser, Chosen: rightAnswer(i % len(buttons)), Rejected: rightAnswer((i + 1) % len(buttons)), Weight: 1,
-			Image: ref.SHA256,
+			Prompt: visionUser, Chosen: rightAnswer(i % len(buttons)), Rejected: rightAnswer((i + 1) % len(buttons)),
+			Weight: 1,
+			Image:  ref.SHA256,
 		})
 	}
 	h := &external.Trainer{

@@ -114,7 +114,9 @@ func (s TrainedSystem) writePrompts(dir string) (map[string]TemplateID, error) {
 }
 
 // writeAgents writes the policy of every agent.
-func (s TrainedSystem) writeAgents(ctx context.Context, b store.Bucket, dir string, temperature []float64) ([]Agent, error) {
+func (s TrainedSystem) writeAgents(
+	ctx context.Context, b store.Bucket, dir string, temperature []float64,
+) ([]Agent, error) {
 	var out []Agent
 	for i, policy := range s.Policies {
 		agent := Agent{

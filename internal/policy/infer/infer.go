@@ -153,7 +153,9 @@ func (s TrainedSystem) Digests() []string { return runs.System{Policies: s.Polic
 
 // Load publishes each of the policies once, to the number of servers that the run specifies as quorum. load is a method
 // of a policy server's client. Load may be repeated.
-func (s TrainedSystem) Load(ctx context.Context, load func(ctx context.Context, policy string, quorum int) error) error {
+func (s TrainedSystem) Load(
+	ctx context.Context, load func(ctx context.Context, policy string, quorum int) error,
+) error {
 	for _, d := range slices.Compact(slices.Sorted(slices.Values(s.Digests()))) {
 		if err := load(ctx, d, s.Spec.Serving.Quorum); err != nil {
 			return err
@@ -196,7 +198,9 @@ type Decided struct {
 
 // Decide makes one decision. With the same seed, view and policies, the winner and its text are the same, whether or
 // not Whole is set. Errors are errors of the model's server. Decide may be repeated.
-func (s TrainedSystem) Decide(ctx context.Context, model chat.Model, view agents.View, options Options) (Decided, error) {
+func (s TrainedSystem) Decide(
+	ctx context.Context, model chat.Model, view agents.View, options Options,
+) (Decided, error) {
 	c, err := s.Config(options.Seed)
 	if err != nil {
 		return Decided{}, err

@@ -58,7 +58,8 @@ func TestAServerFollowsItsLineWithoutAFailedRequest(t *testing.T) {
 
 	answered := func(epoch int) {
 		t.Helper()
-		status, a := postChat(t, srv.URL, screenAsJSON(t, false), object{"model": "mobile", "collabui": object{"matrix": true}})
+		status, a := postChat(t, srv.URL, screenAsJSON(t, false),
+			object{"model": "mobile", "collabui": object{"matrix": true}})
 		if status != http.StatusOK || a.Model != "mobile" || a.Collabui.Decided == nil || a.Collabui.Epoch != epoch {
 			t.Fatalf("a request is answered with %d by %+v, want the system of epoch %d", status, a, epoch)
 		}

@@ -98,8 +98,9 @@ func TestWhatAServerRefusesIsLeftOutFromThenOn(t *testing.T) {
 			[]string{"max_completion_tokens", "seed", "response_format"},
 		},
 		"a value": {
-			refuseMembers(400, `{"error":{"message":"Unsupported value: 'NAME' does not support 0.5 with this model. Only `+
-				`the default (1) value is supported.","param":"NAME","code":"unsupported_value"}}`, "temperature"),
+			refuseMembers(400,
+				`{"error":{"message":"Unsupported value: 'NAME' does not support 0.5 with this model. Only `+
+					`the default (1) value is supported.","param":"NAME","code":"unsupported_value"}}`, "temperature"),
 			[]string{"temperature"}, []string{"max_tokens"},
 		},
 		"log-probabilities by 403": {
@@ -113,8 +114,9 @@ func TestWhatAServerRefusesIsLeftOutFromThenOn(t *testing.T) {
 			[]string{"logprobs", "seed"}, []string{"max_tokens", "temperature"},
 		},
 		"unknown names, in a list": {
-			refuseMembers(400, `[{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"NAME\": `+
-				`Cannot find field.","status":"INVALID_ARGUMENT"}}]`, "seed", "max_tokens"),
+			refuseMembers(400,
+				`[{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"NAME\": `+
+					`Cannot find field.","status":"INVALID_ARGUMENT"}}]`, "seed", "max_tokens"),
 			[]string{"max_tokens", "seed"}, []string{"max_completion_tokens", "temperature"},
 		},
 		"an error that came with success": {
@@ -130,7 +132,8 @@ func TestWhatAServerRefusesIsLeftOutFromThenOn(t *testing.T) {
 			[]string{"json_schema"}, []string{"response_format"},
 		},
 		"every form": {
-			refuseFormats(400, `{"error":"This model does not support response format TYPE."}`, SchemaJSON, SchemaObject),
+			refuseFormats(400, `{"error":"This model does not support response format TYPE."}`, SchemaJSON,
+				SchemaObject),
 			[]string{"json_object", "json_schema"}, []string{"max_tokens"},
 		},
 		"a server without n": {

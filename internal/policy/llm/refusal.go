@@ -12,7 +12,7 @@ import (
 
 // refusal is the error of a request that a server refuses or fails to answer.
 type refusal struct {
-	status  int           // the HTTP status or, if that is a success, the status that the body means; 0 if it means none
+	status  int           // the HTTP status or, if that is a success, the status that the body means, or 0
 	words   string        // the server's message, short and without keys
 	members []string      // the members of the request that it refers to, apart from its message
 	delay   time.Duration // the time to wait before a retry; 0 if the server names none
@@ -45,7 +45,8 @@ func (c *Client) refusalOf(status int, header http.Header, body []byte) *refusal
 
 	complaint := complaintOf(body)
 	complaint.names = append(complaint.names, letters(header.Get("X-Amzn-Errortype")))
-	out := &refusal{status: status, words: c.words(complaint.text(body)), members: complaint.members, page: isPage(body)}
+	out := &refusal{status: status, words: c.words(complaint.text(body)), members: complaint.members,
+		page: isPage(body)}
 	out.delay = delayOf(header, body, time.Now())
 	if status < http.StatusMultipleChoices {
 		out.status = complaint.meantStatus(out.delay)

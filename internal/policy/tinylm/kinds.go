@@ -9,8 +9,8 @@ type ActionKind struct {
 	takesText bool   // whether the answer copies words of the prompt
 }
 
-// ActionKinds lists the actions of the grammar: the mobile actions of docs/method.md. Their order is part of the checkpoint
-// format, so new kinds may only be appended.
+// ActionKinds lists the actions of the grammar: the mobile actions of docs/method.md. Their order is part of the
+// checkpoint format, so new kinds may only be appended.
 var ActionKinds = []ActionKind{
 	{
 		Name:      "click",

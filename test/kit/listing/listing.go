@@ -24,6 +24,7 @@ func (c *Counter) add(names int) {
 	c.Names += names
 }
 
+// List counts the names that the store lists.
 func (c *Counter) List(ctx context.Context, prefix string) ([]store.Ref, error) {
 	all, err := c.Memory.List(ctx, prefix)
 	c.add(len(all))
@@ -31,6 +32,7 @@ func (c *Counter) List(ctx context.Context, prefix string) ([]store.Ref, error) 
 	return all, err
 }
 
+// Ages counts the names that the store lists.
 func (c *Counter) Ages(ctx context.Context, prefix string) ([]store.Aged, error) {
 	all, err := c.Memory.Ages(ctx, prefix)
 	c.add(len(all))
@@ -38,6 +40,7 @@ func (c *Counter) Ages(ctx context.Context, prefix string) ([]store.Aged, error)
 	return all, err
 }
 
+// Folders counts the names that the store lists.
 func (c *Counter) Folders(ctx context.Context, prefix string) ([]string, error) {
 	all, err := c.Memory.Folders(ctx, prefix)
 	c.add(len(all))
