@@ -14,7 +14,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # The packages with pools, gateways, leases and the player. The short form has those that start no browser and train
 # nothing.
 RACE_SHORT := ./internal/policy/gateway ./internal/policy/llm ./internal/policy/limits ./internal/httpd \
-	./internal/method/agents ./internal/method/episode ./activities
+	./internal/method/agents ./internal/method/episode ./activities/...
 RACE := $(RACE_SHORT) ./internal/policy/infer ./internal/policy/tinyserver ./trainer/external \
 	./envadapters/androidworld ./envadapters/openenv ./envadapters/browser ./workflows
 
@@ -224,7 +224,7 @@ bench-vllm: ## measure the gateway against vLLM alone
 
 bench: build chromium ## measure ratios (some minutes)
 	@scripts/chromedriver.sh
-	$(GO) test -count=1 -timeout 60m -tags integration -run NONE -bench . -benchtime 1x ./test/bench ./activities ./internal/policy/tinylm
+	$(GO) test -count=1 -timeout 60m -tags integration -run NONE -bench . -benchtime 1x ./test/bench ./activities/roles ./internal/policy/tinylm
 	COLLABUI_MINIWOB="$$(scripts/miniwob.sh)" COLLABUI_MINIWOB_PYTHON="$$(scripts/venv.sh miniwob)" \
 		$(GO) test -count=1 -timeout 10m -run NONE -benchtime 20x -bench OfficialPages ./envadapters/miniwob
 
