@@ -89,10 +89,10 @@ func TestARunIsTraced(t *testing.T) {
 	calls := got.above("model call")
 	whole := func(names []string) bool {
 		return slices.Contains(names, "RunActivity:Rollout") && slices.Contains(names, "RunWorkflow:Shard") &&
-			slices.Contains(names, "RunWorkflow:Epoch") && slices.Contains(names, "StartWorkflow:Run")
+			slices.Contains(names, "RunWorkflow:Rollouts") && slices.Contains(names, "StartWorkflow:Run")
 	}
 	if !slices.ContainsFunc(calls, whole) {
 		t.Errorf("calls of models have the parents %v, want one with the activity Rollout, the workflows Shard and "+
-			"Epoch, and the command's StartWorkflow:Run", calls[:min(3, len(calls))])
+			"Rollouts, and the command's StartWorkflow:Run", calls[:min(3, len(calls))])
 	}
 }
