@@ -93,7 +93,7 @@ func TestTwoForksOfOneNameAreTwoRuns(t *testing.T) {
 }
 
 // TestARunOfTheSameFileIsAnotherRun: a person deletes a run and trains its file again. What is known of the changes and
-// of the plan of the first run does not count for the second, even if nobody asked in between.
+// of the plan of the first run does not count for the second, even without a request in between.
 func TestARunOfTheSameFileIsAnotherRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -209,7 +209,7 @@ func (g *GPU) levelJob(
 	}
 	if len(pairs) == 0 {
 		return job, fault.New(fault.Invalid,
-			"stage 1, %s: the data set of level %d is empty; its card says why: `collabui show %s stage-1`",
+			"stage 1, %s: the data set of level %d is empty; its card states why: `collabui show %s stage-1`",
 			level.Name(), level.Level, id.Run)
 	}
 	job.Pairs = pairs

@@ -100,8 +100,8 @@ func adapterConfig(from, to string) (rank int, err error) {
 				"write it with PEFT's save_pretrained", from, name)
 		}
 	}
-	if text, ok := config["base_model_name_or_path"].(string); ok {
-		config["base_model_name_or_path"] = filepath.Base(text)
+	if base, ok := config["base_model_name_or_path"].(string); ok {
+		config["base_model_name_or_path"] = filepath.Base(base)
 	}
 	if config["auto_mapping"] != nil {
 		config["auto_mapping"] = nil // a module that PEFT would import

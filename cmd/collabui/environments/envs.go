@@ -55,7 +55,7 @@ func listEnvironments(a *app.App) error {
 		}
 	}
 	if !a.JSON {
-		terminal.Line(a.Out, "\n%s says how to use one, %s whether it can be used here.",
+		terminal.Line(a.Out, "\n%s explains how to use one, and %s whether it works here.",
 			a.Typed("envs list NAME"), a.Typed("envs check NAME"))
 	}
 

@@ -76,7 +76,7 @@ NAME is one of the files in examples/experiments, which are built in:
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&options.check, "check", false, "only check the file, and print what would be played")
-	flags.IntVar(&options.seeds, "seeds", 0, "number of seeds (default: that of the file)")
+	flags.IntVar(&options.seeds, "seeds", 0, "number of seeds (default: as in the file)")
 	flags.BoolVar(&options.playing.detach, "detach", false,
 		"return when the experiment has begun; the same command attaches to it again")
 	options.playing.addFlags(flags)
@@ -198,7 +198,7 @@ func experimentOf(ctx context.Context, session *app.Session, declared experiment
 		if options.detach {
 			return session.Print(map[string]any{"experiment": declared.Name, "version": version.Number},
 				func(out io.Writer) {
-					terminal.Line(out, "experiment %s goes on; the same command shows it", declared.Name)
+					terminal.Line(out, "experiment %s continues; the same command shows it", declared.Name)
 				})
 		}
 		if err := status.Attend(ctx, session, workflowRun, showExperiment(ctx, session, id)); err != nil {

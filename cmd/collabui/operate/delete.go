@@ -94,8 +94,8 @@ func deleteCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete [RUN]",
 		Short: "Delete a run that nothing else needs, or take back what was deleted",
-		Long: `delete hides a run at once, and lets gc remove it. It refuses a run that goes on, whose system a line
-accepts or accepted, that has forks, or with whose policies another run began.
+		Long: `delete hides a run at once, and lets gc remove it. It refuses a run that is open, that has forks,
+whose system a line accepts or accepted, or with whose policies another run began.
 
 --undo takes a deleted run back, with everything that it refers to: from the trash, where objects are until gc has run
 twice more after it removed them, and from the versions of the bucket, if it keeps them. It refuses a run whose name

@@ -21,8 +21,8 @@ func fsckCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "fsck [RUN]",
 		Short: "Verify every object of the store, or of one run, and what every run promises",
-		Long: `fsck reads only the store, that of a data folder directly from its files. It verifies the hash of every
-object and every reference. For each run it verifies that every slot is committed once or recorded as failed, that no
+		Long: `fsck reads only the store; the store of a data folder is read from its files. It verifies the hash of
+every object and every reference. For each run it verifies that every slot is committed once or recorded as failed, that no
 update is applied twice, that every pair traces to a labelled cell, a topology and a system version, and that digests
 follow from the data.
 

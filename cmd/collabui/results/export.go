@@ -37,7 +37,7 @@ preference JSONL, with the screenshots that were kept. README.md is the card of 
 load them with the package datasets, and how to train on them with TRL and LLaMA-Factory.
 
 The folder system contains the trained system: how its agents decide together, their prompts, and the policy of every
-agent. README.md says how to serve, merge and use it. Without --epoch it is the best system of a run that has ended,
+agent. README.md explains how to serve, merge and use it. Without --epoch it is the best system of a run that has ended,
 otherwise the newest. SHA256SUMS contains the hashes of all files, and is written last.
 
 With --policy it writes only the files of one policy of the store.
@@ -138,7 +138,7 @@ func (x exportSummary) text(out io.Writer) {
 		terminal.Line(out, "no system yet: stage 1 has not ended")
 		return
 	}
-	terminal.Line(out, "system of epoch %d, %d agents, in %s; README.md says how to use it",
+	terminal.Line(out, "system of epoch %d, %d agents, in %s; README.md explains how to use it",
 		x.System.Epoch, len(x.System.Agents), filepath.Join(x.Out, infer.SystemDir))
 }
 

@@ -82,7 +82,7 @@ func (x *conversion) log(
 	x.Files++
 	inspectLog := interop.NewInspectLog(file, time.Now(), name, model, map[string]any{
 		"run": string(run), "environment": given.Environment, "critic": rules.CriticName(given, catalog.All{}),
-		"collabui": x.build, "times": "those of the export: the store keeps none",
+		"collabui": x.build, "times": "the time of the export: the store keeps no times",
 	})
 	complete, err := fill(inspectLog)
 	if err != nil {

@@ -36,7 +36,7 @@ func resumeCmd(a *app.App) *cobra.Command {
 		Use:   "resume RUN",
 		Short: "Resume a paused run, and decide about slots that failed",
 		Long: `resume lets a paused run go on. If more slots of an epoch failed than failed_share allows,
---retry-failed plays their tasks again, and --accept-failed goes on without them. --skip leaves out a slot whose task
+--retry-failed plays their tasks again, and --accept-failed continues without them. --skip leaves out a slot whose task
 can never be played, --skip-update an update that can never end, --skip-row a row that no update ends with. Whatever
 else failed is tried again. Decisions are kept in the store with who made them and why.`,
 		Example: "  collabui resume quickstart --retry-failed\n" +

@@ -92,13 +92,13 @@ func TestRetentionLetsGoOfWhatOtherProgramsTrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := fresh()
 		const old = 1
-		blob := func(text string) domain.ArtifactFile {
-			ref, err := store.PutBlob(t.Context(), b, []byte(text))
+		blob := func(name string) domain.ArtifactFile {
+			ref, err := store.PutBlob(t.Context(), b, []byte(name))
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			return domain.ArtifactFile{Path: text, Key: ref.Key, SHA256: ref.SHA256, Size: ref.Size}
+			return domain.ArtifactFile{Path: name, Key: ref.Key, SHA256: ref.SHA256, Size: ref.Size}
 		}
 		weights, log := blob("weights"), blob("log")
 		u, _, err := runs.Run("small").Update(old, 0).Must(t.Context(), b)
