@@ -22,9 +22,9 @@ func fsckCmd(a *app.App) *cobra.Command {
 		Use:   "fsck [RUN]",
 		Short: "Verify every object of the store, or of one run, and what every run promises",
 		Long: `fsck reads only the store; the store of a data folder is read from its files. It verifies the hash of
-every object and every reference. For each run it verifies that every slot is committed once or recorded as failed, that no
-update is applied twice, that every pair traces to a labelled cell, a topology and a system version, and that digests
-follow from the data.
+every object and every reference. For each run it verifies that every slot is committed once or recorded as failed,
+that no update is applied twice, that every pair traces to a labelled cell, a topology and a system version, and that
+digests follow from the data.
 
 With RUN it reads only the objects of that run and those that they reference. Only without RUN does it look for objects
 that nothing references.`,

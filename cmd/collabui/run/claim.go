@@ -30,8 +30,8 @@ func claim(ctx context.Context, session *app.Session, run string) (context.Conte
 	if before.Namespace != "" && !before.Same(claim) {
 		terminal.Line(session.Err,
 			"note: until now run %s was driven by the namespace %s of the Temporal at %s, since %s claimed it "+
-				"at %s. It continues here; if it is still open there, it pauses there within seconds and reports why", run,
-			before.Name, before.Address, before.Who, before.At.Format(time.DateTime))
+				"at %s. It continues here; if it is still open there, it pauses there within seconds and reports why",
+			run, before.Name, before.Address, before.Who, before.At.Format(time.DateTime))
 	}
 
 	return session.StartContext(ctx, run)
