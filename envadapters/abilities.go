@@ -21,6 +21,13 @@ type Judge interface {
 	Right() []domain.Action
 }
 
+// Evident is an optional capability of environments with a Judge: it knows what supports the right actions.
+type Evident interface {
+	// Because returns, for each action of Right in its order, the indices of the elements that one must see to know
+	// that it is right. None means that it is right whatever one sees. It is called after Reset or Step.
+	Because() [][]int
+}
+
 // Screenshotter is an optional capability of environments.
 type Screenshotter interface {
 	// Screenshot returns the current screen as PNG, or a fault of kind Void if the environment broke.
@@ -36,6 +43,7 @@ type Replayable interface{ Replayable() }
 type Abilities struct {
 	Expert        Expert
 	Judge         Judge
+	Evident       Evident
 	Screenshotter Screenshotter
 	Replayable    bool
 }
@@ -53,6 +61,7 @@ func Can(env Environment) Abilities {
 	var abilities Abilities
 	abilities.Expert, _ = env.(Expert)
 	abilities.Judge, _ = env.(Judge)
+	abilities.Evident, _ = env.(Evident)
 	abilities.Screenshotter, _ = env.(Screenshotter)
 	_, abilities.Replayable = env.(Replayable)
 

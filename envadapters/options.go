@@ -27,6 +27,8 @@ type Options struct {
 	// Words is from-pools or made-up, for webtasks. With made-up, every training task gets words of its own; other
 	// splits do not change.
 	Words string `json:"words,omitempty" yaml:"words"`
+	// Groups names the groups of templates that webtasks plays: apps and widgets if empty; two-places is the third.
+	Groups []string `json:"groups,omitempty" yaml:"groups"`
 	// Protocol is official or list, for mind2web.
 	Protocol string `json:"protocol,omitempty" yaml:"protocol"`
 	// Broken is skip or stop: what to do about a record that cannot be read.

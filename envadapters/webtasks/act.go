@@ -32,7 +32,7 @@ func (e *environment) act(ctx context.Context, action domain.Action) (invalid st
 	case domain.ActionClick, domain.ActionLongPress, domain.ActionDoubleTap, domain.ActionInputText:
 		return e.use(ctx, action)
 	case domain.ActionStatus:
-		e.declared = action.GoalStatus == domain.StatusComplete
+		e.declared = action.GoalStatus
 		return "", nil
 	case domain.ActionAnswer:
 		return "", e.Tab().Eval(ctx, "kit.answer("+browser.Quote(action.Text)+")", nil)

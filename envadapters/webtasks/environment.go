@@ -20,7 +20,7 @@ type environment struct {
 	url      string
 	words    string
 	page     pageState
-	declared bool // the agent declared that it reached the goal
+	declared string // the status that the agent declared
 
 	touched *domain.Touch // where the action touched the screen
 }
@@ -32,6 +32,9 @@ type pageState struct {
 	Over  bool            `json:"over"`  // the page ended the episode
 	Done  bool            `json:"done"`  // the state is the one that the goal demands
 	Right []domain.Action `json:"right"` // the actions that help now
+
+	Because    [][]int `json:"because"`    // for each of Right, the elements that support it
+	Impossible bool    `json:"impossible"` // the goal cannot be reached; Done means that nothing was changed
 }
 
 // Replayable marks the environment: everything a page shows is a function of template, split, seed and actions.
@@ -54,7 +57,7 @@ func (e *environment) Reset(ctx context.Context, task domain.Task) (envadapters.
 		return none, err
 	}
 
-	e.declared = false
+	e.declared = ""
 	reset := fmt.Sprintf("kit.reset(%s, %s, '%d', %s)",
 		browser.Quote(task.Template), browser.Quote(task.Split), task.Seed, browser.Quote(e.words))
 	if err := e.eval(ctx, reset); err != nil {
@@ -88,7 +91,13 @@ func (e *environment) eval(ctx context.Context, expr string) error {
 	}
 
 	// A field filled by mistake would have to be emptied, but no valid action does that.
-	state.Right = slices.DeleteFunc(state.Right, func(action domain.Action) bool { return action.Validate() != nil })
+	for i := len(state.Right) - 1; i >= 0; i-- {
+		if state.Right[i].Validate() != nil {
+			state.Right = slices.Delete(state.Right, i, i+1)
+			state.Because = slices.Delete(state.Because, i, i+1)
+		}
+	}
+
 	e.page = state
 
 	return nil
@@ -116,8 +125,14 @@ func (e *environment) Step(ctx context.Context, action domain.Action) (envadapte
 }
 
 // success reports whether the goal is reached. Apps need the right state and the agent's declaration; widgets end by
-// themselves.
-func (e *environment) success() bool { return e.page.Done && (e.page.Over || e.declared) }
+// themselves. A goal that cannot be reached needs the declaration that it is infeasible, and an untouched state.
+func (e *environment) success() bool {
+	if e.page.Impossible {
+		return e.page.Done && e.declared == domain.StatusInfeasible
+	}
+
+	return e.page.Done && (e.page.Over || e.declared == domain.StatusComplete)
+}
 
 // Score grades the current state. Raw is 1 if the state is the one that the goal demands.
 func (e *environment) Score(context.Context) (envadapters.Score, error) {
@@ -140,3 +155,6 @@ func (e *environment) Advise() (domain.Action, bool) {
 
 // Right returns the actions that help in the current state. It returns nothing if the state cannot be repaired.
 func (e *environment) Right() []domain.Action { return e.page.Right }
+
+// Because returns the elements that support the actions of Right. Those of the groups apps and widgets have none.
+func (e *environment) Because() [][]int { return e.page.Because }

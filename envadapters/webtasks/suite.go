@@ -1,5 +1,5 @@
 // Package webtasks is the built-in suite: the pages of the folder pages, played in real Chromium. The templates come in
-// two groups, apps and widgets.
+// three groups: apps, widgets and two-places.
 //
 // It links no Temporal.
 package webtasks
@@ -34,9 +34,17 @@ type Suite struct {
 	url     string
 	server  *http.Server
 	pool    *browser.Pool
+	groups  []string
 	without []string
 	words   string
 }
+
+// The groups of templates. Apps and widgets are played if the option groups is empty.
+const (
+	GroupApps      = "apps"
+	GroupWidgets   = "widgets"
+	GroupTwoPlaces = "two-places" // a goal needs a fact from one panel and an element of another
+)
 
 // The values of the option words, for training tasks.
 const (
@@ -76,6 +84,12 @@ func Check(options envadapters.Options) error {
 			return fault.New(fault.Invalid, "webtasks: without: there is no template %q", name)
 		}
 	}
+	for _, group := range options.Groups {
+		if !slices.ContainsFunc(all, func(info templateInfo) bool { return info.Group == group }) {
+			return fault.New(fault.Invalid, "webtasks: groups: there is no group %q; there are %s, %s and %s", group,
+				GroupApps, GroupWidgets, GroupTwoPlaces)
+		}
+	}
 	if !slices.Contains([]string{"", FromPools, MadeUp}, options.Words) {
 		return fault.New(fault.Invalid, "webtasks has no words %q; it has %s and %s", options.Words, FromPools, MadeUp)
 	}
@@ -83,13 +97,17 @@ func Check(options envadapters.Options) error {
 	return nil
 }
 
-// New starts the page server on loopback. It reads the options Without and Words, and starts no browser before the
-// first Reset. Unknown templates, and words other than FromPools and MadeUp, are faults of kind Invalid.
+// New starts the page server on loopback. It reads the options Groups, Without and Words, and starts no browser before
+// the first Reset. Unknown groups, unknown templates, and words other than FromPools and MadeUp, are faults of kind
+// Invalid.
 func New(options envadapters.Options, browsers, tabs int) (*Suite, error) {
 	if err := Check(options); err != nil {
 		return nil, err
 	}
 	options.Words = cmp.Or(options.Words, FromPools)
+	if len(options.Groups) == 0 {
+		options.Groups = []string{GroupApps, GroupWidgets}
+	}
 
 	mux := http.NewServeMux()
 	mux.Handle("/pages/", http.FileServerFS(pages))
@@ -104,7 +122,7 @@ func New(options envadapters.Options, browsers, tabs int) (*Suite, error) {
 
 	return &Suite{
 		url: base + "/pages/index.html", server: server, pool: browser.NewPool(base, browsers, tabs),
-		without: options.Without, words: options.Words,
+		groups: options.Groups, without: options.Without, words: options.Words,
 	}, nil
 }
 
@@ -157,7 +175,7 @@ func (s *Suite) Templates(split string) ([]envadapters.Template, error) {
 
 	var out []envadapters.Template
 	for _, info := range all {
-		if info.in(split) && !slices.Contains(s.without, info.Name) {
+		if info.in(split) && slices.Contains(s.groups, info.Group) && !slices.Contains(s.without, info.Name) {
 			out = append(out, envadapters.Template{Name: info.Name, Group: info.Group, MaxSteps: info.Max})
 		}
 	}
@@ -178,6 +196,7 @@ func (s *Suite) Open(ctx context.Context) (envadapters.Environment, error) {
 // Check opens a tab and resets one task.
 func (s *Suite) Check(ctx context.Context) envadapters.Health {
 	task := domain.Task{Template: "tap-button", Split: domain.SplitTrain, Seed: 1, MaxSteps: 3}
+
 	return browser.Check(ctx, s, task, "run the browser by hand with --headless to see why it fails")
 }
 

@@ -22,10 +22,10 @@ var (
 	_ envadapters.Screenshotter = (*environment)(nil)
 )
 
-func open(t testing.TB) (*Suite, *environment) {
+func open(t testing.TB, groups ...string) (*Suite, *environment) {
 	t.Helper()
 
-	s, err := New(envadapters.Options{}, 1, 2)
+	s, err := New(envadapters.Options{Groups: groups}, 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func play(t *testing.T, e *environment, task domain.Task) (seen []string, solved
 }
 
 func TestExpertSolvesEveryTemplateInItsBudgetAndEpisodesReplayBitForBit(t *testing.T) {
-	s, e := open(t)
+	s, e := open(t, GroupApps, GroupWidgets, GroupTwoPlaces)
 	other, err := s.Open(t.Context())
 	if err != nil {
 		t.Fatal(err)

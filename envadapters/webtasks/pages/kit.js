@@ -45,6 +45,14 @@ const kit = (() => {
   function change(fn) { if (fn && !over) { fn(); draw(); } }
   function ui(parent) {
     const u = {
+      bar(t, note) { // the top of an app with panels: what was done last stands beside the title
+        const b = node(parent, 'header', '', '', '');
+        node(b, 'h1', '', 'heading', t);
+        if (note) node(b, 'p', 'note', 'status', note);
+      },
+      panel(t, icon, fn) { const p = node(parent, 'section', '', '', ''); node(p, 'h2', '', 'heading', t, { class: 'icon-' + icon }); fn(ui(p)); },
+      pair: (k, a, b) => node(parent, 'p', k, '', `${a} ${b}`, { class: 'pair' }),
+      chip: (k, t, on, fn) => act(node(parent, 'div', k, 'radio', t, { class: 'chip', 'aria-checked': !!on }), fn),
       title: t => node(parent, 'h1', '', 'heading', t), text: (t, k) => node(parent, 'p', k || '', '', t),
       note: t => node(parent, 'p', '', '', t, { class: 'note' }),
       button: (k, t, fn, o = {}) => act(node(parent, 'button', k, '', t, o.plain ? { class: 'plain' } : {}), fn, o.long, o.twice),
@@ -118,21 +126,27 @@ const kit = (() => {
       if (e.dataset.k) at[e.dataset.k] = o;
       elements.push(o);
     }
-    return { width: w, height: h, elements, over, won, done: over ? won : !!(app.check && app.check(app.s)), right: over ? [] : right(at) };
+    return { width: w, height: h, elements, over, won, done: over ? won : !!(app.check && app.check(app.s)), impossible: !!app.impossible, ...(over ? { right: [], because: [] } : right(at)) };
+  }
+  function action(x, o) {
+    if (x.a === 'status') return { action_type: 'status', goal_status: 'complete' };
+    if (x.a === 'infeasible') return { action_type: 'status', goal_status: 'infeasible' };
+    return { action_type: x.a, ...(o ? { index: o.i } : {}), ...(x.t !== undefined ? { text: x.t } : {}) };
   }
   // right resolves the keys of the template's right actions on this screen: what is off screen must be scrolled to first.
   function right(at) {
-    const acts = app.check && app.check(app.s) ? [{ a: 'status' }] : app.right(app.s), out = [];
+    const reached = !app.impossible && app.check && app.check(app.s);
+    const acts = reached ? [app.done || { a: 'status' }] : app.right(app.s), out = [];
     for (const x of acts) {
       if (!x) continue;
       const o = x.k && at[x.k];
       if (x.k && !o) continue;
       if (o && o.occluded) continue;
       if (o && !o.visible) out.push({ action_type: 'scroll', direction: o.bounds[1] > 0 ? 'down' : 'up' });
-      else if (x.a === 'status') out.push({ action_type: 'status', goal_status: 'complete' });
-      else out.push({ action_type: x.a, ...(o ? { index: o.i } : {}), ...(x.t !== undefined ? { text: x.t } : {}) });
+      else out.push({ ...action(x, o), ...(x.because ? { because: x.because.filter(y => at[y]).map(y => at[y].i) } : {}) });
     }
-    return out.filter((x, i) => out.findIndex(y => JSON.stringify(x) === JSON.stringify(y)) === i);
+    const once = out.filter((x, i) => out.findIndex(y => JSON.stringify(x) === JSON.stringify(y)) === i);
+    return { right: once.map(({ because, ...x }) => x), because: once.map(x => x.because || []) };
   }
 
   return {
