@@ -78,6 +78,13 @@ const (
 	ActionFinish     = "finish"
 )
 
+// Acts of speech of both families. They tell peers something, are never executed, and never vote.
+const (
+	ActionTell  = "tell"  // says words
+	ActionPoint = "point" // names an element
+	ActionPass  = "pass"  // says that the agent cannot know
+)
+
 // Values of Action.GoalStatus.
 const (
 	StatusComplete   = "complete"
@@ -99,6 +106,11 @@ func ParseAction(raw []byte) (Action, error) {
 func (a Action) At(index int) Action {
 	a.Index = &index
 	return a
+}
+
+// Speech reports whether the action is an act of speech.
+func (a Action) Speech() bool {
+	return a.Type == ActionTell || a.Type == ActionPoint || a.Type == ActionPass
 }
 
 // InFamily reports whether the action belongs to a family.

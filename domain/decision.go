@@ -56,6 +56,9 @@ type Cell struct {
 	Told []int `json:"told,omitempty"`
 }
 
+// Votes reports whether the cell has a vote: it parses and is not an act of speech.
+func (c Cell) Votes() bool { return c.Action != nil && !c.Action.Speech() }
+
 // LeftOut is what a prompt lacks of the agent's view.
 type LeftOut struct {
 	// History counts the oldest lines of the history.

@@ -43,15 +43,27 @@ var signatures = map[Family]map[string][]string{
 	},
 }
 
-// ActionTypes returns the action types of a family, sorted.
+// speech lists the fields of the acts of speech as signatures does for actions.
+var speech = map[Family]map[string][]string{
+	FamilyMobile: {ActionTell: {"text"}, ActionPoint: {"index"}, ActionPass: {}},
+	FamilyWeb:    {ActionTell: {"text"}, ActionPoint: {"element"}, ActionPass: {}},
+}
+
+// ActionTypes returns the action types of a family, sorted. Acts of speech are not among them, because environments do
+// not execute them.
 func ActionTypes(f Family) []string { return slices.Sorted(maps.Keys(signatures[f])) }
 
 // Samples returns a valid action of every type of a family, with all its fields.
-func Samples(family Family) []Action {
+func Samples(family Family) []Action { return samples(family, signatures[family]) }
+
+// SpeechSamples returns every act of speech of a family, with all its fields.
+func SpeechSamples(family Family) []Action { return samples(family, speech[family]) }
+
+func samples(family Family, signatures map[string][]string) []Action {
 	var out []Action
-	for _, kind := range ActionTypes(family) {
+	for _, kind := range slices.Sorted(maps.Keys(signatures)) {
 		action := Action{Family: family, Type: kind}
-		for _, field := range signatures[family][kind] {
+		for _, field := range signatures[kind] {
 			switch strings.TrimSuffix(field, "?") {
 			case "index":
 				action = action.At(0)
@@ -121,6 +133,9 @@ func (a Action) fields() []presence {
 // allowed. It returns the first problem.
 func (a Action) Validate() error {
 	signature, ok := signatures[a.family()][a.Type]
+	if a.Speech() {
+		signature, ok = speech[a.family()][a.Type]
+	}
 	if !ok {
 		return fmt.Errorf("unknown %s action %q", a.family(), a.Type)
 	}

@@ -220,7 +220,7 @@ func (r *Rollouts) evaluation(
 		v.Summarise = play.Summariser(r.Endpoints, given, rules.EvalCalls(given, item.Split, i))
 	}
 	var err error
-	v.Heard, err = r.heard(ctx, item, i)
+	v.Heard, err = r.heard(ctx, given, item, i)
 	if err != nil || item.System.Model == "" {
 		return v, err
 	}

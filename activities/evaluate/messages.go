@@ -7,6 +7,7 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
@@ -25,12 +26,12 @@ func rightActions(env envadapters.Environment, observation domain.Observation) [
 }
 
 // heard returns what agents read in episode i of an item whose messages are shuffled: the messages of the same agent
-// and round in another episode of the same system, of another template if there is one. If that episode was shorter, or
-// had fewer cells, its last messages are read again.
+// and round in another episode of the same system, of the same template if there is one. If that episode was shorter, or
+// had fewer cells, its last messages are read again. With a liar, only the messages of one agent are replaced.
 func (r *Rollouts) heard(
-	ctx context.Context, item rules.EvalItem, i int,
-) (func(step, agent, round int) string, error) {
-	if !item.System.Shuffled {
+	ctx context.Context, specification spec.Spec, item rules.EvalItem, i int,
+) (func(step int, cell domain.Cell) string, error) {
+	if !item.System.Shuffled && !item.System.Liar {
 		return nil, nil
 	}
 	kind, err := rules.ParseSystemKind(item.System.Name)
@@ -48,19 +49,29 @@ func (r *Rollouts) heard(
 	if err != nil {
 		return nil, err
 	}
-	var sameTemplate runs.EvalEpisode
+	liar := rules.Liar(specification, item, i)
+	said := func(episode runs.EvalEpisode) func(step int, cell domain.Cell) string {
+		return func(step int, cell domain.Cell) string {
+			if item.System.Liar && cell.Agent != liar {
+				return cell.Text
+			}
+
+			return episode.Said(step, cell.Agent, cell.Round)
+		}
+	}
+	var otherTemplate runs.EvalEpisode
 	for k := 1; k < item.Episodes; k++ {
 		other, err := read((i + k) % item.Episodes)
 		switch {
 		case err != nil:
 			return nil, err
 		case len(other.Steps) == 0:
-		case other.Task.Template != own.Task.Template:
-			return other.Said, nil
-		case len(sameTemplate.Steps) == 0:
-			sameTemplate = other
+		case other.Task.Template == own.Task.Template:
+			return said(other), nil
+		case len(otherTemplate.Steps) == 0:
+			otherTemplate = other
 		}
 	}
 
-	return sameTemplate.Said, nil
+	return said(otherTemplate), nil
 }

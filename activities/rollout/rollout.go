@@ -135,11 +135,12 @@ func (r *Rollouts) slot(
 		return attempt.Slot{}, writer, err
 	}
 	system := epoch.Slots.System
-	decoding, err := rules.Decoding(given, system.Digests(), epoch.Topology)
+	planned := epoch.Slots.Slots[id.Slot-1]
+	decoding, err := rules.Decoding(given, system.Digests(), epoch.Topology, planned.Seed)
 	decoding.Template = rules.Bound(given, decoding.Template, r.Over)
 
 	return attempt.Slot{
-		Run: id.Run, Epoch: id.Epoch, Number: id.Slot, Planned: epoch.Slots.Slots[id.Slot-1], Spec: given, Suite: suite,
+		Run: id.Run, Epoch: id.Epoch, Number: id.Slot, Planned: planned, Spec: given, Suite: suite,
 		Decoding: decoding, Version: system.Version, Topology: epoch.TopologyRef,
 	}, writer, err
 }

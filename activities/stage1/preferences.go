@@ -8,6 +8,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -144,7 +145,7 @@ func (m *Models) preference(
 	}
 	onePair := credit.Rules{
 		Candidates: given.Adversary.Candidates, Negatives: 1, Cells: credit.LatestCells, PerStep: 1, PerEpisode: 1,
-		Answers: given.Answers,
+		Answers: rules.Reader(given),
 	}
 	pairs, _, err := credit.Pairs(ctx, onePair, slot.Number, slot.Task.Template,
 		[]domain.Step{step}, []domain.Credit{label}, adversary, grader)

@@ -41,7 +41,7 @@ func (e Episode) Label(step, cell int) (domain.Label, bool) {
 func (e Episode) Vote(step int) (vote domain.Vote, voters int) {
 	decision := e.Steps[step].Decision
 	for _, cell := range decision.Cells {
-		if cell.Action != nil && (e.Scope != agents.ScopeLast || cell.Round == e.Rounds-1) {
+		if cell.Votes() && (e.Scope != agents.ScopeLast || cell.Round == e.Rounds-1) {
 			voters++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
@@ -41,7 +42,7 @@ func (e Episode) addPairs(step int, d *detailStep) {
 	seed := e.Episode.Slot.Seed
 	critic := e.spec.Critic
 	review := credit.Review{
-		Step: s.Step, Pairs: pairs, Seed: seed, Answers: e.spec.Answers, Robust: critic.Rule == spec.RuleRobust,
+		Step: s.Step, Pairs: pairs, Seed: seed, Answers: rules.Reader(e.spec), Robust: critic.Rule == spec.RuleRobust,
 		Flips: credit.Flips{Share: critic.Error, Type: critic.WrongOn, Seed: seed},
 	}
 	if k := slices.IndexFunc(e.Pairs.Audit, func(audit credit.Audit) bool { return audit.Step == s.Number }); k >= 0 {

@@ -4,7 +4,11 @@
 // It does no I/O.
 package agents
 
-import "github.com/collabui/collabui/domain"
+import (
+	"slices"
+
+	"github.com/collabui/collabui/domain"
+)
 
 // Config configures how a system decides.
 type Config struct {
@@ -22,12 +26,21 @@ type Config struct {
 	// Answers specifies how the agents' answers are read.
 	Answers Parsing `json:"answers,omitempty"`
 
+	// Views specifies what each agent sees of a screen. Agents beyond Regions see the regions again, from the first.
+	Views    Views  `json:"views,omitzero"`
+	Regions  int    `json:"regions,omitempty"`   // number of parts into which Views divides a screen
+	ViewSeed uint64 `json:"view_seed,omitempty"` // deals the parts; constant in an episode
+
+	// Speech lets agents speak instead of acting: tell, point and pass.
+	Speech bool `json:"speech,omitempty"`
+	// Reads specifies whose messages an agent reads; empty means ReadDAG.
+	Reads Reads `json:"reads,omitempty"`
+
 	// Template renders the prompts. If it is nil, Default is used.
 	Template *Template `json:"-"`
 
-	// Heard returns the message that peers read in place of an agent's answer in a round. If it is nil, they read the
-	// answer.
-	Heard func(agent, round int) string `json:"-"`
+	// Heard returns the message that peers read in place of a cell's text. If it is nil, they read the text.
+	Heard func(cell domain.Cell) string `json:"-"`
 }
 
 // VoteScope specifies which cells vote.
@@ -37,6 +50,15 @@ type VoteScope string
 const (
 	ScopeAll  VoteScope = "all_rounds"
 	ScopeLast VoteScope = "last_round"
+)
+
+// Reads specifies whose messages an agent reads.
+type Reads string
+
+// Values of Reads.
+const (
+	ReadDAG  Reads = "dag"  // its predecessors' messages of the same round
+	ReadBack Reads = "back" // also its successors' messages of the previous round
 )
 
 // Winner returns the vote of a decision that counts under the scope.
@@ -60,8 +82,44 @@ func (c Config) template() *Template {
 // message returns the text of a cell that peers read.
 func (c Config) message(cell domain.Cell) string {
 	if c.Heard != nil {
-		return c.Heard(cell.Agent, cell.Round)
+		return c.Heard(cell)
 	}
 
 	return cell.Text
+}
+
+// Source is a cell whose message an agent reads.
+type Source struct{ Agent, Round int }
+
+// Sources returns the cells whose messages an agent reads in a round, by agent: its predecessors in the same round and,
+// with ReadBack, its successors in the previous round. Reading never forms a cycle, because every cell reads only cells
+// of earlier speakers or rounds.
+func (c Config) Sources(agent, round int) []Source {
+	var out []Source
+	for other := range c.Topology.Agents {
+		switch {
+		case slices.Contains(c.Topology.Edges, [2]int{other, agent}):
+			out = append(out, Source{Agent: other, Round: round})
+		case c.Reads == ReadBack && round > 0 && slices.Contains(c.Topology.Edges, [2]int{agent, other}):
+			out = append(out, Source{Agent: other, Round: round - 1})
+		}
+	}
+
+	return out
+}
+
+// views returns the view of each agent.
+func (c Config) views(view View) []View {
+	out := slices.Repeat([]View{view}, len(c.Policies))
+	parts := c.Regions
+	if parts == 0 {
+		parts = len(c.Policies)
+	}
+	if dealt := c.Views.Deal(view.Observation, parts, c.ViewSeed); dealt != nil {
+		for agent := range out {
+			out[agent].Seen = dealt[agent%parts]
+		}
+	}
+
+	return out
 }

@@ -3,6 +3,7 @@ package agents
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
@@ -39,12 +40,24 @@ const (
 // not taken for its action.
 func ParseAnswer(text string) (domain.Action, error) { return Usual.Answer(text) }
 
-// Answer parses the action of a text. The error is ErrNoAction if the text has no action, or explains why its object is
+// Answer parses the action of a text. Acts of speech are errors. The error is ErrNoAction if the text has no action, or explains why its object is
 // not a valid action.
 func (p Parsing) Answer(text string) (domain.Action, error) {
 	a := p.read(text)
+	if a.err == nil {
+		a.err = refuseSpeech(a.action)
+	}
 
 	return a.action, a.err
+}
+
+// refuseSpeech returns an error for an act of speech, where agents may only act.
+func refuseSpeech(action domain.Action) error {
+	if action.Speech() {
+		return fmt.Errorf("%s is no action: agents may not speak here", action.Type)
+	}
+
+	return nil
 }
 
 // answer is the result of parsing an agent's text.

@@ -33,10 +33,11 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 	m := newMatrix(model, config, order, seed)
 	decision := domain.Decision{Cells: m.cells, Seen: make([][]int, len(config.Policies))}
 	var wg sync.WaitGroup
+	views := config.views(view)
 	for agent := range config.Policies {
-		decision.Seen[agent] = view.indices()
+		decision.Seen[agent] = views[agent].indices()
 		wg.Go(func() {
-			if err := m.fillAgent(ctx, agent, view); err != nil {
+			if err := m.fillAgent(ctx, agent, views[agent]); err != nil {
 				cancel(err)
 			}
 		})
@@ -131,7 +132,8 @@ func (m *matrix) fillCell(ctx context.Context, view View, agent, j int) error {
 		return fmt.Errorf("agent %d, round %d: %w", agent, j, err)
 	}
 
-	cell := m.conf.Answers.Cell(agent, j, response.Texts[0], user, view.Observation)
+	reader := Reader{Parsing: m.conf.Answers, Speech: m.conf.Speech}
+	cell := reader.Cell(agent, j, response.Texts[0], user, view.Observation)
 	response.Read(cell.ParseError)
 	cell.Usage = response.Usage
 	cell.LeftOut = left
@@ -163,14 +165,15 @@ func (m *matrix) checkRefusals() error {
 	return fault.New(fault.Refused, "the prompts of all %d cells were refused: %s", len(m.cells), m.cells[0].Refused)
 }
 
-// peers waits for the messages of an agent's predecessors in a round. Refused predecessors send no message.
+// peers waits for the messages that an agent reads in a round. Refused peers send no message.
 func (m *matrix) peers(ctx context.Context, agent, j int) ([]Message, error) {
 	var out []Message
-	for _, p := range m.conf.Topology.Preds(agent) {
+	for _, source := range m.conf.Sources(agent, j) {
+		at := m.at(source.Agent, source.Round)
 		select {
-		case <-m.filled[m.at(p, j)]:
-			if cell := m.cells[m.at(p, j)]; cell.Refused == "" {
-				out = append(out, Message{Agent: p, Text: m.conf.message(cell)})
+		case <-m.filled[at]:
+			if cell := m.cells[at]; cell.Refused == "" {
+				out = append(out, Message{Agent: source.Agent, Text: m.conf.message(cell)})
 			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -182,15 +185,24 @@ func (m *matrix) peers(ctx context.Context, agent, j int) ([]Message, error) {
 
 func (m *matrix) at(agent, round int) int { return agent*m.conf.Rounds + round }
 
-// NewCell makes a cell from an agent's text, which is parsed as Usual does.
+// NewCell makes a cell from an agent's text, which is parsed as Usual does. Acts of speech do not parse.
 func NewCell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
-	return Usual.Cell(agent, round, text, prompt, observation)
+	return Reader{}.Cell(agent, round, text, prompt, observation)
+}
+
+// Reader reads the answers of the agents of a system.
+type Reader struct {
+	Parsing Parsing
+	Speech  bool // whether agents may speak; otherwise, acts of speech do not parse
 }
 
 // Cell makes a cell from an agent's text.
-func (p Parsing) Cell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
+func (r Reader) Cell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
 	cell := domain.Cell{Agent: agent, Round: round, Text: text, Prompt: prompt}
-	parsed := p.read(text)
+	parsed := r.Parsing.read(text)
+	if parsed.err == nil && !r.Speech {
+		parsed.err = refuseSpeech(parsed.action)
+	}
 	if parsed.err != nil {
 		cell.ParseError = parsed.err.Error()
 

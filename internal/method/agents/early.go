@@ -40,7 +40,7 @@ func (t *earlyVote) certainAfter(agent, round int) bool {
 	t.filled[agent*t.rounds+round] = true
 	for !t.decided && t.next < len(t.cells) && t.filled[t.at(t.next)] {
 		cell := t.cells[t.at(t.next)]
-		if cell.Action != nil && (!t.lastOnly || cell.Round == t.rounds-1) {
+		if cell.Votes() && (!t.lastOnly || cell.Round == t.rounds-1) {
 			t.votes[cell.Canonical]++
 		}
 		t.next++
@@ -76,12 +76,19 @@ func (t *earlyVote) voters() int {
 	return len(t.cells)
 }
 
-// executed returns the action of the first cell in the counting order whose canonical form won, or the no-op. That cell
-// precedes the point of certainty, so it is the same whether or not later agents are queried.
+// executed returns the action of the first cell in the counting order whose canonical form won. That cell precedes the
+// point of certainty, so it is the same whether or not later agents are queried. If no cell has a vote, the agents pass
+// if one of them spoke, and the action is the no-op if no answer parsed.
 func (t *earlyVote) executed(canonical string) domain.Action {
 	for pos := range t.cells {
-		if cell := t.cells[t.at(pos)]; cell.Action != nil && cell.Canonical == canonical {
+		if cell := t.cells[t.at(pos)]; cell.Votes() && cell.Canonical == canonical {
 			return *cell.Action
+		}
+	}
+
+	for _, cell := range t.cells {
+		if cell.Action != nil && cell.Action.Speech() {
+			return domain.Action{Family: cell.Action.Family, Type: domain.ActionPass}
 		}
 	}
 

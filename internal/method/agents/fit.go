@@ -56,8 +56,8 @@ func (v View) omissionOrder(own string, peers []Message) []int {
 	known := words(v.Goal + " " + strings.Join(v.recent(), " "))
 	namedByAgents := map[int]bool{}
 	for _, message := range append([]Message{{Text: own}}, peers...) {
-		if action, err := ParseAnswer(message.Text); err == nil && action.Index != nil {
-			namedByAgents[*action.Index] = true
+		if parsed := Usual.read(message.Text); parsed.err == nil && parsed.action.Index != nil {
+			namedByAgents[*parsed.action.Index] = true
 		}
 	}
 
@@ -83,11 +83,11 @@ func (v View) omissionOrder(own string, peers []Message) []int {
 func (v View) peerElements(left domain.LeftOut, peers []Message) []int {
 	var out []int
 	for _, message := range peers {
-		action, err := ParseAnswer(message.Text)
-		if err != nil {
+		parsed := Usual.read(message.Text)
+		if parsed.err != nil {
 			continue
 		}
-		element, ok := action.Named(v.Observation)
+		element, ok := parsed.action.Named(v.Observation)
 		seen := slices.Contains(v.indices(), element.Index) && !slices.Contains(left.Elements, element.Index)
 		if ok && element.Shown() && !seen && !slices.Contains(out, element.Index) {
 			out = append(out, element.Index)

@@ -29,20 +29,28 @@ type Message struct {
 type Template struct {
 	prompt *prompts.Prompt
 	system string
+	speech bool
 	excess func(user string) int
 }
 
 // Bounded returns the template for a policy that reads only a limited prompt. excess returns by how much a user message
 // exceeds the limit, or 0 if the policy reads all of it. If excess is nil, the policy reads messages of any length.
 func (t *Template) Bounded(excess func(user string) int) *Template {
-	return &Template{prompt: t.prompt, system: t.system, excess: excess}
+	bounded := *t
+	bounded.excess = excess
+
+	return &bounded
 }
 
-// NewTemplate prepares a prompt of the role agent for an action family.
-func NewTemplate(prompt *prompts.Prompt, family domain.Family) (*Template, error) {
-	sys, err := prompt.Render("system", prompts.FormsOf(string(family)))
+// NewTemplate prepares a prompt of the role agent for an action family. With speech, it also offers the acts of speech.
+func NewTemplate(prompt *prompts.Prompt, family domain.Family, speech bool) (*Template, error) {
+	forms := prompts.FormsOf(string(family))
+	if speech {
+		forms = forms.WithSpeech()
+	}
+	sys, err := prompt.Render("system", forms)
 
-	return &Template{prompt: prompt, system: sys}, err
+	return &Template{prompt: prompt, system: sys, speech: speech}, err
 }
 
 // Default is the built-in template for the mobile family.
@@ -57,7 +65,7 @@ func builtIn() *Template {
 	if err != nil {
 		panic(err)
 	}
-	template, err := NewTemplate(prompt, domain.FamilyMobile)
+	template, err := NewTemplate(prompt, domain.FamilyMobile, false)
 	if err != nil {
 		panic(err)
 	}
@@ -80,11 +88,14 @@ func (t *Template) User(view View, own string, peers []Message) (string, error) 
 // render renders the user message without the given parts, and with a line that lists what was left out.
 func (t *Template) render(view View, own string, peers []Message, left domain.LeftOut) (string, error) {
 	data := struct {
-		Goal, Own, LeftOut string
-		History            []string
-		Screen             []Seen
-		Peers              []Message
-	}{Goal: Line(view.Goal, maxGoal), Own: ShortenAnswer(own, maxMessage), LeftOut: leftOut(left)}
+		Goal, Own, LeftOut, View string
+		History                  []string
+		Screen                   []Seen
+		Peers                    []Message
+	}{
+		Goal: Line(view.Goal, maxGoal), Own: ShortenAnswer(own, maxMessage), LeftOut: leftOut(left),
+		View: view.seenLine(t.speech),
+	}
 	for _, h := range view.recent()[left.History:] {
 		data.History = append(data.History, Line(h, maxSummary))
 	}

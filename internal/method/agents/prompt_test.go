@@ -56,7 +56,7 @@ func TestATemplateMayPutTextsFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	textFirst, err := NewTemplate(p, domain.FamilyMobile)
+	textFirst, err := NewTemplate(p, domain.FamilyMobile, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestEveryRowOfWhatIsReadIsRead(t *testing.T) {
 		described[repair] = true
 
 		t.Run(string(repair), func(t *testing.T) {
-			got := Usual.Cell(0, 0, example, "", domain.Observation{})
+			got := Reader{}.Cell(0, 0, example, "", domain.Observation{})
 			if got.Action == nil || got.Action.JSON() != want {
 				t.Errorf("%q is read as %+v (%s), want %s", example, got.Action, got.ParseError, want)
 			}
@@ -187,7 +187,7 @@ func TestAnAnswerAsAskedIsReadAsBefore(t *testing.T) {
 			if err != nil || want.Type != domain.ActionWait {
 				t.Fatalf("strictly, %q is read as %s, %v; want wait", text, want.JSON(), err)
 			}
-			got := Usual.Cell(0, 0, text, "", domain.Observation{})
+			got := Reader{}.Cell(0, 0, text, "", domain.Observation{})
 			if got.Action == nil || got.Action.JSON() != want.JSON() || got.Repaired != nil {
 				t.Errorf("%q is read as %+v with the repairs %q, want %s and none",
 					text, got.Action, got.Repaired, want.JSON())
@@ -256,7 +256,7 @@ func TestCellsThatWereRepairedAreCounted(t *testing.T) {
 	if got := d.Repaired(); got != 1 {
 		t.Errorf("Repaired() = %d, want 1", got)
 	}
-	strict := Strict.Cell(0, 0, d.Cells[1].Text, "", domain.Observation{})
+	strict := Reader{Parsing: Strict}.Cell(0, 0, d.Cells[1].Text, "", domain.Observation{})
 	if strict.Action != nil || strict.ParseError == "" || strict.Repaired != nil {
 		t.Errorf("strictly, the cell is %+v, want one that does not parse", strict)
 	}

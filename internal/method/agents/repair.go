@@ -55,7 +55,7 @@ func newActionFields() map[domain.Family]map[string]map[string]bool {
 	out := map[domain.Family]map[string]map[string]bool{}
 	for family := range typeKeys {
 		out[family] = map[string]map[string]bool{}
-		for _, sample := range domain.Samples(family) {
+		for _, sample := range append(domain.Samples(family), domain.SpeechSamples(family)...) {
 			var fields map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(sample.JSON()), &fields); err != nil {
 				panic(err) // the JSON of an action is always an object

@@ -13,13 +13,17 @@ type View struct {
 	Goal        string
 	History     []string // one line per past step
 	Observation domain.Observation
+	// Seen holds the indices of the elements that the agent sees, in ascending order. If it is nil, the agent sees all.
+	Seen []int
 }
 
-// Shown returns the elements that the agent's prompt shows: the first maxElements that are visible and not covered.
+// Shown returns the elements that the agent's prompt shows: the first maxElements that are visible, not covered, and in
+// its view.
 func (v View) Shown() []domain.Element {
 	var out []domain.Element
 	for _, element := range v.Observation.Elements {
-		if element.Shown() && len(out) < maxElements {
+		inView := v.Seen == nil || slices.Contains(v.Seen, element.Index)
+		if element.Shown() && inView && len(out) < maxElements {
 			out = append(out, element)
 		}
 	}

@@ -5,12 +5,12 @@ import "github.com/collabui/collabui/domain"
 // Count returns the majority vote over canonical actions (docs/method.md, Votes). order lists the agents in speaking
 // order. The rule is total and not random: a tie goes to the action with more votes in the last round, then to the
 // action that comes first when cells are scanned from the last round to the first and, within a round, in reverse
-// speaking order. Cells that do not parse have no vote.
+// speaking order. Cells that do not parse and acts of speech have no vote.
 func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.Vote {
 	all := map[string]int{}
 	last := map[string]int{}
 	for _, cell := range cells {
-		if cell.Action == nil || (lastOnly && cell.Round != rounds-1) {
+		if !cell.Votes() || (lastOnly && cell.Round != rounds-1) {
 			continue
 		}
 		all[cell.Canonical]++
@@ -23,7 +23,7 @@ func Count(cells []domain.Cell, rounds int, order []int, lastOnly bool) domain.V
 	for j := rounds - 1; j >= 0; j-- {
 		for k := len(order) - 1; k >= 0; k-- {
 			c := cells[order[k]*rounds+j]
-			if c.Action == nil || all[c.Canonical] == 0 || c.Canonical == best.Canonical {
+			if !c.Votes() || all[c.Canonical] == 0 || c.Canonical == best.Canonical {
 				continue
 			}
 

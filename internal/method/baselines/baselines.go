@@ -215,7 +215,7 @@ func (c *call) act(ctx context.Context, d data, observation domain.Observation, 
 	if err != nil {
 		return domain.Cell{}, err
 	}
-	cell := c.agent.Answers.Cell(0, 0, response.Texts[0], prompt, observation)
+	cell := agents.Reader{Parsing: c.agent.Answers}.Cell(0, 0, response.Texts[0], prompt, observation)
 	response.Read(cell.ParseError)
 	if len(response.Reasoning) > 0 {
 		cell.Thought = response.Reasoning[0]

@@ -20,7 +20,7 @@ type Rules struct {
 	OutcomeOnly bool            // credit: outcome; no adversary is queried and nothing is graded
 	ChosenOnly  bool            // with OutcomeOnly: chosen answers also serve without a rejected answer, for RFT
 	Seed        uint64          // draws which pairs stay if there are more than PerEpisode
-	Answers     agents.Parsing  // how the adversary's answers are read
+	Answers     agents.Reader   // how the adversary's answers are read
 }
 
 // PairCounts counts the positive cells and the adversary's candidates by what became of them.

@@ -35,7 +35,7 @@ type Review struct {
 	Pairs  []domain.Example // the step's recorded pairs
 	Seed   uint64           // seed of the slot
 
-	Answers agents.Parsing // how the adversary's answers are read
+	Answers agents.Reader // how the adversary's answers are read
 
 	Audit  *Audit // if the critic is a model; nil if the judge graded
 	Robust bool   // see ModelCritic

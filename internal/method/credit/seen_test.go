@@ -124,7 +124,7 @@ func TestACustomTemplateDoesNotChangeWhichPairsAreMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	custom, err := agents.NewTemplate(p, domain.FamilyMobile)
+	custom, err := agents.NewTemplate(p, domain.FamilyMobile, false)
 	if err != nil {
 		t.Fatal(err)
 	}

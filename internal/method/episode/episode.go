@@ -127,14 +127,21 @@ func (p Player) step(
 		return envadapters.Transition{}, "", nil, err
 	}
 
-	tr, err := env.Step(ctx, action)
+	executable := action
+	if action.Speech() { // it is never executed, but the step counts
+		executable = domain.Action{Type: domain.ActionNone}
+	}
+	tr, err := env.Step(ctx, executable)
 	if err != nil {
 		return tr, "", nil, err
 	}
 
 	executed := Executed{Turn: turn, Action: action, Invalid: tr.Invalid, After: tr.Observation}
 	unparsed := action.Type == domain.ActionNone && action.Family == "" // agents of the web may choose to do nothing
-	if executed.Invalid == "" && unparsed {
+	switch {
+	case action.Speech():
+		executed.Invalid = "nobody acted"
+	case executed.Invalid == "" && unparsed:
 		executed.Invalid = "no answer parsed"
 	}
 	if p.After != nil {
@@ -147,7 +154,7 @@ func (p Player) step(
 	}
 
 	line := agents.Summarise(turn.Number, action, turn.Observation, executed.Invalid)
-	if p.Summarise != nil && !unparsed {
+	if p.Summarise != nil && !unparsed && !action.Speech() {
 		line, err = p.Summarise(ctx, executed)
 	}
 

@@ -30,9 +30,8 @@ type Evaluation struct {
 	// Summarise returns the line that a step adds to the history. If it is nil, agents.Summarise is used.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
-	// Heard returns the message that peers read at a step in place of an agent's answer in a round. If it is nil, they
-	// read the answer.
-	Heard func(step, agent, round int) string
+	// Heard returns the message that peers read at a step in place of a cell's text. If it is nil, they read the text.
+	Heard func(step int, cell domain.Cell) string
 
 	// Decided is called with every decision before it is executed. It may be nil.
 	Decided func(ctx context.Context, t Turn, c agents.Config, d domain.Decision) error
@@ -56,7 +55,7 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 	calls := rules.EvalCalls(v.Spec, v.Split, i)
 	player.Decide = func(ctx context.Context, turn Turn) (domain.Action, error) {
 		if v.Heard != nil {
-			conf.Heard = func(agent, round int) string { return v.Heard(turn.Number, agent, round) }
+			conf.Heard = func(cell domain.Cell) string { return v.Heard(turn.Number, cell) }
 		}
 		decision, err := agents.Decide(ctx, v.Model, conf, turn.View(), domain.Seed(calls, turn.Number))
 		if err == nil && v.Decided != nil {

@@ -88,7 +88,7 @@ func sendRequest(ctx context.Context, role string, p *prompts.Prompt, family dom
 	switch role {
 	case prompts.Agent:
 		var template *agents.Template
-		if template, err = agents.NewTemplate(p, family); err != nil {
+		if template, err = agents.NewTemplate(p, family, false); err != nil {
 			return err
 		}
 		c := agents.Config{

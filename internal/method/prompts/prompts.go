@@ -90,6 +90,21 @@ func FormsOf(family string) Forms {
 	return forms
 }
 
+// WithSpeech returns the forms with the acts of speech.
+func (f Forms) WithSpeech() Forms {
+	key := "action_type"
+	point := `"index":N`
+	if f.Family == "web" {
+		key = "action"
+		point = `"element":"ID"`
+	}
+	f.Actions += fmt.Sprintf("\n"+`{"%s":"tell","text":"..."} {"%s":"point",%s} {"%s":"pass"}`, key, key, point, key)
+	f.Guidelines += " Each agent may see only a part of the screen. If you see something that others need, tell its text" +
+		" or point at it; if you can contribute nothing, pass. Telling, pointing and passing do nothing on the screen."
+
+	return f
+}
+
 // Prompt is a parsed template.
 type Prompt struct {
 	Version string // stated in its first line

@@ -21,6 +21,8 @@ type EvalSystem struct {
 	OneOf       bool // one of the policies plays alone, drawn for each episode
 	Less        bool `json:",omitempty"` // all policies but one play, drawn for each episode
 	Shuffled    bool `json:",omitempty"` // messages come from another task that the same system played
+	Liar        bool `json:",omitempty"` // one agent, drawn for each episode, says what it said in another task
+	Whole       bool `json:",omitempty"` // agents see the whole screen, even if the specification divides views
 
 	// Model is a name under models. If it is set, that model answers for the only agent instead of a policy.
 	Model string `json:",omitempty"`
@@ -90,6 +92,12 @@ func (e EvalSystem) Decoding() string {
 	if e.Shuffled {
 		text += " with messages of other tasks"
 	}
+	if e.Liar {
+		text += " with one agent's messages of other tasks"
+	}
+	if e.Whole {
+		text += " on the whole screen"
+	}
 	if e.Style != "" {
 		text += " in the style of " + e.Style
 	}
@@ -113,11 +121,14 @@ func (e EvalSystem) Config(specification spec.Spec, split string, i uint64) (age
 	}
 	count := uint64(len(topologies))
 	number := domain.Rand(specification.Evaluation.Seed, "topology", split, i/count).Perm(len(topologies))[i%count]
-	conf, err := Decoding(specification, policies, topologies[number])
+	conf, err := Decoding(specification, policies, topologies[number], EvalCalls(specification, split, int(i)))
 	conf.Rounds = e.Rounds
 	conf.Temperature = temperature
 	conf.TopP = e.TopP
 	conf.Early = true
+	if e.Whole {
+		conf.Views = agents.Views{}
+	}
 	if e.Model != "" {
 		conf.MaxTokens = 0 // the endpoint's own limit applies
 	}
@@ -146,6 +157,11 @@ func (e EvalSystem) players(given spec.Spec, split string, i uint64) (policies [
 	}
 
 	return policies, temperature
+}
+
+// Liar returns the agent whose messages come from another task in episode i of an item, if its system has a liar.
+func Liar(specification spec.Spec, item EvalItem, i int) int {
+	return int(domain.Seed(specification.Evaluation.Seed, "liar", item.Split, i) % uint64(len(item.System.Policies)))
 }
 
 // EvalItem is the evaluation of one system on one split.

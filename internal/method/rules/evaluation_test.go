@@ -24,7 +24,7 @@ func TestAgentsAreEvaluatedAtTheTemperaturesOfTheirTraining(t *testing.T) {
 		s := spec.Default()
 		s.Seed = seed
 		policies := []string{"a", "b", "c", "d"}
-		training, err := rules.Decoding(s, policies, domain.Topology{Agents: 4})
+		training, err := rules.Decoding(s, policies, domain.Topology{Agents: 4}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,12 +14,14 @@ import (
 // Ways in which the same policies may decide, as experiments compare them. Each way differs from the previous one in
 // one respect: alone has one agent, silent has as many votes as the graph has calls, oneround adds the first messages,
 // and the graph, which is the empty way, adds the other rounds. Shuffled replaces the messages by another task's
-// messages, and less lacks one agent.
+// messages, liar does so for one agent, less lacks one agent, and whole is alone without divided views.
 const (
 	WayAlone    = "alone"    // one agent in one round, drawn for each episode
 	WaySilent   = "silent"   // every agent votes in every round and reads no messages
 	WayOneRound = "oneround" // one round of the graph
 	WayShuffled = "shuffled" // the graph with messages of another task
+	WayLiar     = "liar"     // the graph with messages of another task from one agent, drawn for each episode
+	WayWhole    = "whole"    // as alone, but the agent sees the whole screen
 	WayLess     = "less"     // the graph without one agent, drawn for each episode
 	wayAgent    = "agent"    // followed by a number from 0: that agent alone, in one round
 
@@ -49,7 +51,7 @@ func ParseSystemKind(text string) (SystemKind, error) {
 		kind.Of = text[:at]
 		kind.Way = text[at+1:]
 	}
-	ways := []string{"", WayAlone, WaySilent, WayOneRound, WayShuffled, WayLess}
+	ways := []string{"", WayAlone, WaySilent, WayOneRound, WayShuffled, WayLiar, WayWhole, WayLess}
 	_, agent := kind.agent()
 	ok := kind.isSolo() || slices.Contains(ways, kind.Way) || agent
 	if !kind.Policies() {
@@ -57,7 +59,7 @@ func ParseSystemKind(text string) (SystemKind, error) {
 	}
 	if !ok || kind.String() != text {
 		return kind, fmt.Errorf("expected base, trained or imitation, alone or followed by -alone, -agentN, -silent, "+
-			"-oneround, -shuffled, -less, -plain or one of -%s; or the name of a model, followed by one of the last; "+
+			"-oneround, -shuffled, -liar, -whole, -less, -plain or one of -%s; or the name of a model, followed by one of the last; "+
 			"or expert, not %q", strings.Join(prompts.Styles, ", -"), text)
 	}
 
@@ -86,8 +88,10 @@ func (k SystemKind) agent() (int, bool) {
 	return n, ok && err == nil && n >= 0
 }
 
-// Donor returns the kind whose messages a shuffled system reads. It returns false if the system is not shuffled.
-func (k SystemKind) Donor() (SystemKind, bool) { return SystemKind{Of: k.Of}, k.Way == WayShuffled }
+// Donor returns the kind whose messages a shuffled system or one with a liar reads. It returns false for other systems.
+func (k SystemKind) Donor() (SystemKind, bool) {
+	return SystemKind{Of: k.Of}, k.Way == WayShuffled || k.Way == WayLiar
+}
 
 // System returns the system of this kind with the given policies. It returns an error if the agent does not exist, or
 // if a single agent would only read its own messages.
@@ -113,9 +117,10 @@ func (k SystemKind) System(specification spec.Spec, policies []string) (EvalSyst
 	}
 
 	switch k.Way {
-	case WayAlone:
+	case WayAlone, WayWhole:
 		evalSystem.OneOf = true
 		evalSystem.Rounds = 1
+		evalSystem.Whole = k.Way == WayWhole
 	case WaySilent:
 		evalSystem.Silent = true
 		evalSystem.Rounds = 1
@@ -125,6 +130,8 @@ func (k SystemKind) System(specification spec.Spec, policies []string) (EvalSyst
 		evalSystem.Rounds = 1
 	case WayShuffled:
 		evalSystem.Shuffled = true
+	case WayLiar:
+		evalSystem.Liar = true
 	case WayLess:
 		evalSystem.Less = true
 	}

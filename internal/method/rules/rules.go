@@ -45,7 +45,7 @@ func Template(specification spec.Spec) (*agents.Template, error) {
 		return nil, err
 	}
 
-	return agents.NewTemplate(prompt, specification.Family())
+	return agents.NewTemplate(prompt, specification.Family(), specification.Speech)
 }
 
 // Bound adapts the agents' prompt to the run's policies. Language models read all of it. For the embedded policy, the
@@ -58,15 +58,21 @@ func Bound(specification spec.Spec, template *agents.Template, over func(user st
 	return template.Bounded(over)
 }
 
-// Decoding returns how a system decides in rollouts on a topology.
-func Decoding(s spec.Spec, policies []string, topology domain.Topology) (agents.Config, error) {
+// Decoding returns how a system decides on a topology in an episode with a seed.
+func Decoding(s spec.Spec, policies []string, topology domain.Topology, seed uint64) (agents.Config, error) {
 	template, err := Template(s)
 
 	return agents.Config{
 		Policies: policies, Topology: topology, Template: template,
 		Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP, MaxTokens: s.Decoding.MaxTokens,
 		VoteScope: s.VoteScope, Answers: s.Answers,
+		Views: s.Views, Regions: s.Agents, ViewSeed: domain.Seed(seed, "views"), Speech: s.Speech, Reads: s.Reads,
 	}, err
+}
+
+// Reader returns how the answers of a run's agents are read.
+func Reader(specification spec.Spec) agents.Reader {
+	return agents.Reader{Parsing: specification.Answers, Speech: specification.Speech}
 }
 
 // Pairing returns the rules for making the preference pairs of a slot's episode, which was played on the topology. With
@@ -80,7 +86,7 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 		OutcomeOnly: s.Credit != spec.CreditCritic,
 		ChosenOnly:  s.Clones(),
 		Seed:        slot.Seed,
-		Answers:     s.Answers,
+		Answers:     Reader(s),
 	}
 }
 

@@ -128,6 +128,9 @@ func walk(value any, path string, f func(path, text string)) {
 
 func (s Spec) checkChoices(must Must) {
 	oneOf(must, s.Answers, "answers", agents.Usual, agents.Strict)
+	oneOf(must, s.Views.Kind, "views.kind", agents.FullViews, agents.RegionViews, agents.DropoutViews)
+	must.within(s.Views.Common, "views.common", 0, 1)
+	oneOf(must, s.Reads, "reads", agents.ReadDAG, agents.ReadBack)
 	oneOf(must, s.VoteScope, "vote_scope", agents.ScopeAll, agents.ScopeLast)
 	oneOf(must, s.Edges, "edges", EdgesRandom, EdgesNone)
 	oneOf(must, s.Parameters, "parameters", ParametersSeparate, ParametersShared)
@@ -135,7 +138,7 @@ func (s Spec) checkChoices(must Must) {
 	oneOf(must, s.Credit, "credit", CreditCritic, CreditOutcome, CreditAdvantage)
 	oneOf(must, s.Critic.Rule, "critic.rule", RuleRobust, RulePaper)
 	oneOf(must, s.Critic.Scope, "critic.scope", ScopeStep, ScopeRound)
-	oneOf(must, s.Pairs.Kind, "pairs.kind", PairsPositive, PairsCorrection)
+	oneOf(must, s.Pairs.Kind, "pairs.kind", PairsPositive, PairsCorrection, PairsResist)
 	oneOf(must, s.Pairs.Cells, "pairs.cells",
 		credit.LatestCells, credit.FirstCells, credit.UncertainCells, credit.ContradictedCells)
 	oneOf(must, s.Reference, "reference", ReferenceBase, ReferenceEpochStart)
@@ -151,6 +154,7 @@ func checkTrain(p domain.TrainParams, field string, must Must) {
 	must.within(p.Beta, field+".beta", 0, 100)
 	must.within(p.Smoothing, field+".smoothing", 0, 0.49)
 	must.within(p.Ftx, field+".ftx", 0, 100)
+	must.within(p.SFT, field+".sft", 0, 100)
 	must.within(p.Clip, field+".clip", 0, 100)
 	must.within(p.KL, field+".kl", 0, 100)
 	must.within(p.WeightDecay, field+".weight_decay", 0, 1)

@@ -49,6 +49,9 @@ var effects = map[string]Effect{
 	"rounds":     {StepRollout, true},
 	"decoding":   {StepRollout, true},
 	"answers":    {StepRollout, true},
+	"views":      {StepRollout, true},
+	"speech":     {StepRollout, true},
+	"reads":      {StepRollout, true},
 	"vote_scope": {StepRollout, true},
 	"summariser": {StepRollout, true},
 

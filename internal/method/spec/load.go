@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/yamldoc"
 )
 
@@ -37,6 +38,7 @@ func Parse(src Source, raw []byte, catalog Catalog) (Spec, error) {
 
 	d := &decoder{file: name, at: map[string]*yaml.Node{}}
 	d.decode(root, reflect.ValueOf(&s).Elem(), "")
+	s.divide(d.at)
 	d.options(&s.Trainer, catalog)
 	if len(d.errs) == 0 {
 		d.prompts(s.Prompts, src)
@@ -55,6 +57,16 @@ func Parse(src Source, raw []byte, catalog Catalog) (Spec, error) {
 	}
 
 	return s, d.err()
+}
+
+// divide sets the defaults of the keys that depend on whether views are divided. given holds the fields of the file.
+func (s *Spec) divide(given map[string]*yaml.Node) {
+	if given["speech"] == nil {
+		s.Speech = s.Views.Divided()
+	}
+	if given["reads"] == nil && s.Views.Divided() {
+		s.Reads = agents.ReadBack
+	}
 }
 
 // options decodes the trainer's options over their defaults. It ignores an unknown trainer, which check reports.

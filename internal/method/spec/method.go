@@ -118,6 +118,9 @@ const (
 	PairsPositive PairKind = "positive"
 	// PairsCorrection also compares a peer's right answers with the agent's own wrong ones.
 	PairsCorrection PairKind = "+correction"
+	// PairsResist also compares a right answer that an agent gave or read with its wrong answer to the prompt on which
+	// it was misled.
+	PairsResist PairKind = "+resist"
 )
 
 // Gates are checked after an update, on a probe of the agent's own data set. If one fails, the agent keeps the parent

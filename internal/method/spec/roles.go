@@ -31,7 +31,24 @@ type Critic struct {
 	Error float64 `json:"error,omitempty"`
 	// WrongOn is an action type whose labels are always flipped, which is an error that does not average out.
 	WrongOn string `json:"wrong_on,omitempty"`
+	// Messages specifies how acts of speech are labelled.
+	Messages MessageCredit `json:"messages"`
+	// Asks bounds the answers of readers that are sampled again to label the messages of one step.
+	Asks int `json:"asks"`
 }
+
+// MessageCredit specifies how acts of speech are labelled.
+type MessageCredit string
+
+// Ways to label acts of speech.
+const (
+	// MessagesByEffect labels a message by whether more or fewer of its readers are right with it than without it.
+	MessagesByEffect MessageCredit = "effect"
+	// MessagesAsActions labels a message as an action that is never right.
+	MessagesAsActions MessageCredit = "action"
+	// MessagesUnlabelled labels all messages as uncertain.
+	MessagesUnlabelled MessageCredit = "none"
+)
 
 // CriticRule derives labels from a model's scores.
 type CriticRule string
@@ -73,6 +90,9 @@ func (s Spec) checkRoles(must Must) {
 	types := domain.ActionTypes(s.Family())
 	must(s.Critic.WrongOn == "" || slices.Contains(types, s.Critic.WrongOn), "critic.wrong_on",
 		"one of %v, not %q", types, s.Critic.WrongOn)
+
+	oneOf(must, s.Critic.Messages, "critic.messages", MessagesByEffect, MessagesAsActions, MessagesUnlabelled)
+	must.count(s.Critic.Asks, "critic.asks", 0, 10000)
 
 	must.within(s.Adversary.Temperature, "adversary.temperature", 0, 100)
 	must.within(s.Adversary.TopP, "adversary.top_p", 0.01, 1)

@@ -47,6 +47,13 @@ type Spec struct {
 	Focus    Focus    `json:"focus,omitzero"`
 	Decoding Decoding `json:"decoding"`
 
+	// Views specifies what each agent sees of a screen.
+	Views agents.Views `json:"views"`
+	// Speech lets agents speak instead of acting. It is on by default where views are divided.
+	Speech bool `json:"speech"`
+	// Reads specifies whose messages an agent reads. The default is agents.ReadBack where views are divided.
+	Reads agents.Reads `json:"reads"`
+
 	// Answers specifies how the agents' answers are read.
 	Answers   agents.Parsing   `json:"answers"`
 	VoteScope agents.VoteScope `json:"vote_scope"`
@@ -94,6 +101,8 @@ func Default() Spec {
 		Slots:       200,
 		Decoding:    Decoding{Temperatures: []float64{0.2, 0.5, 0.6, 0.8}, TopP: 0.8, MaxTokens: 1000},
 
+		Views:      agents.Views{Kind: agents.FullViews},
+		Reads:      agents.ReadDAG,
 		Answers:    agents.Usual,
 		VoteScope:  agents.ScopeAll,
 		Edges:      EdgesRandom,
@@ -102,7 +111,9 @@ func Default() Spec {
 		Preference: PreferenceDPO,
 		Credit:     CreditCritic,
 
-		Critic:     Critic{Model: RoleOracle, Rule: RuleRobust, Scope: ScopeStep},
+		Critic: Critic{
+			Model: RoleOracle, Rule: RuleRobust, Scope: ScopeStep, Messages: MessagesByEffect, Asks: 100,
+		},
 		Summariser: Summariser{Model: RoleTemplate},
 		Adversary:  Adversary{Model: RolePolicy, Temperature: 1, TopP: 1, Candidates: 4},
 

@@ -230,7 +230,7 @@ func (s TrainedSystem) Decide(
 	for at := len(d.Cells) - 1; at >= 0; at-- {
 		cell := d.Cell(order[at%len(order)], at/len(order), c.Rounds)
 		out.Usage[cell.Agent] = out.Usage[cell.Agent].Plus(cell.Usage)
-		if cell.Action != nil && cell.Canonical == winner {
+		if cell.Votes() && cell.Canonical == winner {
 			out.Text = cell.Text
 		}
 	}
@@ -242,7 +242,7 @@ func (s TrainedSystem) Decide(
 func votes(decision domain.Decision, config agents.Config) []domain.Vote {
 	n := map[string]int{}
 	for _, cell := range decision.Cells {
-		if cell.Action != nil && (config.VoteScope != agents.ScopeLast || cell.Round == config.Rounds-1) {
+		if cell.Votes() && (config.VoteScope != agents.ScopeLast || cell.Round == config.Rounds-1) {
 			n[cell.Canonical]++
 		}
 	}

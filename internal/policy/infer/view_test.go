@@ -50,7 +50,7 @@ func TestAPromptReadAndRenderedAgainIsTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tmpl, err := agents.NewTemplate(p, family)
+			tmpl, err := agents.NewTemplate(p, family, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,7 @@ func (p *Prompt) noteCandidates(first int, sec Section) {
 
 	if sec == SecPeer {
 		p.notePeerElement(first)
+		p.notePeerWords(first)
 	}
 	if sec == SecGoal {
 		p.addWords(first+1, last)
@@ -44,6 +45,18 @@ func (p *Prompt) notePeerElement(first int) {
 	pos := slices.IndexFunc(p.Tokens[first:], func(token Token) bool { return int(token.Start) == from+at[2] })
 	if err == nil && !known && pos >= 0 {
 		p.Index = append(p.Index, Candidate{Pos: first + pos, Index: n})
+	}
+}
+
+// notePeerWords records the words that a peer tells in the line that begins at token first.
+func (p *Prompt) notePeerWords(first int) {
+	tell := slices.IndexFunc(ActionKinds, func(kind ActionKind) bool { return kind.Name == "tell" })
+	piece := uint8(tell + 2)
+	for i := first; i < len(p.Tokens); i++ {
+		if p.Tokens[i].Piece == piece {
+			p.addWords(i+2, len(p.Tokens)-1) // after the key of the text
+			return
+		}
 	}
 }
 

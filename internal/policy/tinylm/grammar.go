@@ -118,11 +118,14 @@ func (p *Prompt) findSpan(text string) (int, int) {
 	return -1, -1
 }
 
-// legalKinds returns the kinds whose arguments are in the prompt. Kinds without arguments are always legal, so the
-// result is never empty.
+// legalKinds returns the kinds whose arguments are in the prompt. Acts of speech are legal if the prompt states so.
+// Actions without arguments are always legal, so the result is never empty.
 func (p *Prompt) legalKinds() []int {
 	var out []int
 	for i, kind := range ActionKinds {
+		if kind.speech && !p.speech {
+			continue
+		}
 		if (!kind.takesElem || len(p.Index) > 0) && (!kind.takesText || len(p.words) > 0) {
 			out = append(out, i)
 		}

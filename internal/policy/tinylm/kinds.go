@@ -7,9 +7,10 @@ type ActionKind struct {
 	fields    string // JSON members that the kind determines
 	takesElem bool   // whether the answer names an element
 	takesText bool   // whether the answer copies words of the prompt
+	speech    bool   // whether it is an act of speech
 }
 
-// ActionKinds lists the actions of the grammar: the mobile actions of docs/method.md. Their order is part of the
+// ActionKinds lists the actions of the grammar: the mobile actions of docs/method.md and the acts of speech. Their order is part of the
 // checkpoint format, so new kinds may only be appended.
 var ActionKinds = []ActionKind{
 	{
@@ -118,6 +119,26 @@ var ActionKinds = []ActionKind{
 		Name:   "swipe_right",
 		reason: "a swipe right serves the goal.",
 		fields: `"action_type":"swipe","direction":"right"`,
+	},
+	{
+		Name:      "tell",
+		reason:    "others need these words.",
+		fields:    `"action_type":"tell"`,
+		takesText: true,
+		speech:    true,
+	},
+	{
+		Name:      "point",
+		reason:    "others need this element.",
+		fields:    `"action_type":"point"`,
+		takesElem: true,
+		speech:    true,
+	},
+	{
+		Name:   "pass",
+		reason: "nothing here serves the goal.",
+		fields: `"action_type":"pass"`,
+		speech: true,
 	},
 }
 

@@ -30,9 +30,13 @@ const (
 	PrefixHistory = "History:"
 	PrefixScreen  = "Screen:"
 	PrefixLeftOut = "Left out:"
+	PrefixView    = "You see"
 	PrefixOwn     = "You said:"
 	PrefixPeer    = "Agent "
 )
+
+// suffixSpeech ends the line of PrefixView if the agent may speak.
+const suffixSpeech = "you may speak"
 
 // Sizes of the embedding tables, which are part of the checkpoint format.
 const (
@@ -82,6 +86,7 @@ type Prompt struct {
 	Tokens []Token
 	Index  []Candidate // elements on the screen, then elements that only peers named
 	words  []int       // positions of words that answers may copy
+	speech bool        // whether the agent may speak
 
 	spanOnce   sync.Once
 	spanStarts []int
@@ -158,6 +163,9 @@ func parse(text string, limit int) *Prompt {
 			}
 		}
 
+		if sec == SecOther && strings.HasPrefix(text[off:end], PrefixView) {
+			prompt.speech = strings.HasSuffix(text[off:end], suffixSpeech)
+		}
 		prompt.noteCandidates(first, sec)
 		secLine++
 		off = end + 1
@@ -175,7 +183,7 @@ func sectionOf(line string) (Section, bool) {
 		return SecHistory, true
 	case strings.HasPrefix(line, PrefixScreen):
 		return SecScreen, true
-	case strings.HasPrefix(line, PrefixLeftOut):
+	case strings.HasPrefix(line, PrefixLeftOut), strings.HasPrefix(line, PrefixView):
 		return SecOther, true
 	case strings.HasPrefix(line, PrefixOwn):
 		return SecOwn, true
@@ -246,7 +254,7 @@ func (p *Prompt) nameNumbers(first int, line string) {
 		from = first + 1
 		to = first + 2
 		kind = "agent"
-	case strings.HasPrefix(line, PrefixLeftOut):
+	case strings.HasPrefix(line, PrefixLeftOut), strings.HasPrefix(line, PrefixView):
 		to = len(p.Tokens)
 		kind = "left"
 	case p.Tokens[first].Sec != SecHistory:
