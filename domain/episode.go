@@ -62,6 +62,38 @@ const (
 type Credit struct {
 	Step   int     `json:"step"`
 	Labels []Label `json:"labels"`
+	// Effects holds what the acts of speech changed, in the order of their cells, if they are labelled by effect.
+	Effects []Effect `json:"effects,omitempty"`
+}
+
+// Effect is what an act of speech changed in the answers of its readers (docs/method.md, Credit for messages).
+type Effect struct {
+	// Cell is the index of the act of speech in Decision.Cells.
+	Cell    int       `json:"cell"`
+	Readers []Reading `json:"readers,omitempty"`
+	// Instead holds, for a pass, what the agent could have answered to the same prompt.
+	Instead []Alternative `json:"instead,omitempty"`
+}
+
+// Reading is the answer of a reader with another message, or without one, sampled with the seed of its cell.
+type Reading struct {
+	// Cell is the index of the reader's cell in Decision.Cells.
+	Cell      int    `json:"cell"`
+	Text      string `json:"text"`
+	Canonical string `json:"canonical,omitempty"`
+	// With is the label of the reader's cell as it was recorded, and Without the label of Text. An act of speech counts
+	// as not right.
+	With    Label `json:"with"`
+	Without Label `json:"without"`
+}
+
+// Alternative is an answer that an agent could have given instead of passing.
+type Alternative struct {
+	Text      string `json:"text"`
+	Canonical string `json:"canonical,omitempty"`
+	// Label is 1 if the answer would have helped: a right action, or speech with which more readers are right.
+	Label   Label     `json:"label"`
+	Readers []Reading `json:"readers,omitempty"`
 }
 
 // Example is one training example. Prompt is exactly what the agent saw. Source is the tag that states what kind of
