@@ -24,7 +24,8 @@ type Judge interface {
 // Evident is an optional capability of environments with a Judge: it knows what supports the right actions.
 type Evident interface {
 	// Because returns, for each action of Right in its order, the indices of the elements that one must see to know
-	// that it is right. None means that it is right whatever one sees. It is called after Reset or Step.
+	// that it is right. None means that it is right whatever one sees, and -1 stands for something that is not on this
+	// screen, such as a fact of an earlier one. It is called after Reset or Step.
 	Because() [][]int
 }
 

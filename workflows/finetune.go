@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -66,6 +67,7 @@ type fineTuning struct {
 	p      *Progress
 	choice stage1.BaseChoice
 	window window
+	policy string                       // of the chunk before
 	child  workflow.ChildWorkflowFuture // while it is open
 }
 
@@ -104,14 +106,25 @@ func (f *fineTuning) begin(ctx workflow.Context) error {
 		return nil
 	}
 
-	demonstrate := func(ctx workflow.Context, from, to int) error {
+	if f.in.Plan.Speech {
+		return nil
+	}
+
+	return f.demonstrate(ctx, 0)
+}
+
+// demonstrate plays the demonstrations from number first on.
+func (f *fineTuning) demonstrate(ctx workflow.Context, first int) error {
+	play := func(ctx workflow.Context, from, to int) error {
+		from += first
+		to += first
 		dctx := on(ctx, QueueRollout, fmt.Sprintf("demonstrations %d to %d", from, to-1))
-		batch := stage1.Batch{Run: f.in.Run, From: from, To: to}
+		batch := stage1.Batch{Run: f.in.Run, From: from, To: to, Policy: f.policy}
 
 		return workflow.ExecuteActivity(dctx, rollouts.Demonstrate, batch).Get(ctx, nil)
 	}
 
-	return batches(ctx, &f.window, f.in.Plan.Demos, stage1.DemoBatch, f.p, demonstrate)
+	return batches(ctx, &f.window, f.in.Plan.Demos, stage1.DemoBatch, f.p, play)
 }
 
 // chunk trains and evaluates one chunk. It returns the success rate of one agent on val, 0 to 1.
@@ -135,11 +148,20 @@ func (f *fineTuning) chunk(ctx workflow.Context) (float64, error) {
 		return 0, err
 	}
 
+	f.policy = chunk.Policy.Digest
+
 	return f.evaluate(ctx, chunk)
 }
 
-// data makes the data set of a level before its first job.
+// data makes the data set of a level before its first job, and the demonstrations of every chunk with speech.
 func (f *fineTuning) data(ctx workflow.Context) error {
+	if f.in.Plan.Speech {
+		*f.p = Progress{
+			Phase: PhaseDemonstrations, Slots: f.in.Plan.Demos, Steps: f.p.Steps, Since: workflow.Now(ctx),
+		}
+
+		return f.demonstrate(ctx, (f.choice.Chunk-1)*f.in.Plan.Demos)
+	}
 	job := f.job()
 	if job.Level == 0 || f.choice.Chunk > 1 && f.in.Plan.Stages[f.choice.Chunk-2].Level == job.Level {
 		return nil
@@ -162,11 +184,19 @@ func (f *fineTuning) data(ctx workflow.Context) error {
 	return err
 }
 
-// evaluate plays one agent on val and adds the point to the curve.
+// evaluate plays one agent on val, or all agents if each sees only a part of the screen, and adds the point to the curve.
 func (f *fineTuning) evaluate(ctx workflow.Context, chunk runs.Chunk) (float64, error) {
 	one := rules.EvalSystem{
 		Name: fmt.Sprintf("chunk-%04d", f.choice.Chunk), Policies: []string{chunk.Policy.Digest}, Rounds: 1,
 		Temperature: []float64{fineTuneTemperature}, TopP: f.in.Plan.TopP,
+	}
+	players := "one agent"
+	if tuned := f.in.Plan.Tuned; tuned != nil {
+		name := one.Name
+		one = *tuned
+		one.Name = name
+		one.Policies = slices.Repeat([]string{chunk.Policy.Digest}, f.in.Plan.Agents)
+		players = "all agents"
 	}
 	item := rules.Split{Name: domain.SplitVal, Episodes: f.in.Plan.Val}.Item(f.in.Run, rules.EpochFolder(0), one)
 	*f.p = Progress{Phase: PhaseEvaluation, Slots: item.Episodes, Steps: chunk.Steps, Since: workflow.Now(ctx)}
@@ -176,7 +206,7 @@ func (f *fineTuning) evaluate(ctx workflow.Context, chunk runs.Chunk) (float64, 
 	}
 
 	f.choice.Curve = append(f.choice.Curve, runs.EvalPoint{At: chunk.Steps, Rate: res.Rate})
-	details := fmt.Sprintf("%d optimiser steps, one agent on val %.1f %%", chunk.Steps, 100*res.Rate)
+	details := fmt.Sprintf("%d optimiser steps, %s on val %.1f %%", chunk.Steps, players, 100*res.Rate)
 	if len(f.in.Plan.Stages) == 0 {
 		details += fmt.Sprintf(" (stops at %.0f %%)", 100*f.in.Plan.StopLow)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/epoch"
 	"github.com/collabui/collabui/activities/play"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 )
@@ -42,6 +43,12 @@ type Plan struct {
 	Base        string
 	Stages      []spec.LevelJob // level jobs of stage 1; empty without levels
 	Imported    [3]bool         // levels whose data are imported
+
+	// Tuned is the system whose rate on val ends stage 1, without policies: all agents if each sees only a part of the
+	// screen, and otherwise none, which means one agent.
+	Tuned *rules.EvalSystem `json:",omitempty"`
+	// Speech makes demonstrations for every chunk, in which agents hear the policy of the chunk before.
+	Speech bool `json:",omitempty"`
 
 	// Changes is the number of changes by people that exist at least. The workflow sets it.
 	Changes int `json:",omitempty"`
@@ -137,6 +144,11 @@ func planOf(given spec.Spec) Plan {
 		plan.Stages = given.FineTune.LevelJobs()
 		plan.MaxChunks = len(plan.Stages)
 	}
+	if given.Views.Divided() && given.Agents > 1 {
+		system := rules.AllAgents(given, "", nil)
+		plan.Tuned = &system
+	}
+	plan.Speech = given.Speech && len(plan.Stages) == 0
 	for i := range plan.Imported {
 		plan.Imported[i] = given.FineTune.Data.Of(i+1) != ""
 	}

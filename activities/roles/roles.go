@@ -124,7 +124,9 @@ func (d Dependencies) Rollouts() *Rollouts {
 		&evaluateRollouts{
 			Common: d.Common, Suites: d.Suites, Policies: d.Policies, Endpoints: d.Endpoints, Over: d.Wording.Over,
 		},
-		&stage1Rollouts{Common: d.Common, Suites: d.Suites, Endpoints: d.Endpoints, Wording: d.Wording},
+		&stage1Rollouts{
+			Common: d.Common, Suites: d.Suites, Policies: d.Policies, Endpoints: d.Endpoints, Wording: d.Wording,
+		},
 		&preflightRollouts{Common: d.Common, Suites: d.Suites, Policies: d.Policies, Endpoints: d.Endpoints},
 	}
 }

@@ -3,14 +3,17 @@ package stage1
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/episode"
-	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/records/runs"
 )
@@ -23,11 +26,16 @@ type Batch struct {
 	Run  string
 	From int
 	To   int // exclusive
+
+	// Policy is the digest of the policy whose mistakes agents hear in demonstrations that speak. It is empty in the
+	// first chunk.
+	Policy string `json:",omitempty"`
 }
 
 // Demonstrate lets the environment's expert play training tasks, and records prompt and answer of every step. It
 // returns the number of answers. A share of prompts carries messages, half of them wrong, because messages that were
-// never seen in stage 1 hurt at first (docs/method.md, Stage 1).
+// never seen in stage 1 hurt at first. With speech, every step has an answer for every cell of the action matrix
+// (docs/method.md, Stage 1).
 func (r *Rollouts) Demonstrate(ctx context.Context, batch Batch) (int, error) {
 	log := r.Log.For(batch.Run, "from", batch.From, "to", batch.To)
 
@@ -54,7 +62,7 @@ func (r *Rollouts) Demonstrate(ctx context.Context, batch Batch) (int, error) {
 
 			return record(i, func() (out runs.Demonstration, err error) {
 				err = tasks.playOrReplace(i, func(slot domain.Slot) error {
-					out, err = r.demonstrate(ctx, tasks.spec, tasks.suite, slot)
+					out, err = r.demonstrate(ctx, tasks, slot)
 
 					return err
 				})
@@ -72,16 +80,15 @@ func (r *Rollouts) Demonstrate(ctx context.Context, batch Batch) (int, error) {
 }
 
 // demonstrate plays one task as the expert does and writes the pair of every step.
-func (r *Rollouts) demonstrate(
-	ctx context.Context, given spec.Spec, suite envadapters.Suite, slot domain.Slot,
-) (runs.Demonstration, error) {
+func (r *Rollouts) demonstrate(ctx context.Context, tasks batchTasks, slot domain.Slot) (runs.Demonstration, error) {
+	given := tasks.spec
 	out := runs.Demonstration{Slot: slot}
 	target, err := r.Wording.Target(given)
 	if err != nil {
 		return out, err
 	}
 
-	err = play.In(ctx, r.Common, given.Name, suite, given.Family(), func(env envadapters.Environment) error {
+	err = play.In(ctx, r.Common, given.Name, tasks.suite, given.Family(), func(env envadapters.Environment) error {
 		if !episode.CanDemonstrate(env) {
 			return episode.NoExpert(given)
 		}
@@ -94,17 +101,21 @@ func (r *Rollouts) demonstrate(
 					return domain.Action{}, episode.ErrStop
 				}
 				action := helpful[rng.IntN(len(helpful))]
-				text := target.Word(action, turn.Observation)
 				if err := checkRenders(target, action); err != nil {
 					return action, err
 				}
-
-				own, peers := target.Messages(rng, text, turn.Observation)
-				prompt, err := target.Template.User(turn.View(), own, peers)
-				out.Pairs = append(out.Pairs, domain.Example{
-					Slot: slot.Number, Step: turn.Number, Template: slot.Task.Template,
-					Prompt: prompt, Chosen: text, Weight: 1, Source: domain.SourceExpert,
-				})
+				var rows []domain.Example
+				if given.Speech {
+					rows, err = r.speak(ctx, env, tasks, slot, target, turn)
+				} else {
+					rows, err = actAlone(rng, target, turn, action)
+				}
+				for _, row := range rows {
+					row.Slot = slot.Number
+					row.Step = turn.Number
+					row.Template = slot.Task.Template
+					out.Pairs = append(out.Pairs, row)
+				}
 
 				return action, err
 			},
@@ -116,6 +127,61 @@ func (r *Rollouts) demonstrate(
 	})
 
 	return out, err
+}
+
+// actAlone returns the example of an expert who sees the whole screen and takes an action.
+func actAlone(
+	rng *rand.Rand, target synth.Target, turn episode.Turn, action domain.Action,
+) ([]domain.Example, error) {
+	text := target.Word(action, turn.Observation)
+	own, peers := target.Messages(rng, text, turn.Observation)
+	prompt, err := target.Template.User(turn.View(), own, peers)
+
+	return []domain.Example{{Prompt: prompt, Chosen: text, Weight: 1, Source: domain.SourceExpert}}, err
+}
+
+// heardMistakes is the share of what agents hear in demonstrations that are mistakes of the policy of the chunk before.
+const heardMistakes = 0.25
+
+// speak returns the examples of an expert in every cell of a step's action matrix. At some steps, the agents hear what
+// the policy of the chunk before says there, with its mistakes as correlated as they are.
+func (r *Rollouts) speak(
+	ctx context.Context, env envadapters.Environment, tasks batchTasks, slot domain.Slot, target synth.Target,
+	turn episode.Turn,
+) ([]domain.Example, error) {
+	given := tasks.spec
+	policies := slices.Repeat([]string{tasks.Policy}, given.Agents)
+	config, err := rules.Decoding(given, policies, rules.DemonstrationTopology(given, slot), slot.Seed)
+	if err != nil {
+		return nil, err
+	}
+	config.Template = target.Template
+	scene := synth.Scene{
+		Goal: turn.Goal, History: turn.History, Observation: turn.Observation, Right: episode.Helpful(env),
+		Because: episode.Because(env),
+	}
+	rows, err := target.Matrix(config, scene, nil)
+	if err != nil || tasks.Policy == "" {
+		return rows, err
+	}
+
+	seed := domain.Seed(slot.Seed, "step", turn.Number)
+	decision, err := agents.Decide(ctx, r.Policies, config, turn.View(), seed)
+	if fault.KindOf(err) == fault.Refused {
+		return rows, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	misled, err := target.Matrix(config, scene, &decision)
+	if err != nil {
+		return nil, err
+	}
+	if domain.Rand(seed, "mistakes").Float64()*scene.Mistaken(decision, misled) < heardMistakes {
+		return misled, nil
+	}
+
+	return rows, nil
 }
 
 // checkRenders refuses an action that the embedded policy cannot express.

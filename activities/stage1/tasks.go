@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -26,6 +27,7 @@ type Rollouts struct {
 	Suites    *play.Suites
 	Endpoints *endpoints.Endpoints
 	Wording   play.Wording
+	Policies  chat.Model // answers for the policy of the chunk before; a model's name is a policy's digest
 }
 
 // batchTasks are the training tasks of a batch, and what they are played with.

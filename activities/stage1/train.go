@@ -78,10 +78,13 @@ func (g *GPU) chunk(
 
 	out := runs.Chunk{Number: id.Chunk}
 	var job trainer.Job
-	var data *training.Data // nil with levels
-	if len(specification.FineTune.Levels) > 0 {
+	var data *training.Data // of chunks that share a job
+	switch {
+	case len(specification.FineTune.Levels) > 0:
 		job, err = g.levelJob(ctx, specification, id, specification.FineTune.LevelJobs()[id.Chunk-1], &out)
-	} else {
+	case specification.Speech:
+		job, err = g.speechJob(ctx, specification, id, &out)
+	default:
 		job, data, err = g.demonstrationsJob(ctx, specification, id)
 	}
 	if err != nil {
@@ -122,8 +125,7 @@ func (g *GPU) demonstrationsJob(ctx context.Context, given spec.Spec, id ChunkID
 		return trainer.Job{}, data, err
 	}
 	if len(data.Pairs) == 0 {
-		return trainer.Job{}, data, fault.New(fault.Invalid,
-			"no training task of stage 1 could be played: mend the environment, and train a run with another name")
+		return trainer.Job{}, data, errUnplayed()
 	}
 
 	return trainer.Job{
@@ -131,6 +133,36 @@ func (g *GPU) demonstrationsJob(ctx context.Context, given spec.Spec, id ChunkID
 		Seed:  domain.Seed(given.Seed, "finetune"),
 		Until: id.Chunk * given.FineTune.ChunkSteps, Every: given.FineTune.ChunkSteps,
 	}, data, nil
+}
+
+// speechJob returns the job of a chunk with speech. Each chunk has demonstrations of its own, in which agents hear the
+// policy of the chunk before, so its job starts from that policy and trains on all demonstrations until then.
+func (g *GPU) speechJob(ctx context.Context, given spec.Spec, id ChunkID, out *runs.Chunk) (trainer.Job, error) {
+	start, steps, err := policyBefore(ctx, g.Bucket, given, id)
+	if err != nil {
+		return trainer.Job{}, err
+	}
+	data, err := g.readDemonstrations(ctx, id.Run, id.Chunk*given.FineTune.Demonstrations)
+	if err != nil {
+		return trainer.Job{}, err
+	}
+	if len(data.Pairs) == 0 {
+		return trainer.Job{}, errUnplayed()
+	}
+	out.Steps = steps
+	out.Unplayed = data.Unplayed
+
+	return trainer.Job{
+		ID: runs.Run(id.Run).StageJob(id.Chunk), Start: start, Objective: trainer.SFT, Pairs: data.Pairs,
+		Params: given.FineTune.Train, Seed: domain.Seed(given.Seed, "finetune", id.Chunk),
+		Steps: given.FineTune.ChunkSteps,
+	}, nil
+}
+
+// errUnplayed returns the error of a stage 1 without data.
+func errUnplayed() error {
+	return fault.New(fault.Invalid,
+		"no training task of stage 1 could be played: mend the environment, and train a run with another name")
 }
 
 // demonstrations reads the demonstrations of a run, unless this process has trained the chunk before on them.
@@ -143,12 +175,17 @@ func (g *GPU) demonstrations(ctx context.Context, specification spec.Spec, id Ch
 		return data, nil
 	}
 
-	demonstrations := make([]runs.Demonstration, specification.FineTune.Demonstrations)
+	return g.readDemonstrations(ctx, id.Run, specification.FineTune.Demonstrations)
+}
+
+// readDemonstrations reads the first n demonstrations of a run.
+func (g *GPU) readDemonstrations(ctx context.Context, run string, n int) (*training.Data, error) {
+	demonstrations := make([]runs.Demonstration, n)
 	reads, readCtx := errgroup.WithContext(ctx)
 	reads.SetLimit(activities.ParallelReads)
 	for i := range demonstrations {
 		reads.Go(func() (err error) {
-			demonstrations[i], _, err = runs.Run(id.Run).Demonstration(i).Must(readCtx, g.Bucket)
+			demonstrations[i], _, err = runs.Run(run).Demonstration(i).Must(readCtx, g.Bucket)
 
 			return err
 		})

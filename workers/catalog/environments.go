@@ -54,7 +54,7 @@ var environments = []Environment{
 		Name:  "webtasks",
 		About: "built-in pages, apps and widgets, in real Chromium",
 		Texts: "made up",
-		Takes: []string{"without", "words"},
+		Takes: []string{"groups", "without", "words"},
 		Get:   "apt-get install chromium-headless-shell",
 		Check: webtasks.Check,
 		Open: func(o envadapters.Options, p Places) (envadapters.Suite, error) {

@@ -143,7 +143,7 @@ const kit = (() => {
       if (x.k && !o) continue;
       if (o && o.occluded) continue;
       if (o && !o.visible) out.push({ action_type: 'scroll', direction: o.bounds[1] > 0 ? 'down' : 'up' });
-      else out.push({ ...action(x, o), ...(x.because ? { because: x.because.filter(y => at[y]).map(y => at[y].i) } : {}) });
+      else out.push({ ...action(x, o), ...(x.because ? { because: x.because.map(y => (at[y] ? at[y].i : -1)) } : {}) });
     }
     const once = out.filter((x, i) => out.findIndex(y => JSON.stringify(x) === JSON.stringify(y)) === i);
     return { right: once.map(({ because, ...x }) => x), because: once.map(x => x.because || []) };

@@ -5,7 +5,7 @@
   const trained = (name, generator, max, make) => place(name, generator, 'train', max, make);
   const held = (name, generator, max, make) => place(name, generator, 'test-templates', max, make);
   const unseen = (name, generator, max, make) => place(name, generator, 'test-apps', max, make);
-  const reached = { a: 'status', because: ['note'] };
+  const reached = { a: 'status', because: [] }; // the history shows what was done
 
   // place adds a template. Its make() returns the title, the goal, four panels, and the state:
   //   check(s)   whether the state that the goal asks for holds
@@ -444,7 +444,7 @@
         ),
       check: s => s.v.Code === k.value,
       acts: s => [
-        s.page ? { ...type('Code', k.value), because: ['Code'] } : { ...tap('turn'), because: [k.key, 'turn'] },
+        s.page ? { ...type('Code', k.value), because: [k.key, 'Code'] } : { ...tap('turn'), because: [k.key, 'turn'] },
       ],
     };
   });

@@ -108,8 +108,8 @@ func (c Config) Sources(agent, round int) []Source {
 	return out
 }
 
-// views returns the view of each agent.
-func (c Config) views(view View) []View {
+// AgentViews returns the view of each agent of what all of them together see.
+func (c Config) AgentViews(view View) []View {
 	out := slices.Repeat([]View{view}, len(c.Policies))
 	parts := c.Regions
 	if parts == 0 {

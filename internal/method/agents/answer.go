@@ -51,6 +51,13 @@ func (p Parsing) Answer(text string) (domain.Action, error) {
 	return a.action, a.err
 }
 
+// ParseMessage parses the action or the act of speech of a message as Usual does. It returns false if it has neither.
+func ParseMessage(text string) (domain.Action, bool) {
+	a := Usual.read(text)
+
+	return a.action, a.err == nil
+}
+
 // refuseSpeech returns an error for an act of speech, where agents may only act.
 func refuseSpeech(action domain.Action) error {
 	if action.Speech() {

@@ -33,7 +33,7 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 	m := newMatrix(model, config, order, seed)
 	decision := domain.Decision{Cells: m.cells, Seen: make([][]int, len(config.Policies))}
 	var wg sync.WaitGroup
-	views := config.views(view)
+	views := config.AgentViews(view)
 	for agent := range config.Policies {
 		decision.Seen[agent] = views[agent].indices()
 		wg.Go(func() {

@@ -82,7 +82,7 @@ func BalanceActions(pairs []domain.Example) {
 	counts := map[string]float64{}
 	total := 0.0
 	for i, pair := range pairs {
-		if action, err := agents.ParseAnswer(pair.Chosen); err == nil {
+		if action, ok := agents.ParseMessage(pair.Chosen); ok {
 			kinds[i] = action.Type
 		}
 		counts[kinds[i]]++

@@ -50,6 +50,17 @@ func Helpful(env envadapters.Environment) []domain.Action {
 	return nil
 }
 
+// Because returns, for each of the Helpful actions, the elements that support it. It returns nil if the environment does
+// not know them.
+func Because(env envadapters.Environment) [][]int {
+	can := envadapters.Can(env)
+	if can.Judge == nil || can.Evident == nil {
+		return nil
+	}
+
+	return can.Evident.Because()
+}
+
 // Right returns the actions that the environment's judge considers right now. It returns nil if there is no judge.
 func Right(env envadapters.Environment) []domain.Action {
 	if judge := envadapters.Can(env).Judge; judge != nil {

@@ -150,6 +150,15 @@ func Topology(specification spec.Spec, epoch int, prev *domain.Topology) domain.
 	return domain.RandomTopology(specification.Seed, epoch, specification.Agents, prev)
 }
 
+// DemonstrationTopology returns the graph over which the expert of stage 1 speaks in a slot.
+func DemonstrationTopology(specification spec.Spec, slot domain.Slot) domain.Topology {
+	if specification.Edges == spec.EdgesNone {
+		return domain.Topology{Agents: specification.Agents, Edges: [][2]int{}}
+	}
+
+	return domain.RandomTopology(slot.Seed, 0, specification.Agents, nil)
+}
+
 // Slot draws slot n of an epoch, or its replacement r, from (seed, epoch, n, r). All of these are known beforehand, so
 // the order of completion has no effect. Templates take turns in an order drawn for the epoch, so every template gets
 // its share. Templates in focus take turns in their own share of the slots. A suite without training templates is an

@@ -48,14 +48,37 @@ func (p *Prompt) notePeerElement(first int) {
 	}
 }
 
-// notePeerWords records the words that a peer tells in the line that begins at token first.
+// notePeerWords records the words that a peer tells or types in the line that begins at token first, if agents may speak.
 func (p *Prompt) notePeerWords(first int) {
-	tell := slices.IndexFunc(ActionKinds, func(kind ActionKind) bool { return kind.Name == "tell" })
-	piece := uint8(tell + 2)
+	if !p.speech {
+		return
+	}
+	key := hashWord("text")
+	said := false // after the head of the peer's answer
 	for i := first; i < len(p.Tokens); i++ {
-		if p.Tokens[i].Piece == piece {
-			p.addWords(i+2, len(p.Tokens)-1) // after the key of the text
+		token := p.Tokens[i]
+		if token.Piece >= pieceAnswer+1 {
+			said = ActionKinds[token.Piece-2].takesText
+		}
+		if said && token.Word == key {
+			p.addWords(i+1, len(p.Tokens)-1)
 			return
+		}
+	}
+}
+
+// flagTold flags the words of the screen that peers told, as if the goal named them. Words of the screen are read before
+// messages, so they could not know otherwise.
+func (p *Prompt) flagTold() {
+	told := map[uint64]bool{}
+	for _, i := range p.words {
+		if token := p.Tokens[i]; token.Sec == SecPeer && token.Word != 0 {
+			told[token.Word] = true
+		}
+	}
+	for i := range p.Tokens {
+		if token := &p.Tokens[i]; token.Sec == SecScreen && told[token.Word] {
+			token.Flags |= flagGoal
 		}
 	}
 }

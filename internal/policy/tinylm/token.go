@@ -47,7 +47,7 @@ const (
 
 // Flags of a token.
 const (
-	flagGoal    = 1 // the goal also contains the word
+	flagGoal    = 1 // the goal also contains the word or, on the screen, a peer's message that may be copied
 	flagHistory = 2 // the history also contains the word
 )
 
@@ -170,6 +170,7 @@ func parse(text string, limit int) *Prompt {
 		secLine++
 		off = end + 1
 	}
+	prompt.flagTold()
 
 	return prompt
 }
