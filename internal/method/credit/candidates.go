@@ -138,8 +138,8 @@ func forbiddenActions(step domain.Step, labels []domain.Label) map[string]bool {
 	return out
 }
 
-// propose returns the adversary's answers that parse and differ from the chosen answer and from every action of the step
-// that is not labelled 0.
+// propose returns the adversary's answers that parse and differ from the chosen answer and from every action of the
+// step that is not labelled 0.
 func (m *maker) propose(ctx context.Context, step domain.Step, credit domain.Credit) ([]offer, error) {
 	var out []offer
 	forbidden := forbiddenActions(step, credit.Labels)

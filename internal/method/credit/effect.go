@@ -103,8 +103,8 @@ func (h *hearing) act(i int) (*heard, error) {
 	return out, err
 }
 
-// options reads the alternatives to a pass, and plans the calls of the readers of those that speak. Alternatives without
-// an action, equal ones, and further passes are left out.
+// options reads the alternatives to a pass, and plans the calls of the readers of those that speak. Alternatives
+// without an action, equal ones, and further passes are left out.
 func (h *hearing) options(act *heard) error {
 	if act.instead == nil {
 		return nil
@@ -204,8 +204,8 @@ type Said struct {
 	Text string
 }
 
-// Substitute labels what could have been said in the place of messages: 0 if fewer of the readers are right with it than
-// with the message, and otherwise ∅. It is also ∅ beyond the bound. Errors are errors of the calls.
+// Substitute labels what could have been said in the place of messages: 0 if fewer of the readers are right with it
+// than with the message, and otherwise ∅. It is also ∅ beyond the bound. Errors are errors of the calls.
 func (l *Listening) Substitute(
 	ctx context.Context, step domain.Step, credit domain.Credit, said []Said,
 ) ([]domain.Label, error) {

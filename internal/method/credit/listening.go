@@ -84,11 +84,6 @@ func (l *Listening) hear(step domain.Step, credit domain.Credit) *hearing {
 		Listening: l, step: step, labels: credit.Labels, known: map[string]domain.Label{},
 		replies: map[request]*reply{}, replayed: map[int]bool{},
 	}
-	for i, cell := range step.Decision.Cells {
-		if cell.Votes() && credit.Labels[i] != domain.Uncertain {
-			h.known[cell.Canonical] = credit.Labels[i]
-		}
-	}
 	for _, effect := range credit.Effects {
 		h.know(effect.Readers)
 		for _, alternative := range effect.Instead {
@@ -96,6 +91,11 @@ func (l *Listening) hear(step domain.Step, credit domain.Credit) *hearing {
 			if alternative.Label != domain.Uncertain {
 				h.known[alternative.Canonical] = alternative.Label
 			}
+		}
+	}
+	for i, cell := range step.Decision.Cells { // these labels stand, also if a person changed them
+		if cell.Votes() && credit.Labels[i] != domain.Uncertain {
+			h.known[cell.Canonical] = credit.Labels[i]
 		}
 	}
 

@@ -58,8 +58,9 @@ type PairCounts struct {
 }
 
 // Pairs makes the preference pairs of one episode, ordered by agent and step, and within a step by chosen answer with
-// the hardest rejected answers first. The rows of an agent's right answers follow its pairs. The adversary is queried once for each agent, step and positive action. Errors
-// come from adv, except for refusals, which are counted, and from grade.
+// the hardest rejected answers first. The rows of an agent's right answers follow its pairs. The adversary is queried
+// once for each agent, step and positive action. Errors come from adv, except for refusals, which are counted, and from
+// grade.
 func Pairs(
 	ctx context.Context, rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
 	adv Adversary, grade Grade,
@@ -67,8 +68,8 @@ func Pairs(
 	return PairsOfSpeech(ctx, rules, slot, template, steps, credits, adv, grade, nil)
 }
 
-// PairsOfSpeech makes pairs as Pairs does. With SpeechByEffect, substitute labels what could have been said in the place
-// of a right message.
+// PairsOfSpeech makes pairs as Pairs does. With SpeechByEffect, substitute labels what could have been said in the
+// place of a right message.
 func PairsOfSpeech(
 	ctx context.Context, rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
 	adv Adversary, grade Grade, substitute Substitute,

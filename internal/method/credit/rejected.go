@@ -134,8 +134,9 @@ func negatives(step domain.Step, labels []domain.Label, fits func(domain.Cell) b
 }
 
 // legal reports whether an action is legal in a cell's prompt: the prompt shows the element that the action names by
-// index or ID, or a peer named it there. Words that an agent tells must occur in the prompt. An agent may see less than the whole screen. Records of older versions do not
-// contain what an agent saw, so everything that the screen shows counts as seen.
+// index or ID, or a peer named it there. Words that an agent tells must occur in the prompt. An agent may see less than
+// the whole screen. Records of older versions do not contain what an agent saw, so everything that the screen shows
+// counts as seen.
 func legal(action domain.Action, step domain.Step, x domain.Cell) bool {
 	if action.Type == domain.ActionTell {
 		return strings.Contains(strings.ToLower(x.Prompt), strings.ToLower(strings.TrimSpace(action.Text)))

@@ -57,7 +57,8 @@ func (r Rules) wrongAlternatives(step domain.Step, credit domain.Credit, i int) 
 }
 
 // resistance pairs a right action with the agent's own wrong answer on every prompt that misled the agent: it held the
-// agent's own action of the previous round or a peer's action, which is labelled 1 and legal there. Its own comes first.
+// agent's own action of the previous round or a peer's action, which is labelled 1 and legal there. Its own comes
+// first.
 func (r Rules) resistance(step domain.Step, labels []domain.Label, agent int) []domain.Example {
 	if !r.Resist {
 		return nil
