@@ -180,3 +180,29 @@ func countLabels(labels map[string]map[domain.Label]int, decision domain.Decisio
 		labels[cell.Action.Type][credit.Labels[i]]++
 	}
 }
+
+func TestRightAnswersDoNotMakeUpForPairs(t *testing.T) {
+	t.Parallel()
+	s := talking()
+	s.Pairs.MinPairs = 24 // more than the pairs of any agent, and fewer than its rows
+	r := testrun.New(t, s)
+	r.Deps.Chat = speaking{}
+	r.Suite.Length = 1
+	play(t, r)
+	run := runs.Run(s.Name)
+	enough := false // rows of some agent
+	for agent := range s.Agents {
+		set := read(t, r, run.Dataset(1, agent))
+		enough = enough || set.Count >= s.Pairs.MinPairs
+		if pairs := set.Count - set.Card.Right; pairs >= s.Pairs.MinPairs {
+			t.Fatalf("agent %d has %d pairs, want fewer than %d for this test", agent, pairs, s.Pairs.MinPairs)
+		}
+		if update := read(t, r, run.Update(1, agent)); !strings.Contains(update.Kept, "fewer than min_pairs") {
+			t.Errorf("agent %d, with %d pairs, has an update: %q, want it to keep its policy", agent,
+				set.Count-set.Card.Right, update.Kept)
+		}
+	}
+	if !enough {
+		t.Errorf("no agent has %d rows, want one for this test", s.Pairs.MinPairs)
+	}
+}
