@@ -27,16 +27,17 @@ type Rules struct {
 	Answers     agents.Reader   // how the adversary's answers are read
 }
 
-// SpeechRule specifies how the acts of speech among an adversary's candidates are judged.
+// SpeechRule specifies how the acts of speech among an adversary's candidates are judged. The zero value is
+// SpeechByEffect.
 type SpeechRule string
 
 // The rules of speech.
 const (
-	// SpeechAsAction has the critic label speech as an action.
-	SpeechAsAction SpeechRule = ""
 	// SpeechByEffect labels a pass 0 where an action is right, and what could have been said in the place of a message
 	// by what the readers of the message answer to it.
-	SpeechByEffect SpeechRule = "effect"
+	SpeechByEffect SpeechRule = ""
+	// SpeechAsAction has the critic label speech as an action.
+	SpeechAsAction SpeechRule = "action"
 	// SpeechUnlabelled labels speech ∅.
 	SpeechUnlabelled SpeechRule = "none"
 )

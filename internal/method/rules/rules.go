@@ -85,7 +85,7 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 		Correction:  s.Pairs.Kind != spec.PairsPositive && s.Credit == spec.CreditCritic,
 		Resist:      s.Pairs.Kind == spec.PairsResist && s.Credit == spec.CreditCritic,
 		Right:       s.LearnsRight(),
-		Speech:      speechRule(s.Critic.Messages),
+		Speech:      Speech(s),
 		Reads:       s.Reads,
 		OutcomeOnly: s.Credit != spec.CreditCritic,
 		ChosenOnly:  s.Clones(),
@@ -94,9 +94,9 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 	}
 }
 
-// speechRule returns how the acts of speech among an adversary's candidates are judged.
-func speechRule(messages spec.MessageCredit) credit.SpeechRule {
-	switch messages {
+// Speech returns how the acts of speech among an adversary's candidates are judged.
+func Speech(specification spec.Spec) credit.SpeechRule {
+	switch specification.Critic.Messages {
 	case spec.MessagesAsActions:
 		return credit.SpeechAsAction
 	case spec.MessagesUnlabelled:
