@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
@@ -204,5 +205,50 @@ func TestRightAnswersDoNotMakeUpForPairs(t *testing.T) {
 	}
 	if !enough {
 		t.Errorf("no agent has %d rows, want one for this test", s.Pairs.MinPairs)
+	}
+}
+
+// TestACellThatIsSampledAgainHasItsAnswer uses the embedded policy, behind its server.
+func TestACellThatIsSampledAgainHasItsAnswer(t *testing.T) {
+	t.Parallel()
+	s := talking()
+	s.Slots = 3
+	r := testrun.LearningWithBase(t, s)
+	play(t, r)
+	run := runs.Run(s.Name)
+	slots := read(t, r, run.Slots(1))
+	topology := read(t, r, run.Topology(1))
+	cells := 0
+	for slot := 1; slot <= s.Slots; slot++ {
+		episode := read(t, r, run.Attempt(1, slot, 1))
+		steps, err := episode.ReadSteps(t.Context(), r.Bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoding, err := rules.Decoding(r.Spec, slots.System.Digests(), topology, episode.Slot.Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoding.Template = rules.Bound(r.Spec, decoding.Template, testrun.Wording.Over)
+		for _, step := range steps {
+			view := agents.View{Goal: step.Goal, History: step.History, Observation: step.Observation}
+			seed := domain.Seed(episode.Slot.Seed, "step", step.Number)
+			for _, cell := range step.Decision.Cells {
+				request, err := decoding.Again(view, step.Decision, seed, cell.Agent, cell.Round, nil)
+				if err != nil || request.User != cell.Prompt {
+					t.Fatalf("the prompt of agent %d in round %d, %v:\n%s\nwant\n%s", cell.Agent, cell.Round, err,
+						request.User, cell.Prompt)
+				}
+				response, err := r.Deps.Chat.Complete(t.Context(), request)
+				if err != nil || response.Texts[0] != cell.Text {
+					t.Fatalf("agent %d answers %q, %v, in round %d, want %q", cell.Agent, response.Texts, err, cell.Round,
+						cell.Text)
+				}
+				cells++
+			}
+		}
+	}
+	if cells < 100 {
+		t.Errorf("%d cells were compared, want more", cells)
 	}
 }
