@@ -14,6 +14,11 @@ const (
 	// SourceCorrection is the agent's own cell, labelled Negative. The chosen answer is another agent's cell, labelled
 	// Positive.
 	SourceCorrection Source = "correction"
+	// SourceResist is the agent's own cell, labelled Negative, on a prompt that misled it. The chosen answer is its own
+	// action of the previous round or a peer's action in the prompt, labelled Positive.
+	SourceResist Source = "resist"
+	// SourceInstead is the agent's own pass, labelled Negative. The chosen answer is one that would have helped.
+	SourceInstead Source = "instead"
 	// SourceOther is the first candidate that parses and differs. Outcome credit uses it.
 	SourceOther Source = "candidate"
 	// SourceNone means that nothing is rejected.

@@ -77,6 +77,8 @@ type Result struct {
 	Curve        []domain.TrainPoint `json:"curve"`
 	// Skipped counts the pairs that the trainer cannot express, or that are longer than its options allow.
 	Skipped int `json:"skipped"`
+	// SkippedRight counts the right answers beside the pairs that the trainer cannot express.
+	SkippedRight int `json:"skipped_right,omitempty"`
 	// Diverged is the reason why there is no policy: the loss is not a number, or no pair can be trained on.
 	Diverged string `json:"diverged,omitempty"`
 	// Report is set by trainers that run another program.

@@ -41,6 +41,9 @@ func (f Feedback) Labeller(
 
 		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
 			labels := credit.Oracle(step)
+			if specification.Critic.Messages != spec.MessagesAsActions {
+				credit.Unlabel(step, labels.Labels)
+			}
 			flips.Apply(step.Number, step.Decision.Cells, labels.Labels)
 
 			return labels, nil
@@ -62,6 +65,16 @@ func (f Feedback) Labeller(
 // Grader returns how the adversary's candidates are labelled: by the run's critic. The answers of a critic that is a
 // model are appended to audit.
 func (f Feedback) Grader(specification spec.Spec, slot domain.Slot, audit *[]credit.Audit) (credit.Grade, error) {
+	seed := func(step int) uint64 { return credit.CandidatesSeed(slot.Seed, step) }
+
+	return f.grader(specification, slot, seed, audit)
+}
+
+// grader returns how answers are labelled by the run's critic. seed returns the seed for a step of a critic that is a
+// model.
+func (f Feedback) grader(
+	specification spec.Spec, slot domain.Slot, seed func(step int) uint64, audit *[]credit.Audit,
+) (credit.Grade, error) {
 	if specification.Critic.Model == spec.RoleOracle || specification.Credit != spec.CreditCritic {
 		flips := credit.Flips{Share: specification.Critic.Error, Type: specification.Critic.WrongOn, Seed: slot.Seed}
 
@@ -80,8 +93,7 @@ func (f Feedback) Grader(specification spec.Spec, slot domain.Slot, audit *[]cre
 	return func(
 		ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,
 	) ([]domain.Label, error) {
-		seed := credit.CandidatesSeed(slot.Seed, step.Number)
-		grades, answer, err := critic.Candidates(ctx, step, labels, candidates, seed)
+		grades, answer, err := critic.Candidates(ctx, step, labels, candidates, seed(step.Number))
 		if err == nil {
 			*audit = append(*audit, answer)
 		}

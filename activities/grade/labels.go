@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
@@ -41,13 +43,26 @@ func (g *grading) label(ctx context.Context) (runs.Credits, error) {
 	if err != nil {
 		return out, err
 	}
+	var listening *credit.Listening
+	if labelsMessages(specification) {
+		if listening, err = g.listening(ctx, specification, episode, nil, &out.HeardAudit); err != nil {
+			return out, err
+		}
+	}
 	for _, step := range episode.steps {
 		labels, err := label(ctx, step)
+		unknown := specification.Critic.Model == spec.RoleOracle && len(step.Right) == 0 // no label can follow
+		if err == nil && listening != nil && !unknown {
+			labels, err = listening.Label(ctx, step, labels)
+		}
 		if err != nil {
 			return out, fmt.Errorf("step %d: %w", step.Number, err)
 		}
 		out.Steps = append(out.Steps, labels)
 		g.progress(fmt.Sprintf("step %d of %d", step.Number, len(episode.steps)))
+	}
+	if listening != nil {
+		out.Heard = callsOf(listening)
 	}
 
 	return out, nil

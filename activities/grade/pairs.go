@@ -19,7 +19,17 @@ func (g *grading) pair(ctx context.Context) (int, error) {
 	recorded := runs.Run(g.Run).Pairs(g.Epoch, g.Slot)
 	pairs, ref, err := recorded.Record(ctx, g.Bucket, func() (runs.Pairs, error) { return g.makePairs(ctx) })
 
-	return len(pairs.Pairs), g.check(ctx, pairs.Episode, ref, err)
+	if err := g.check(ctx, pairs.Episode, ref, err); err != nil {
+		return 0, err
+	}
+	specification, err := g.Runs.Spec(ctx, g.Run, g.Epoch)
+	if specification.LearnsRight() {
+		compared, _ := rules.SplitRows(pairs.Pairs)
+
+		return len(compared), err
+	}
+
+	return len(pairs.Pairs), err
 }
 
 func (g *grading) makePairs(ctx context.Context) (runs.Pairs, error) {
@@ -57,9 +67,22 @@ func (g *grading) makePairs(ctx context.Context) (runs.Pairs, error) {
 	if err != nil {
 		return out, err
 	}
-	pairs, counts, err := credit.Pairs(ctx, pairing, g.Slot, template, episode.steps, g.credits.Steps, adversary, grade)
+	var listening *credit.Listening
+	var substitute credit.Substitute
+	if labelsMessages(specification) {
+		listening, err = g.listening(ctx, specification, episode, g.credits.Heard, &out.HeardAudit)
+		if err != nil {
+			return out, err
+		}
+		substitute = listening.Substitute
+	}
+	pairs, counts, err := credit.PairsOfSpeech(
+		ctx, pairing, g.Slot, template, episode.steps, g.credits.Steps, adversary, grade, substitute)
 	out.Pairs = append(out.Pairs, pairs...)
 	out.Counts = counts
+	if listening != nil {
+		out.Heard = callsOf(listening)
+	}
 
 	return out, err
 }

@@ -70,7 +70,7 @@ func (g *GPU) gather(ctx context.Context, specification spec.Spec, id AgentID) e
 			rules.Weigh(specification, pairs, specification.Preference == spec.PreferenceDPO)
 			body, err := runs.PutPairs(ctx, g.Bucket, pairs)
 
-			return runs.Dataset{Agent: agent, Body: body, Count: len(pairs), Card: credit.Describe(pairs)}, err
+			return runs.Dataset{Agent: agent, Body: body, Count: len(pairs), Card: describe(specification, pairs)}, err
 		})
 		if err != nil {
 			return err
@@ -78,6 +78,21 @@ func (g *GPU) gather(ctx context.Context, specification spec.Spec, id AgentID) e
 	}
 
 	return nil
+}
+
+// describe returns the card of a data set. Right answers that are rows of their own are only counted.
+func describe(specification spec.Spec, rows []domain.Example) credit.Card {
+	if !specification.LearnsRight() {
+		return credit.Describe(rows)
+	}
+	pairs, right := rules.SplitRows(rows)
+	card := credit.Describe(pairs)
+	card.Right = len(right)
+	if len(right) > 0 {
+		card.BySource[domain.SourceNone] = len(right)
+	}
+
+	return card
 }
 
 // gathered reports whether the data sets of all agents are recorded by now.
@@ -118,7 +133,7 @@ func (g *GPU) eachPair(ctx context.Context, given spec.Spec, id activities.Epoch
 // specification.
 func fitsUpdate(specification spec.Spec, example domain.Example) bool {
 	if example.Source == domain.SourceNone {
-		return specification.Preference == spec.PreferenceRFT
+		return specification.Preference == spec.PreferenceRFT || specification.LearnsRight()
 	}
 
 	return (example.Source == domain.SourceGroup) == (specification.Preference == spec.PreferenceGRPO)

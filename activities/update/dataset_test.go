@@ -12,6 +12,7 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
@@ -157,5 +158,32 @@ func wantOwnPairs(t *testing.T, g *GPU, s spec.Spec, id AgentID) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("agent %d has pairs of the slots %v, want %v", id.Agent, got, want)
+	}
+}
+
+func TestRightAnswersBesidePairsAreNoPairs(t *testing.T) {
+	t.Parallel()
+	s := spec.Default()
+	s.Train.SFT = 1
+	if !fitsUpdate(s, domain.Example{Source: domain.SourceNone}) {
+		t.Error("a right answer does not fit an update that learns from it")
+	}
+
+	pair := domain.Example{Template: "a", Chosen: "click here", Rejected: "type there", Source: domain.SourceOwn}
+	right := domain.Example{Template: "b", Chosen: "tell them", Source: domain.SourceNone}
+	rows := []domain.Example{right, pair, right, pair, right}
+	rules.Weigh(s, rows, true)
+	for i, row := range rows {
+		if row.Source != []domain.Source{domain.SourceNone, domain.SourceOwn}[i%2] || row.Weight != 1 {
+			t.Errorf("row %d is of source %s with weight %v, want its source and 1", i, row.Source, row.Weight)
+		}
+	}
+	card := describe(s, rows)
+	only := describe(spec.Default(), []domain.Example{pair, pair})
+	if card.Right != 3 || card.BySource[domain.SourceNone] != 3 || card.BySource[domain.SourceOwn] != 2 {
+		t.Errorf("the card counts %d right answers in %v, want 3, and 2 pairs", card.Right, card.BySource)
+	}
+	if card.StyleAUC != only.StyleAUC || card.Chosen != only.Chosen || card.Duplicates != only.Duplicates {
+		t.Errorf("the card is %+v, want the figures of the pairs alone, %+v", card, only)
 	}
 }

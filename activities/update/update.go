@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
+	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -75,11 +76,11 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 
 		g.warnOfStyle(id, dataset)
 		g.Emit.Send(id.Run, events.Update{
-			Epoch: id.Epoch, Agent: id.Agent, Pairs: dataset.Count, Steps: update.Steps, Kept: update.Kept,
+			Epoch: id.Epoch, Agent: id.Agent, Pairs: dataset.Count - dataset.Card.Right, Steps: update.Steps, Kept: update.Kept,
 		})
 
 		return Updated{
-			Pairs: dataset.Count, Steps: update.Steps, Kept: update.Kept, KL: update.Probe.KL,
+			Pairs: dataset.Count - dataset.Card.Right, Steps: update.Steps, Kept: update.Kept, KL: update.Probe.KL,
 			Host: activities.Hostname(), StepSeconds: pace.PerStep(),
 		}, nil
 	})
@@ -88,7 +89,7 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 // warnOfStyle warns if words alone distinguish the chosen from the rejected answers of a data set.
 func (g *GPU) warnOfStyle(id AgentID, dataset runs.Dataset) {
 	auc := dataset.Card.StyleAUC
-	unpaired := dataset.Card.BySource[domain.SourceGroup] + dataset.Card.BySource[domain.SourceNone]
+	unpaired := dataset.Card.BySource[domain.SourceGroup] + dataset.Card.BySource[domain.SourceNone] - dataset.Card.Right
 	if auc <= credit.StyleLimit || unpaired > 0 {
 		return
 	}
@@ -141,8 +142,12 @@ func (g *GPU) update(
 		return update, err
 	}
 	pairs = without(pairs, update.Without)
-	if len(pairs) < specification.Pairs.MinPairs {
-		update.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(pairs), specification.Pairs.MinPairs)
+	compared := pairs // rows that count as pairs
+	if specification.LearnsRight() {
+		compared, _ = rules.SplitRows(pairs)
+	}
+	if len(compared) < specification.Pairs.MinPairs {
+		update.Kept = fmt.Sprintf("%d pairs are fewer than min_pairs %d", len(compared), specification.Pairs.MinPairs)
 
 		return update, nil
 	}
@@ -158,7 +163,7 @@ func (g *GPU) update(
 	if err := g.checkRowsOut(ctx, id, update); err != nil {
 		return update, err
 	}
-	update.Kept = whyKept(got, len(pairs), specification.Pairs.MinPairs)
+	update.Kept = whyKept(got, len(compared), specification.Pairs.MinPairs)
 	if update.Kept != "" {
 		return update, nil
 	}
@@ -166,7 +171,7 @@ func (g *GPU) update(
 
 	progress(fmt.Sprintf("%d steps are made; the gates measure what they changed", update.Steps))
 
-	return g.gate(ctx, specification, id, update, pairs, base.Policy.Digest)
+	return g.gate(ctx, specification, id, update, compared, base.Policy.Digest)
 }
 
 // trainUpdate trains an update on pairs.

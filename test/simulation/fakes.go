@@ -30,7 +30,8 @@ type policies struct {
 }
 
 func (p policies) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
-	if err := p.ask(ctx, fmt.Sprintf("chat %x", request.Seed)); err != nil {
+	// A reader answers to other messages with one seed.
+	if err := p.ask(ctx, fmt.Sprintf("chat %x %x", request.Seed, domain.Seed(0, request.User))); err != nil {
 		return chat.Response{}, err
 	}
 

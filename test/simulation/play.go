@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/collabui/collabui/internal/care/verify"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
@@ -44,10 +45,19 @@ type Run struct {
 	Step time.Duration // duration of an optimiser step
 }
 
-// short is a run with all parts and hardly any work. Its critic is a chat model. Its policies lag if the seed is odd.
+// short is a run with all parts and hardly any work. Its critic is a chat model. If the seed is odd, its policies lag,
+// and its agents see a part of the screen each, and speak.
 func short(seed uint64, name string) Run {
 	specification := fakepolicy.Specification(name)
 	specification.Staleness = int(seed % 2)
+	if seed%2 == 1 {
+		specification.Views.Kind = agents.RegionViews
+		specification.Speech = true
+		specification.Reads = agents.ReadBack
+		specification.Critic.Asks = 6 // the bound is reached
+		specification.Pairs.Kind = spec.PairsResist
+		specification.Train.SFT = 0.5
+	}
 	specification.Decoding.Temperatures = []float64{0.2, 0.5}
 	specification.Models = map[spec.Role]spec.Model{"m": {
 		BaseURL: "http://simulation/v1", Model: "m-1", Timeout: 60, MaxTokens: 500, RequestsPerMinute: 30,

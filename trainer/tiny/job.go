@@ -98,7 +98,8 @@ func (t *Trainer) prepare(ctx context.Context, job trainer.Job) (*state, error) 
 // add adds a pair to the examples, or skips it if the policy cannot say one of its answers.
 func (s *state) add(pair domain.Example) {
 	texts := []string{pair.Chosen}
-	if s.job.Objective == trainer.DPO {
+	right := s.job.Objective == trainer.DPO && s.job.Params.SFT > 0 && pair.Source == domain.SourceNone
+	if s.job.Objective == trainer.DPO && !right {
 		texts = append(texts, pair.Rejected)
 	}
 
@@ -107,7 +108,11 @@ func (s *state) add(pair domain.Example) {
 	for _, x := range texts {
 		choice, err := prompt.Parse(x)
 		if err != nil {
-			s.out.Skipped++
+			if right {
+				s.out.SkippedRight++
+			} else {
+				s.out.Skipped++
+			}
 
 			return
 		}

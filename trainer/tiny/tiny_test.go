@@ -176,6 +176,42 @@ func TestEveryPassHasItsOwnOrder(t *testing.T) {
 	}
 }
 
+func TestRightAnswersAreRowsBesideThePairs(t *testing.T) {
+	b := &store.Memory{}
+	base, err := store.PutBlob(t.Context(), b, tinylm.New(tinylm.DefaultConfig, 1).Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := pairs(t, 4)
+	for i := range 2 {
+		row := pairs(t, 6)[4+i]
+		row.Rejected, row.Source = "", domain.SourceNone
+		rows = append(rows, row)
+	}
+	rows[5].Chosen = "what?"
+	job := trainer.Job{
+		ID: "right", Objective: trainer.DPO, Pairs: rows, Start: base.SHA256, Reference: base.SHA256,
+		Params: domain.TrainParams{LearningRate: 1e-30, BatchSize: 9, Passes: 1, Beta: 1, SFT: 1},
+	}
+	losses := map[float64]float64{}
+	for weight, skipped := range map[float64][2]int{0: {2, 0}, 0.5: {0, 1}, 1: {0, 1}} {
+		job.Params.SFT = weight
+		got, err := (&Trainer{Bucket: b}).Train(t.Context(), job, silent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := [2]int{got.Skipped, got.SkippedRight}; left != skipped {
+			t.Errorf("weight %v: %d pairs and %d right answers are left out, want %v", weight, left[0], left[1], skipped)
+		}
+		losses[weight] = got.Curve[0].Loss
+	}
+	// At the reference, every pair loses log 2. The loss of the right answer grows with its weight.
+	half, whole := 5*losses[0.5]-4*losses[0], 5*losses[1]-4*losses[0]
+	if half <= 0 || math.Abs(whole-2*half) > 1e-6 {
+		t.Errorf("a right answer costs %v at half of the weight and %v at the whole, want twice as much", half, whole)
+	}
+}
+
 func TestALossThatIsNotANumberEndsTheJob(t *testing.T) {
 	rows := pairs(t, 4)
 	rows[2].Weight = math.NaN()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -31,6 +32,7 @@ func (v *validator) epoch(e runs.Epoch) error {
 	if _, err := topology.Order(); err != nil {
 		v.say(e.Topology.Key, "%v", err)
 	}
+	v.reading = credit.Reading{Topology: topology, Reads: v.spec.Reads}
 	v.played = v.system
 	if v.spec.Staleness > 0 && e.Number > 1 {
 		v.played = v.before

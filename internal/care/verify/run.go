@@ -9,6 +9,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/lines"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -105,9 +106,10 @@ type validator struct {
 	b        store.Bucket
 	run      runs.Run
 	spec     spec.Spec
-	system   runs.System   // the system with which the epoch's updates begin
-	before   runs.System   // the system with which the previous epoch's updates began
-	played   runs.System   // the system that plays the epoch's rollouts
+	system   runs.System // the system with which the epoch's updates begin
+	before   runs.System // the system with which the previous epoch's updates began
+	played   runs.System // the system that plays the epoch's rollouts
+	reading  credit.Reading
 	prints   []fingerprint // pairs of the newest epoch
 	digest   string        // digest of the previous epoch
 	problems []Problem

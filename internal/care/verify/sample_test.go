@@ -32,7 +32,8 @@ func TestASampleMustFollowFromTheLabelsOfItsStep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := samples[0]
 			c.change(&p)
-			got := traces(p, []runs.Step{{Step: step}}, credits, nil)
+			parts := slotParts{steps: []runs.Step{{Step: step}}, credits: runs.Credits{Steps: credits}}
+			got := traces(p, parts, credit.Reading{})
 			if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 				t.Errorf("traces = %q, want %q", got, c.want)
 			}

@@ -100,7 +100,7 @@ func (v *validator) episode(parts slotParts, slotRefs runs.SlotRefs) {
 		v.say(slotRefs.Pairs.Key, "was made of another episode or of other labels")
 	}
 	for i, pair := range parts.pairs.Pairs {
-		if why := traces(pair, parts.steps, parts.credits.Steps, parts.pairs.Calls); why != "" {
+		if why := traces(pair, parts, v.reading); why != "" {
 			v.say(slotRefs.Pairs.Key, "pair %d (agent %d, step %d): %s", i, pair.Agent, pair.Step, why)
 		}
 	}
@@ -110,6 +110,17 @@ func (v *validator) episode(parts slotParts, slotRefs runs.SlotRefs) {
 type labelled struct {
 	cells  []domain.Cell
 	labels []domain.Label
+
+	effects []domain.Effect
+}
+
+// instead reports whether an answer with a label was an alternative to a pass that satisfies fits.
+func (l labelled) instead(text string, want domain.Label, fits func(domain.Cell) bool) bool {
+	return slices.ContainsFunc(l.effects, func(effect domain.Effect) bool {
+		return effect.Cell < len(l.cells) && fits(l.cells[effect.Cell]) && slices.ContainsFunc(effect.Instead, func(a domain.Alternative) bool {
+			return a.Text == text && a.Label == want
+		})
+	})
 }
 
 // has reports whether a cell has the text and the label, and satisfies fits.
@@ -124,8 +135,8 @@ func (l labelled) has(text string, want domain.Label, fits func(domain.Cell) boo
 }
 
 // tracesSample returns why a sample does not follow from its step.
-func tracesSample(pair domain.Example, step labelled) string {
-	for i, a := range credit.Advantages(step.labels) {
+func tracesSample(pair domain.Example, step labelled, reading credit.Reading) string {
+	for i, a := range credit.Advantages(step.cells, step.labels, reading) {
 		cell := step.cells[i]
 		if cell.Agent == pair.Agent && cell.Round == pair.Round {
 			if cell.Prompt != pair.Prompt || cell.Text != pair.Chosen || a != pair.Advantage || pair.Rejected != "" {
@@ -139,26 +150,34 @@ func tracesSample(pair domain.Example, step labelled) string {
 	return "no such cell"
 }
 
-// traces returns why a pair does not follow from its cells, labels and calls, or "" if it does.
-func traces(pair domain.Example, steps []runs.Step, credits []domain.Credit, calls []runs.Call) string {
+// traces returns why a pair does not follow from the cells, labels and calls of its slot, or "" if it does.
+func traces(pair domain.Example, parts slotParts, reading credit.Reading) string {
+	steps := parts.steps
+	credits := parts.credits.Steps
 	if pair.Step < 1 || pair.Step > len(steps) || len(credits) != len(steps) {
 		return "no such step"
 	}
-	step := labelled{cells: steps[pair.Step-1].Decision.Cells, labels: credits[pair.Step-1].Labels}
+	step := labelled{
+		cells: steps[pair.Step-1].Decision.Cells, labels: credits[pair.Step-1].Labels,
+		effects: credits[pair.Step-1].Effects,
+	}
 	if len(step.labels) != len(step.cells) {
 		return fmt.Sprintf("%d labels for %d cells", len(step.labels), len(step.cells))
 	}
 	if pair.Source == domain.SourceGroup {
-		return tracesSample(pair, step)
+		return tracesSample(pair, step, reading)
 	}
 	own := func(cell domain.Cell) bool {
 		return cell.Agent == pair.Agent && cell.Round == pair.Round && cell.Prompt == pair.Prompt
 	}
 	anyone := func(domain.Cell) bool { return true }
 
-	if pair.Source == domain.SourceCorrection {
+	switch pair.Source {
+	case domain.SourceCorrection, domain.SourceResist, domain.SourceInstead:
 		switch {
-		case !step.has(pair.Chosen, domain.Positive, anyone):
+		case pair.Source == domain.SourceInstead && !step.instead(pair.Chosen, domain.Positive, own):
+			return "chosen is no alternative to the agent's pass that helps"
+		case pair.Source != domain.SourceInstead && !step.has(pair.Chosen, domain.Positive, anyone):
 			return "chosen is not a cell labelled 1"
 		case !step.has(pair.Rejected, domain.Negative, own):
 			return "rejected is not the agent's own cell labelled 0"
@@ -175,7 +194,7 @@ func traces(pair domain.Example, steps []runs.Step, credits []domain.Credit, cal
 		proposed := func(call runs.Call) bool {
 			return call.Step == pair.Step && call.Agent == pair.Agent && slices.Contains(call.Texts, pair.Rejected)
 		}
-		if !slices.ContainsFunc(calls, proposed) {
+		if !slices.ContainsFunc(parts.pairs.Calls, proposed) && !step.instead(pair.Rejected, domain.Negative, own) {
 			return "rejected is in no recorded call of the adversary"
 		}
 	case domain.SourceOwn, domain.SourcePeer:

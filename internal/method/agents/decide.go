@@ -111,16 +111,7 @@ func (m *matrix) fillCell(ctx context.Context, view View, agent, j int) error {
 	if err != nil {
 		return err
 	}
-	response, err := m.model.Complete(ctx, chat.Request{
-		Model:       m.conf.Policies[agent],
-		System:      template.System(),
-		User:        user,
-		Temperature: m.conf.Temperature[agent],
-		TopP:        m.conf.TopP,
-		MaxTokens:   m.conf.MaxTokens,
-		Seed:        domain.Seed(m.seed, "cell", agent, j),
-		N:           1,
-	})
+	response, err := m.model.Complete(ctx, m.conf.request(user, m.seed, agent, j))
 	if fault.KindOf(err) == fault.Refused {
 		m.cells[m.at(agent, j)] = domain.Cell{
 			Agent: agent, Round: j, Prompt: user, LeftOut: left, Refused: Refusal(err),
@@ -172,8 +163,8 @@ func (m *matrix) peers(ctx context.Context, agent, j int) ([]Message, error) {
 		at := m.at(source.Agent, source.Round)
 		select {
 		case <-m.filled[at]:
-			if cell := m.cells[at]; cell.Refused == "" {
-				out = append(out, Message{Agent: source.Agent, Text: m.conf.message(cell)})
+			if text, ok := m.conf.Said(m.cells[at]); ok {
+				out = append(out, Message{Agent: source.Agent, Text: text})
 			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)

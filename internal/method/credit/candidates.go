@@ -39,39 +39,90 @@ type candidate struct {
 // cellAt locates a cell in an episode by the index of its step and its index within the step.
 type cellAt struct{ step, cell int }
 
-// candidates queries the adversary about every positive cell and grades its usable answers, with one call per step.
+// candidates queries the adversary about every positive cell and grades its usable answers, with one call per step. The
+// candidates of a pass are its alternatives, which are labelled already.
 func (m *maker) candidates(
 	ctx context.Context, steps []domain.Step, credits []domain.Credit,
 ) (map[cellAt][]candidate, error) {
 	out := map[cellAt][]candidate{}
 	for si, step := range steps {
-		labels := credits[si].Labels
-		m.counts.Count(labels)
+		m.counts.Count(credits[si].Labels)
 		if m.rules.OutcomeOnly {
 			continue
 		}
 
-		cands, targets, err := m.propose(ctx, step, labels)
+		proposed, err := m.propose(ctx, step, credits[si])
 		if err != nil {
 			return nil, err
 		}
-		if len(cands) == 0 {
-			continue
-		}
-		graded, err := m.grade(ctx, step, labels, cands)
-		if err != nil {
+		if err := m.label(ctx, step, credits[si], proposed); err != nil {
 			return nil, err
 		}
-		for k, cell := range cands {
-			if graded[k] != domain.Negative {
+		for _, x := range proposed {
+			if x.label != domain.Negative {
 				m.counts.NotNegative++
 			}
-			at := cellAt{step: si, cell: targets[k]}
-			out[at] = append(out[at], candidate{cell: cell, label: graded[k]})
+			at := cellAt{step: si, cell: x.target}
+			out[at] = append(out[at], x.candidate)
 		}
 	}
 
 	return out, nil
+}
+
+// offer is a usable answer of the adversary to a positive cell.
+type offer struct {
+	candidate
+	target int   // index of the cell
+	by     judge // what labels it
+}
+
+// judge is what labels a proposal.
+type judge int
+
+const (
+	labelled judge = iota // it has its label
+	byCritic
+	byReaders // of the message that it would replace
+)
+
+// label labels proposals of a step, in place.
+func (m *maker) label(ctx context.Context, step domain.Step, credit domain.Credit, proposed []offer) error {
+	var acts []domain.Cell
+	var said []Said
+	for _, x := range proposed {
+		switch x.by {
+		case byCritic:
+			acts = append(acts, x.cell)
+		case byReaders:
+			said = append(said, Said{Cell: x.target, Text: x.cell.Text})
+		}
+	}
+	var ofActs, ofSaid []domain.Label
+	var err error
+	if len(acts) > 0 {
+		if ofActs, err = m.grade(ctx, step, credit.Labels, acts); err != nil {
+			return err
+		}
+	}
+	if len(said) > 0 {
+		if ofSaid, err = m.substitute(ctx, step, credit, said); err != nil {
+			return err
+		}
+	}
+
+	for i := range proposed {
+		switch proposed[i].by {
+		case byCritic:
+			proposed[i].label = ofActs[0]
+			ofActs = ofActs[1:]
+		case byReaders:
+			proposed[i].label = ofSaid[0]
+			ofSaid = ofSaid[1:]
+		}
+	}
+
+	return nil
 }
 
 // forbiddenActions returns the canonical actions of a step that are not labelled 0. The adversary's answers must differ
@@ -87,38 +138,58 @@ func forbiddenActions(step domain.Step, labels []domain.Label) map[string]bool {
 	return out
 }
 
-// propose returns the adversary's answers that parse and differ from every action of the step that is not labelled 0,
-// and the index of the positive cell that each one answers.
-func (m *maker) propose(
-	ctx context.Context, step domain.Step, labels []domain.Label,
-) (cands []domain.Cell, targets []int, err error) {
-	forbidden := forbiddenActions(step, labels)
+// propose returns the adversary's answers that parse and differ from the chosen answer and from every action of the
+// step that is not labelled 0.
+func (m *maker) propose(ctx context.Context, step domain.Step, credit domain.Credit) ([]offer, error) {
+	var out []offer
+	forbidden := forbiddenActions(step, credit.Labels)
 	for agent := range numAgents(step.Decision) {
-		for _, i := range m.rules.positives(step, labels, agent) {
+		for _, i := range m.rules.positives(step, credit.Labels, agent) {
 			cell := step.Decision.Cells[i]
+			if m.rules.Speech == SpeechByEffect && passes(cell) {
+				for _, wrong := range m.rules.wrongAlternatives(step, credit, i) {
+					out = append(out, offer{candidate: wrong, target: i})
+				}
+
+				continue
+			}
 			proposals, err := m.adversary(ctx, step, cell, m.rules.Candidates)
 			if fault.KindOf(err) == fault.Refused {
 				m.counts.Refused++
 				continue
 			}
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			for _, proposal := range proposals {
-				c := m.rules.Answers.Cell(cell.Agent, cell.Round, proposal.Text, cell.Prompt, step.Observation)
-				c.LogProb = proposal.LogProb
+			for _, answer := range proposals {
+				c := m.rules.Answers.Cell(cell.Agent, cell.Round, answer.Text, cell.Prompt, step.Observation)
+				c.LogProb = answer.LogProb
+				label, by := m.rules.judge(cell, c)
 				switch {
 				case c.Action == nil:
 					m.counts.Unparsed++
-				case forbidden[c.Canonical]:
+				case c.Canonical == cell.Canonical, forbidden[c.Canonical] && by == byCritic:
 					m.counts.Equal++
 				default:
-					cands = append(cands, c)
-					targets = append(targets, i)
+					out = append(out, offer{candidate: candidate{cell: c, label: label}, target: i, by: by})
 				}
 			}
 		}
 	}
 
-	return cands, targets, nil
+	return out, nil
+}
+
+// judge returns what labels a proposal to a positive cell, and its label if that is known already.
+func (r Rules) judge(right, proposed domain.Cell) (domain.Label, judge) {
+	switch {
+	case r.Speech == SpeechAsAction || !speaks(proposed):
+		return domain.Uncertain, byCritic
+	case r.Speech == SpeechByEffect && speaks(right):
+		return domain.Uncertain, byReaders
+	case r.Speech == SpeechByEffect && passes(proposed):
+		return domain.Negative, labelled
+	}
+
+	return domain.Uncertain, labelled
 }

@@ -92,13 +92,17 @@ func (c *Check) Add(steps []domain.Step, credits []domain.Credit, audits []Audit
 	c.AddAudits(audits)
 }
 
-// step counts the cells of a step and returns the label of the executed action.
+// step counts the cells of a step, except acts of speech, which the judge does not know, and returns the label of the
+// executed action.
 func (c *Check) step(s domain.Step, labels []domain.Label, grades []Score) domain.Label {
 	c.Steps++
 	truth := Oracle(s).Labels
 	executedAction := s.Decision.Executed.Canonical(s.Observation)
 	executed := domain.Uncertain
 	for j, cell := range s.Decision.Cells {
+		if speaks(cell) {
+			continue
+		}
 		kind := domain.ActionNone
 		if cell.Action != nil {
 			kind = cell.Action.Type

@@ -19,6 +19,7 @@ type ModelCritic struct {
 	Forms   prompts.Forms
 	Robust  bool // Scores between 0.3 and 0.7 are labelled ∅. Otherwise the label is 1 from 0.5 on, and 0 below.
 	ByRound bool // Each round is graded in a separate call, instead of all cells of a step in one call.
+	Silent  bool // Acts of speech are not sent to the model, and are labelled ∅.
 }
 
 // Label grades a step and labels its cells. Within a call, cells with equal canonical actions are graded once, with the
@@ -39,7 +40,7 @@ func (c ModelCritic) Label(ctx context.Context, step domain.Step, seed uint64) (
 	same := map[string][]int{} // indices of the cells that share the score of the first one
 	for i, cell := range cells {
 		audit.Grades[i] = Score{Agent: cell.Agent, Round: cell.Round}
-		if cell.Action == nil {
+		if cell.Action == nil || c.Silent && speaks(cell) {
 			continue
 		}
 		g := 0
@@ -106,7 +107,7 @@ func (c ModelCritic) labels(step domain.Step, audit *Audit) domain.Credit {
 	for i, x := range step.Decision.Cells {
 		mean, ok := audit.Means[x.Canonical]
 		switch {
-		case x.Refused != "":
+		case x.Refused != "", c.Silent && speaks(x):
 			out.Labels[i] = domain.Uncertain
 		case x.Action == nil: // It proposes nothing, so its label stays 0.
 		case !audit.Grades[i].Given || !ok:
@@ -178,15 +179,15 @@ func (c ModelCritic) Candidates(
 // CandidatesSeed derives the seed for grading a step's candidates from the slot's seed.
 func CandidatesSeed(slot uint64, step int) uint64 { return domain.Seed(slot, "candidates", step) }
 
-// blinded returns the candidates followed by the step's cells that are labelled 1, one for each action, and the order
-// in which the critic sees them.
+// blinded returns the candidates followed by the step's actions that are labelled 1, each once, and the order in which
+// the critic sees them.
 func blinded(
 	step domain.Step, labels []domain.Label, cands []domain.Cell, seed uint64,
 ) (all []domain.Cell, order []int) {
 	all = slices.Clone(cands)
 	seen := map[string]bool{}
 	for i, cell := range step.Decision.Cells {
-		if labels[i] == domain.Positive && !seen[cell.Canonical] {
+		if labels[i] == domain.Positive && !speaks(cell) && !seen[cell.Canonical] {
 			seen[cell.Canonical] = true
 			all = append(all, cell)
 		}

@@ -17,11 +17,30 @@ type Rules struct {
 	PerStep     int             // maximum of pairs per agent and step
 	PerEpisode  int             // maximum of pairs per agent and episode
 	Correction  bool            // also pair a peer's right action with the agent's own wrong one
+	Resist      bool            // also pair a right action with the agent's wrong answer to the prompt that misled it
+	Right       bool            // also make a row of every right answer, without a rejected one
+	Speech      SpeechRule      // how proposed acts of speech are judged
+	Reads       agents.Reads    // whose messages an agent reads
 	OutcomeOnly bool            // credit: outcome; no adversary is queried and nothing is graded
 	ChosenOnly  bool            // with OutcomeOnly: chosen answers also serve without a rejected answer, for RFT
 	Seed        uint64          // draws which pairs stay if there are more than PerEpisode
 	Answers     agents.Reader   // how the adversary's answers are read
 }
+
+// SpeechRule specifies how the acts of speech among an adversary's candidates are judged. The zero value is
+// SpeechByEffect.
+type SpeechRule string
+
+// The rules of speech.
+const (
+	// SpeechByEffect labels a pass 0 where an action is right, and what could have been said in the place of a message
+	// by what the readers of the message answer to it.
+	SpeechByEffect SpeechRule = ""
+	// SpeechAsAction has the critic label speech as an action.
+	SpeechAsAction SpeechRule = "action"
+	// SpeechUnlabelled labels speech ∅.
+	SpeechUnlabelled SpeechRule = "none"
+)
 
 // PairCounts counts the positive cells and the adversary's candidates by what became of them.
 type PairCounts struct {
@@ -40,15 +59,31 @@ type PairCounts struct {
 }
 
 // Pairs makes the preference pairs of one episode, ordered by agent and step, and within a step by chosen answer with
-// the hardest rejected answers first. The adversary is queried once for each agent, step and positive action. Errors
-// come from adv, except for refusals, which are counted, and from grade.
+// the hardest rejected answers first. The rows of an agent's right answers follow its pairs. The adversary is queried
+// once for each agent, step and positive action. Errors come from adv, except for refusals, which are counted, and from
+// grade.
 func Pairs(
 	ctx context.Context, rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
 	adv Adversary, grade Grade,
 ) ([]domain.Example, PairCounts, error) {
-	m := maker{rules: rules, adversary: adv, grade: grade, counts: PairCounts{Pairs: map[domain.Source]int{}}}
+	return PairsOfSpeech(ctx, rules, slot, template, steps, credits, adv, grade, nil)
+}
+
+// PairsOfSpeech makes pairs as Pairs does. With SpeechByEffect, substitute labels what could have been said in the
+// place of a right message.
+func PairsOfSpeech(
+	ctx context.Context, rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
+	adv Adversary, grade Grade, substitute Substitute,
+) ([]domain.Example, PairCounts, error) {
+	m := maker{
+		rules: rules, adversary: adv, grade: grade, substitute: substitute,
+		counts: PairCounts{Pairs: map[domain.Source]int{}},
+	}
 	if len(steps) == 0 {
 		return nil, m.counts, nil
+	}
+	if substitute == nil {
+		m.substitute = unsubstituted
 	}
 	cands, err := m.candidates(ctx, steps, credits)
 	if err != nil {
@@ -57,11 +92,13 @@ func Pairs(
 
 	var pairs []domain.Example
 	for agent := range numAgents(steps[0].Decision) {
-		var own []domain.Example
+		var own, right []domain.Example
 		for at := range steps {
-			own = append(own, m.stepPairs(steps[at], credits[at].Labels, agent, at, cands)...)
+			own = append(own, m.stepPairs(steps[at], credits[at], agent, at, cands)...)
+			right = append(right, m.rules.rightAnswers(steps[at], credits[at].Labels, agent)...)
 		}
 		pairs = append(pairs, m.draw(own, agent)...)
+		pairs = append(pairs, right...)
 	}
 	for i := range pairs {
 		pairs[i].Slot = slot
@@ -78,18 +115,29 @@ type maker struct {
 	rules     Rules
 	adversary Adversary
 	grade     Grade
-	counts    PairCounts
+
+	substitute Substitute
+
+	counts PairCounts
 }
 
-// answers identifies a pair of one agent at one step by its canonical actions.
-type answers struct{ chosen, rejected string }
+// answers identifies a pair of one agent at one step by its canonical actions and, if it belongs to its prompt alone,
+// by its round.
+type answers struct {
+	chosen, rejected string
+	round            int
+}
+
+// anyRound is the round of pairs that do not belong to one prompt.
+const anyRound = -1
 
 // stepPairs returns the pairs of an agent at the step with index at. A pair that repeats another one of the step is
-// dropped.
+// dropped, but on the prompts on which the agent passed or was misled, only one on the same prompt.
 func (m *maker) stepPairs(
-	step domain.Step, labels []domain.Label, agent, at int, cands map[cellAt][]candidate,
+	step domain.Step, credit domain.Credit, agent, at int, cands map[cellAt][]candidate,
 ) []domain.Example {
 	var all []domain.Example
+	labels := credit.Labels
 	for _, i := range m.rules.positives(step, labels, agent) {
 		fromCell := m.rules.cellPairs(step, labels, i, cands[cellAt{step: at, cell: i}])
 		if len(fromCell) == 0 {
@@ -97,6 +145,8 @@ func (m *maker) stepPairs(
 		}
 		all = append(all, fromCell...)
 	}
+	all = append(all, insteadOfPasses(step, credit, agent)...)
+	all = append(all, m.rules.resistance(step, labels, agent)...)
 	if pair, ok := m.rules.correction(step, labels, agent); ok {
 		all = append(all, pair)
 	}
@@ -104,13 +154,19 @@ func (m *maker) stepPairs(
 	var kept []domain.Example
 	seen := map[answers]bool{}
 	for _, example := range all {
-		key := answers{example.ChosenCanonical, example.RejectedCanonical}
+		here := answers{example.ChosenCanonical, example.RejectedCanonical, example.Round}
+		anywhere := answers{example.ChosenCanonical, example.RejectedCanonical, anyRound}
+		key := anywhere
+		if example.Source == domain.SourceInstead || example.Source == domain.SourceResist {
+			key = here
+		}
 		switch {
 		case seen[key]:
 		case len(kept) >= m.rules.PerStep:
 			m.counts.OverLimit++
 		default:
-			seen[key] = true
+			seen[here] = true
+			seen[anywhere] = true
 			kept = append(kept, example)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 )
@@ -31,7 +32,7 @@ func (r Rules) cellPairs(step domain.Step, labels []domain.Label, i int, cands [
 	})
 
 	var out []domain.Example
-	seen := map[string]bool{}
+	seen := map[string]bool{cell.Canonical: true} // an act of speech may be right in one round and wrong in another
 	for _, from := range []struct {
 		source domain.Source
 		cells  []domain.Cell
@@ -97,7 +98,7 @@ func (r Rules) correction(step domain.Step, labels []domain.Label, agent int) (d
 	}
 	wrong := mistakes[0]
 	for i, c := range step.Decision.Cells {
-		if labels[i] == domain.Positive && c.Agent != agent && legal(*c.Action, step, wrong) {
+		if labels[i] == domain.Positive && c.Votes() && c.Agent != agent && legal(*c.Action, step, wrong) {
 			return newPair(step, wrong, c, wrong, domain.SourceCorrection), true
 		}
 	}
@@ -133,9 +134,13 @@ func negatives(step domain.Step, labels []domain.Label, fits func(domain.Cell) b
 }
 
 // legal reports whether an action is legal in a cell's prompt: the prompt shows the element that the action names by
-// index or ID, or a peer named it there. An agent may see less than the whole screen. Records of older versions do not
-// contain what an agent saw, so everything that the screen shows counts as seen.
+// index or ID, or a peer named it there. Words that an agent tells must occur in the prompt. An agent may see less than
+// the whole screen. Records of older versions do not contain what an agent saw, so everything that the screen shows
+// counts as seen.
 func legal(action domain.Action, step domain.Step, x domain.Cell) bool {
+	if action.Type == domain.ActionTell {
+		return strings.Contains(strings.ToLower(x.Prompt), strings.ToLower(strings.TrimSpace(action.Text)))
+	}
 	if action.Index == nil && action.Element == "" {
 		return true
 	}

@@ -36,6 +36,7 @@ type Review struct {
 	Seed   uint64           // seed of the slot
 
 	Answers agents.Reader // how the adversary's answers are read
+	Speech  SpeechRule    // how acts of speech were judged
 
 	Audit  *Audit // if the critic is a model; nil if the judge graded
 	Robust bool   // see ModelCritic
@@ -57,6 +58,8 @@ func (r *Review) Call(agent, round int, texts []string) []ProposedAnswer {
 		switch {
 		case cell.Action == nil:
 			out[i].Fate = FateUnparsed
+		case r.Speech != SpeechAsAction && speaks(cell):
+			out[i].Fate = r.fateOfSpeech(cell)
 		case forbidden[cell.Canonical]:
 			out[i].Fate = FateEqual
 		default:
@@ -136,24 +139,60 @@ func (r *Review) labels() []domain.Label {
 	return out
 }
 
-// fate returns the fate of a usable candidate with a label.
-func (r *Review) fate(cell domain.Cell, label domain.Label) Fate {
+// right returns the cell that the call for a candidate was about.
+func (r *Review) right(cell domain.Cell) domain.Cell {
 	isCell := func(x domain.Cell) bool { return x.Agent == cell.Agent && x.Round == cell.Round }
-	right := "" // action of the cell that the call was about
 	if i := slices.IndexFunc(r.Step.Decision.Cells, isCell); i >= 0 {
-		right = r.Step.Decision.Cells[i].Canonical
+		return r.Step.Decision.Cells[i]
 	}
-	isPair := func(pair domain.Example) bool {
+
+	return domain.Cell{}
+}
+
+// isPair returns whether a pair prefers the cell that the call was about to a candidate.
+func (r *Review) isPair(cell domain.Cell) func(domain.Example) bool {
+	right := r.right(cell).Canonical
+
+	return func(pair domain.Example) bool {
 		return pair.Agent == cell.Agent && pair.ChosenCanonical == right && pair.RejectedCanonical == cell.Canonical
 	}
+}
+
+// isRejected returns whether a candidate is the rejected answer of a pair.
+func (r *Review) isRejected(cell domain.Cell) func(domain.Example) bool {
+	isPair := r.isPair(cell)
+
+	return func(p domain.Example) bool {
+		return isPair(p) && p.Round == cell.Round && p.Source == domain.SourceAdversary && p.Rejected == cell.Text
+	}
+}
+
+// fateOfSpeech returns the fate of a candidate that speaks, which no critic graded.
+func (r *Review) fateOfSpeech(cell domain.Cell) Fate {
+	right := r.right(cell)
+	switch {
+	case cell.Canonical == right.Canonical:
+		return FateEqual
+	case slices.ContainsFunc(r.Pairs, r.isRejected(cell)):
+		return FatePaired
+	case slices.ContainsFunc(r.Pairs, r.isPair(cell)):
+		return FateDuplicate
+	case r.Speech == SpeechByEffect && passes(cell) && !speaks(right):
+		return FateLimit
+	}
+
+	return FateNotWrong
+}
+
+// fate returns the fate of a usable candidate with a label.
+func (r *Review) fate(cell domain.Cell, label domain.Label) Fate {
+	isPair := r.isPair(cell)
 	scored := false // the critic gave a score
 	if r.Audit != nil {
 		_, scored = r.Audit.Means[cell.Canonical]
 	}
 	switch {
-	case slices.ContainsFunc(r.Pairs, func(p domain.Example) bool {
-		return isPair(p) && p.Round == cell.Round && p.Source == domain.SourceAdversary && p.Rejected == cell.Text
-	}):
+	case slices.ContainsFunc(r.Pairs, r.isRejected(cell)):
 		return FatePaired
 	case r.Audit != nil && !scored:
 		return FateUngraded

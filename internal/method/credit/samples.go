@@ -2,46 +2,96 @@ package credit
 
 import (
 	"math"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // minSpread bounds the quotient if a group's spread is close to 0.
 const minSpread = 1e-4
 
-// Advantages returns the advantage of every cell of a step. The group of a cell consists of all labelled cells of the
-// step: the answers of all agents in all rounds to one screen. With the labels r of the group, 1 or 0, and their
-// standard deviation,
+// Reading specifies who reads whose messages.
+type Reading struct {
+	Topology domain.Topology
+	Reads    agents.Reads
+}
+
+// Advantages returns the advantage of every cell of a step. The group of a cell consists of the labelled cells of the
+// step, all agents' answers in all rounds to one screen, without those that the cell influenced: an answer that
+// convinces others must not be compared with what it led to. With the labels r of the group, 1 or 0, and their standard
+// deviation,
 //
 //	A = (r − mean r) / (std r + 1e-4)
 //
 // (Shao et al., "DeepSeekMath", 2024, section 4.1.2; Feng et al., "GiGPO", 2025, also group by step). The deviation is
-// the sample standard deviation, as in TRL. A cell labelled ∅ has advantage 0, and so have all cells if their labels
-// are equal.
-func Advantages(labels []domain.Label) []float64 {
+// the sample standard deviation, as in TRL. A cell labelled ∅ has advantage 0, and so has a cell whose group has equal
+// labels.
+func Advantages(cells []domain.Cell, labels []domain.Label, reading Reading) []float64 {
 	out := make([]float64, len(labels))
-	count := 0.0
-	positive := 0.0
-	for _, label := range labels {
-		if label != domain.Uncertain {
-			count++
-			positive += float64(label)
+	next := reading.next(cells)
+	for i, own := range labels {
+		if own == domain.Uncertain {
+			continue
 		}
-	}
-	if positive == 0 || positive == count {
-		return out
+		later := influenced(next, i)
+		count := 0.0
+		positive := 0.0
+		for k, label := range labels {
+			if label != domain.Uncertain && !later[k] {
+				count++
+				positive += float64(label)
+			}
+		}
+		if positive == 0 || positive == count {
+			continue
+		}
+		mean := positive / count
+		spread := math.Sqrt(count * mean * (1 - mean) / (count - 1)) // labels are 0 or 1
+		out[i] = (float64(own) - mean) / (spread + minSpread)
 	}
 
-	mean := positive / count
-	spread := math.Sqrt(count * mean * (1 - mean) / (count - 1)) // labels are 0 or 1
-	for i, l := range labels {
-		if l != domain.Uncertain {
-			out[i] = (float64(l) - mean) / (spread + minSpread)
+	return out
+}
+
+// next returns, for every cell, the indices of the cells whose prompts contain its answer: the cells that read it, and
+// the agent's own next round.
+func (r Reading) next(cells []domain.Cell) [][]int {
+	conf := agents.Config{Topology: r.Topology, Reads: r.Reads}
+	index := map[agents.Source]int{}
+	for i, cell := range cells {
+		index[agents.Source{Agent: cell.Agent, Round: cell.Round}] = i
+	}
+	out := make([][]int, len(cells))
+	for i, cell := range cells {
+		own := agents.Source{Agent: cell.Agent, Round: cell.Round - 1}
+		for _, source := range append(conf.Sources(cell.Agent, cell.Round), own) {
+			if k, ok := index[source]; ok {
+				out[k] = append(out[k], i)
+			}
 		}
 	}
 
 	return out
 }
+
+// influenced reports, for every cell, whether its answer depends on the answer of cell i.
+func influenced(next [][]int, i int) []bool {
+	out := make([]bool, len(next))
+	for open := next[i]; len(open) > 0; {
+		k := open[0]
+		open = open[1:]
+		if !out[k] {
+			out[k] = true
+			open = append(slices.Clone(open), next[k]...)
+		}
+	}
+
+	return out
+}
+
+// reading returns who reads whose messages.
+func (r Rules) reading() Reading { return Reading{Topology: r.Topology, Reads: r.Reads} }
 
 // Samples makes the samples of one episode for GRPO, ordered by agent, step and round. Every cell with an advantage
 // other than 0 becomes a sample on its own prompt. Equal answers stay separate samples, because the policy gave each of
@@ -58,7 +108,7 @@ func Samples(
 	for at, step := range steps {
 		m.counts.Count(credits[at].Labels)
 		spread := false
-		for i, a := range Advantages(credits[at].Labels) {
+		for i, a := range Advantages(step.Decision.Cells, credits[at].Labels, rules.reading()) {
 			if a == 0 {
 				continue
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 )
 
 func TestTheAdvantagesOfAStep(t *testing.T) {
@@ -22,7 +23,44 @@ func TestTheAdvantagesOfAStep(t *testing.T) {
 		"nothing known": {[]domain.Label{-1, -1}, []float64{0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i, got := range Advantages(c.labels) {
+			cells := make([]domain.Cell, len(c.labels)) // of as many agents, which do not read each other
+			for agent := range cells {
+				cells[agent].Agent = agent
+			}
+			for i, got := range Advantages(cells, c.labels, Reading{}) {
+				if math.Abs(got-c.want[i]) > 1e-12 {
+					t.Errorf("advantage of cell %d = %v, want %v", i, got, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+// TestTheGroupOfACellLacksWhatItInfluenced has two agents with two rounds, where agent 1 reads agent 0. Only the first
+// answer of agent 0 is wrong.
+func TestTheGroupOfACellLacksWhatItInfluenced(t *testing.T) {
+	cells := []domain.Cell{{}, {Round: 1}, {Agent: 1}, {Agent: 1, Round: 1}}
+	labels := []domain.Label{0, 1, 1, 1}
+	alone := 0.0                                          // all others follow from it
+	wide := 0.25 / (0.5 + minSpread)                      // three of four are right
+	pair := 0.5 / (math.Sqrt(0.5) + minSpread)            // one of two is right
+	third := (1 - 2.0/3) / (math.Sqrt(1.0/3) + minSpread) // two of three are right
+	forward := domain.Topology{Agents: 2, Edges: [][2]int{{0, 1}}}
+	for name, c := range map[string]struct {
+		reading Reading
+		want    []float64
+	}{
+		"predecessors": {Reading{Topology: forward}, []float64{alone, third, third, wide}},
+		"also back": {
+			Reading{Topology: forward, Reads: agents.ReadBack}, []float64{alone, third, pair, wide},
+		},
+		"nobody": {
+			Reading{Topology: domain.Topology{Agents: 2}},
+			[]float64{(0 - 2.0/3) / (math.Sqrt(1.0/3) + minSpread), wide, third, wide},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i, got := range Advantages(cells, labels, c.reading) {
 				if math.Abs(got-c.want[i]) > 1e-12 {
 					t.Errorf("advantage of cell %d = %v, want %v", i, got, c.want[i])
 				}

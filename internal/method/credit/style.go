@@ -20,6 +20,10 @@ type Card struct {
 	Rejected   float64 `json:"rejected_length"` // mean number of bytes
 	StyleAUC   float64 `json:"style_auc"`
 
+	// Right counts the right answers that are rows of their own beside the pairs. No other figure but BySource includes
+	// them.
+	Right int `json:"right,omitempty"`
+
 	BySource map[domain.Source]int `json:"by_source"`
 
 	// Counts is keyed by template, action type of the chosen answer, and source, such as "todo-add/click/adversary".

@@ -20,11 +20,15 @@ type Rule struct {
 	Beta      float64     // above 0
 	Smoothing float64     // ε, at least 0 and below 0.5
 	Ftx       float64     // weight of the SFT term on the chosen answer, at least 0
+	Right     float64     // weight of the loss −log π(y|x) of right answers that are rows of their own, at least 0
 }
 
 // RuleOf returns the rule of a training job with the given parameters.
 func RuleOf(trainParams domain.TrainParams) Rule {
-	return Rule{Loss: trainParams.Loss, Beta: trainParams.Beta, Smoothing: trainParams.Smoothing, Ftx: trainParams.Ftx}
+	return Rule{
+		Loss: trainParams.Loss, Beta: trainParams.Beta, Smoothing: trainParams.Smoothing, Ftx: trainParams.Ftx,
+		Right: trainParams.SFT,
+	}
 }
 
 // Answers holds a figure for the chosen and for the rejected answer of a pair, in this order.

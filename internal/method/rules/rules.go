@@ -82,7 +82,11 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 	return credit.Rules{
 		Candidates: s.Adversary.Candidates, Negatives: s.Pairs.Negatives, Cells: s.Pairs.Cells, Topology: topology,
 		PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
-		Correction:  s.Pairs.Kind == spec.PairsCorrection && s.Credit == spec.CreditCritic,
+		Correction:  s.Pairs.Kind != spec.PairsPositive && s.Credit == spec.CreditCritic,
+		Resist:      s.Pairs.Kind == spec.PairsResist && s.Credit == spec.CreditCritic,
+		Right:       s.LearnsRight(),
+		Speech:      Speech(s),
+		Reads:       s.Reads,
 		OutcomeOnly: s.Credit != spec.CreditCritic,
 		ChosenOnly:  s.Clones(),
 		Seed:        slot.Seed,
@@ -90,13 +94,58 @@ func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rul
 	}
 }
 
-// Weigh sets the weights of the pairs of a data set. Types are balanced only if the update learns from rejected
-// answers.
-func Weigh(specification spec.Spec, pairs []domain.Example, preference bool) {
+// Speech returns how the acts of speech among an adversary's candidates are judged.
+func Speech(specification spec.Spec) credit.SpeechRule {
+	switch specification.Critic.Messages {
+	case spec.MessagesAsActions:
+		return credit.SpeechAsAction
+	case spec.MessagesUnlabelled:
+		return credit.SpeechUnlabelled
+	}
+
+	return credit.SpeechByEffect
+}
+
+// Weigh sets the weights of the rows of a data set. Types are balanced only if the update learns from rejected answers.
+// The right answers that are rows of their own are weighed apart from the pairs, whose weights do not depend on them.
+func Weigh(specification spec.Spec, rows []domain.Example, preference bool) {
+	if !specification.LearnsRight() {
+		weigh(specification, rows, preference)
+
+		return
+	}
+	pairs, right := SplitRows(rows)
+	weigh(specification, pairs, preference)
+	weigh(specification, right, false)
+	for i, row := range rows {
+		if row.Source == domain.SourceNone {
+			rows[i] = right[0]
+			right = right[1:]
+		} else {
+			rows[i] = pairs[0]
+			pairs = pairs[1:]
+		}
+	}
+}
+
+func weigh(specification spec.Spec, pairs []domain.Example, preference bool) {
 	credit.Balance(pairs, specification.Pairs.MaxWeight)
 	if preference && specification.Pairs.BalanceTypes {
 		credit.BalanceTypes(pairs)
 	}
+}
+
+// SplitRows returns the rows of a data set that compare or value answers, and the right answers that are rows of their own.
+func SplitRows(rows []domain.Example) (pairs, right []domain.Example) {
+	for _, row := range rows {
+		if row.Source == domain.SourceNone {
+			right = append(right, row)
+		} else {
+			pairs = append(pairs, row)
+		}
+	}
+
+	return pairs, right
 }
 
 // Names of critics that are not models, as shown with results.

@@ -52,6 +52,9 @@ const (
 // answer.
 func (s Spec) Clones() bool { return s.Credit != CreditCritic && s.Preference == PreferenceRFT }
 
+// LearnsRight reports whether all right answers are rows of their own beside the pairs of an update.
+func (s Spec) LearnsRight() bool { return s.Train.SFT > 0 && s.Preference == PreferenceDPO }
+
 // Reference specifies the reference policy of DPO.
 type Reference string
 

@@ -34,6 +34,8 @@ func (s Spec) checkLosses(catalog Catalog, must Must) {
 		must(trainerRules.Losses == nil || loss == "" || slices.Contains(trainerRules.Losses, loss), field,
 			"one of %v: the trainer %s has no %s", trainerRules.Losses, s.Trainer.Name, loss)
 	}
+	must(s.Train.SFT == 0 || s.Embedded(), "train.sft", "0: only the embedded trainer learns from right answers beside "+
+		"pairs, not %s", s.Trainer.Name)
 	has(s.Train.Loss, "train.loss")
 	has(s.FineTune.Preference.Loss, "finetune.preference.loss")
 }
@@ -49,6 +51,7 @@ func (s Spec) checkGRPO(must Must) {
 	must(s.Train.Loss == "" || s.Train.Loss == domain.LossDPO, "train.loss",
 		"no loss with preference: grpo, which has its own, not %s", s.Train.Loss)
 	must(s.Train.Ftx == 0, "train.ftx", "0 with preference: grpo, which imitates nothing, not %v", s.Train.Ftx)
+	must(s.Train.SFT == 0, "train.sft", "0 with preference: grpo, which imitates nothing, not %v", s.Train.SFT)
 	must(s.Train.Clip > 0, "train.clip", "a number above 0 for grpo")
 }
 

@@ -50,12 +50,26 @@ func TestDeclaredObjectivesAreThoseOfTrainers(t *testing.T) {
 	}
 }
 
+func TestOnlyTheEmbeddedTrainerLearnsFromRightAnswersBesidePairs(t *testing.T) {
+	mistakes{
+		"train: {sft: 1}": "train.sft: expected 0: only the embedded trainer learns from right answers beside pairs, not trl",
+	}.check(t, onlyDPO+"finetune: {base: model}\n")
+
+	if s := parse(t, "name: a\ntrain: {sft: 1}\n"); !s.LearnsRight() {
+		t.Error("LearnsRight = false with train.sft: 1, want true")
+	}
+	if s := parse(t, "name: a\npreference: rft\ntrain: {sft: 1}\n"); s.LearnsRight() {
+		t.Error("LearnsRight = true with preference: rft, want false")
+	}
+}
+
 func TestGRPORefusesWhatItCannotDo(t *testing.T) {
 	mistakes{
 		"credit: outcome": "credit: expected critic with preference: grpo, not outcome, which gives all labelled " +
 			"answers of a step the same label, so that no answer is better than another",
 		"train: {loss: ipo}":  "train.loss: expected no loss with preference: grpo, which has its own, not ipo",
 		"train: {ftx: 0.5}":   "train.ftx: expected 0 with preference: grpo, which imitates nothing, not 0.5",
+		"train: {sft: 0.5}":   "train.sft: expected 0 with preference: grpo, which imitates nothing, not 0.5",
 		"train: {clip: 0}":    "train.clip: expected a number above 0 for grpo",
 		"train: {clip: -0.1}": "train.clip: expected a number from 0 to 100, not -0.1",
 		"train: {kl: -1}":     "train.kl: expected a number from 0 to 100, not -1",

@@ -138,6 +138,7 @@ func (e *Endpoints) Critic(specification spec.Spec) (credit.ModelCritic, error) 
 	return credit.ModelCritic{
 		Chat: model, Prompt: prompt, Forms: prompts.FormsOf(string(specification.Family())),
 		Robust: specification.Critic.Rule == spec.RuleRobust, ByRound: specification.Critic.Scope == spec.ScopeRound,
+		Silent: specification.Critic.Messages != spec.MessagesAsActions,
 	}, err
 }
 

@@ -2,7 +2,7 @@ package tinylm
 
 import "github.com/collabui/collabui/internal/method/preference"
 
-// DPOStats holds means over a batch, computed before its step.
+// DPOStats holds means over a batch, computed before its step: Loss over all examples, the others over the pairs.
 type DPOStats struct {
 	Loss     float64
 	Margin   float64 // β·(Δ⁺ − Δ⁻)
@@ -10,10 +10,16 @@ type DPOStats struct {
 }
 
 // DPOStep makes a step of preference optimisation. ref[i] holds log π_ref, in nats, of the two answers of batch[i].
-// weight[i] scales its loss; with weights of 1, the loss is a plain mean.
+// weight[i] scales its loss; with weights of 1, the loss is a plain mean. An example with one answer is no pair: its
+// loss is −Right·log π(y|x).
 func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr float64, r preference.Rule) DPOStats {
 	per := make([]DPOStats, len(batch))
 	loss := t.step(batch, lr, func(i int, lp []float64) (float64, []float64) {
+		if len(batch[i].Answers) == 1 {
+			w := weight[i] * r.Right
+
+			return -w * lp[0], []float64{-w}
+		}
 		chosen := batch[i].Answers[0]
 		rejected := batch[i].Answers[1]
 		tokens := preference.Answers{float64(chosen.Made()), float64(rejected.Made())}
@@ -30,10 +36,17 @@ func (t *Trainer) DPOStep(batch []Example, ref [][]float64, weight []float64, lr
 	})
 
 	dpoStats := DPOStats{Loss: loss}
-	count := float64(len(batch))
-	for _, stats := range per {
-		dpoStats.Margin += stats.Margin / count
-		dpoStats.Accuracy += stats.Accuracy / count
+	count := 0.0
+	for _, example := range batch {
+		if len(example.Answers) > 1 {
+			count++
+		}
+	}
+	for i, stats := range per {
+		if len(batch[i].Answers) > 1 {
+			dpoStats.Margin += stats.Margin / count
+			dpoStats.Accuracy += stats.Accuracy / count
+		}
 	}
 
 	return dpoStats

@@ -203,9 +203,18 @@ func TestTheGradientOfAStepIsThatOfItsLoss(t *testing.T) {
 		ref[i][0], ref[i][1] = ref[i][0]+0.3, ref[i][1]-0.2
 		weight[i] = 0.5 + float64(i)/2
 	}
-	rule := preference.Rule{Beta: 0.5, Ftx: 0.3}
+	rule := preference.Rule{Beta: 0.5, Ftx: 0.3, Right: 0.7}
+	for _, i := range []int{1, shardSize} { // right answers without a rejected one
+		batch[i].Answers = batch[i].Answers[:1]
+		ref[i] = ref[i][:1]
+	}
 	sum := func() (sum float64) {
 		for i, lp := range m.LogProbs(batch, 1) {
+			if len(lp) == 1 {
+				sum -= weight[i] * rule.Right * lp[0]
+
+				continue
+			}
 			tokens := preference.Answers{float64(batch[i].Answers[0].Made()), float64(batch[i].Answers[1].Made())}
 			l, _, _ := rule.Pair(preference.Answers(lp), preference.Answers(ref[i]), tokens)
 			sum += weight[i] * (l - rule.Ftx*lp[0]/tokens[0])
@@ -218,6 +227,15 @@ func TestTheGradientOfAStepIsThatOfItsLoss(t *testing.T) {
 	got, n := tr.DPOStep(batch, ref, weight, 0, rule), float64(len(batch)) // at a rate of 0, nothing changes
 	if want := sum() / n; math.Abs(got.Loss-want) > 1e-6 {
 		t.Errorf("the loss is %v, want %v", got.Loss, want)
+	}
+	margin := 0.0
+	for i, lp := range m.LogProbs(batch, 1) {
+		if len(lp) == 2 {
+			margin += rule.Beta * (lp[0] - ref[i][0] - lp[1] + ref[i][1]) / (n - 2)
+		}
+	}
+	if math.Abs(got.Margin-margin) > 1e-6 {
+		t.Errorf("the margin is %v, want %v, the mean over the pairs alone", got.Margin, margin)
 	}
 	grad := slices.Clone(tr.shards[0].grad)
 	for i := range grad {

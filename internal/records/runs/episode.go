@@ -63,6 +63,11 @@ type Credits struct {
 	Critic  string          `json:"critic"`
 	Steps   []domain.Credit `json:"steps"`
 	Audit   []credit.Audit  `json:"audit,omitempty"` // audit of a model critic
+
+	// Heard are the calls that label messages by their effects: readers that answer to other messages, and answers in
+	// the place of a pass. HeardAudit is the audit of a model critic on these answers.
+	Heard      []Call         `json:"heard,omitempty"`
+	HeardAudit []credit.Audit `json:"heard_audit,omitempty"`
 }
 
 // Pairs are the preference pairs of an episode.
@@ -73,9 +78,14 @@ type Pairs struct {
 	Pairs   []domain.Example  `json:"pairs"`
 	Counts  credit.PairCounts `json:"counts"`
 	Audit   []credit.Audit    `json:"audit,omitempty"` // audit of a model critic on the candidates
+
+	// Heard are the calls of readers that answer to candidates in the place of messages. HeardAudit is the audit of a
+	// model critic on these answers.
+	Heard      []Call         `json:"heard,omitempty"`
+	HeardAudit []credit.Audit `json:"heard_audit,omitempty"`
 }
 
-// Call is one call of the adversary.
+// Call is one call of the adversary, or of an agent that answers again.
 type Call struct {
 	Step  int      `json:"step"`
 	Agent int      `json:"agent"`

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -14,12 +15,19 @@ import (
 // Policies answer for all policies.
 type Policies struct{}
 
-// Complete taps a button at random, by the request's seed.
+// Complete taps a button at random, by the request's seed. Where the prompt allows it, half of the answers speak.
 func (Policies) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
 	rand := domain.Rand(request.Seed, request.Model, request.User)
 	out := chat.Response{Usage: domain.Usage{Prompt: 1, Answer: 1}}
 	for range request.N {
-		text, err := Render(domain.Action{Type: domain.ActionClick}.At(rand.IntN(6)))
+		action := domain.Action{Type: domain.ActionClick}.At(rand.IntN(6))
+		if strings.Contains(request.User, "you may speak") {
+			action = []domain.Action{
+				action, action, action, {Type: domain.ActionTell, Text: "tap"}, {Type: domain.ActionPoint, Index: action.Index},
+				{Type: domain.ActionPass},
+			}[rand.IntN(6)]
+		}
+		text, err := Render(action)
 		if err != nil {
 			return out, err
 		}
