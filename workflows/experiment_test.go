@@ -101,8 +101,8 @@ func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
 			t.Errorf("the run of rft has the origin %+v, want a fork of %s", read(t, r, rft.Origin()), full)
 		}
 		for slot := 1; slot <= 6; slot++ {
-			if runs.Digest(read(t, r, full.Pairs(1, slot))) != runs.Digest(read(t, r, rft.Pairs(1, slot))) {
-				t.Errorf("slot %d of epoch 1 has other pairs in rft, want those of full", slot)
+			if runs.Digest(read(t, r, full.Credits(1, slot))) != runs.Digest(read(t, r, rft.Credits(1, slot))) {
+				t.Errorf("slot %d of epoch 1 has other labels in rft, want those of full", slot)
 			}
 		}
 		if a, b := read(t, r, full.Base()).Policy, read(t, r, one.Base()).Policy; a != b {

@@ -47,7 +47,7 @@ func (m *maker) candidates(
 	for si, step := range steps {
 		labels := credits[si].Labels
 		m.counts.Count(labels)
-		if m.rules.OutcomeOnly {
+		if m.rules.OutcomeOnly || m.rules.ChosenOnly {
 			continue
 		}
 

@@ -18,7 +18,7 @@ type Rules struct {
 	PerEpisode  int             // maximum of pairs per agent and episode
 	Correction  bool            // also pair a peer's right action with the agent's own wrong one
 	OutcomeOnly bool            // credit: outcome; no adversary is queried and nothing is graded
-	ChosenOnly  bool            // with OutcomeOnly: chosen answers also serve without a rejected answer, for RFT
+	ChosenOnly  bool            // for RFT: every chosen answer is one row without a rejected answer; no adversary
 	Seed        uint64          // draws which pairs stay if there are more than PerEpisode
 	Answers     agents.Reader   // how the adversary's answers are read
 }

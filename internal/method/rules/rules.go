@@ -75,14 +75,13 @@ func Reader(specification spec.Spec) agents.Reader {
 	return agents.Reader{Parsing: specification.Answers, Speech: specification.Speech}
 }
 
-// Pairing returns the rules for making the preference pairs of a slot's episode, which was played on the topology. With
-// a critic, they do not depend on the update's objective, so RFT learns from the same chosen answers as DPO. Without
-// one, RFT clones the executed actions and needs no rejected answers.
+// Pairing returns the rules for making the preference pairs of a slot's episode, which was played on the topology. For
+// RFT, they make one row of every right answer of an agent, without a rejected answer and without corrections.
 func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rules {
 	return credit.Rules{
 		Candidates: s.Adversary.Candidates, Negatives: s.Pairs.Negatives, Cells: s.Pairs.Cells, Topology: topology,
 		PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
-		Correction:  s.Pairs.Kind == spec.PairsCorrection && s.Credit == spec.CreditCritic,
+		Correction:  s.Pairs.Kind == spec.PairsCorrection && s.Credit == spec.CreditCritic && !s.Clones(),
 		OutcomeOnly: s.Credit != spec.CreditCritic,
 		ChosenOnly:  s.Clones(),
 		Seed:        slot.Seed,
