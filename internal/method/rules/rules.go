@@ -133,6 +133,9 @@ func RoleName(specification spec.Spec, name spec.Role, otherwise string) string 
 	if model, ok := specification.Models[name]; ok {
 		return fmt.Sprintf("%s (%s)", name, model.Model)
 	}
+	if name == spec.RoleRandom {
+		return "random actions"
+	}
 
 	return otherwise
 }
