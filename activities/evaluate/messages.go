@@ -39,9 +39,10 @@ func (r *Rollouts) heard(
 		return nil, fault.As(fault.Fatal, err)
 	}
 	donor, _ := kind.Donor()
+	donated := item
+	donated.System.Name = donor.String()
 	read := func(n int) (runs.EvalEpisode, error) {
-		id := rules.EvalID(item.Folder, donor.String(), item.Split)
-		episode, _, err := runs.Run(item.Run).EvalEpisode(id, n+1).Must(ctx, r.Bucket)
+		episode, _, err := runs.Run(item.Run).EvalEpisode(donated.ID(), n+1).Must(ctx, r.Bucket)
 
 		return episode, err
 	}

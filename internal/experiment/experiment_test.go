@@ -80,6 +80,22 @@ func TestParseReadsAnExperiment(t *testing.T) {
 	}
 }
 
+// TestSystemsThatReadOthersPlayLast also checks that the systems that they read play although no contrast names them.
+func TestSystemsThatReadOthersPlayLast(t *testing.T) {
+	for way, want := range map[string]string{
+		"shuffled": "[full/trained on test-seeds full/base-whole on test-seeds] [full/trained-shuffled on test-seeds]",
+		"liar":     "[full/trained on test-seeds full/base-whole on test-seeds] [full/trained-liar on test-seeds]",
+	} {
+		x := experiment.Experiment{Contrasts: []experiment.Contrast{
+			{Of: "full/trained-" + way, Minus: "full/base-whole", Split: "test-seeds"},
+		}}
+		first, second := x.Plays("full")
+		if got := fmt.Sprint(first, second); got != want {
+			t.Errorf("full plays %s, want %s", got, want)
+		}
+	}
+}
+
 func TestArmsShareWhatTheyHaveEqual(t *testing.T) {
 	x, err := parse(strings.Replace(good, "contrasts:", `  - {name: strong, like: one, set: {finetune.stop_low: 0.5}}
 contrasts:`, 1))
