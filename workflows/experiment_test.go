@@ -126,9 +126,7 @@ func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
 	if result.Updates["full"].Counted == 0 {
 		t.Errorf("no update of full counts, want some: %+v", result.Updates)
 	}
-	if d := result.Reading["full/base on test-seeds"]; d.RightRight+d.WrongRight+d.RightWrong+d.WrongWrong == 0 {
-		t.Errorf("reading is %+v, want answers that were compared", result.Reading)
-	}
+	wantReaders(t, result)
 
 	// Once more, nothing is repeated; a contrast that is added is marked, and only it is played.
 	c.calls, c.jobs = 0, 0
@@ -149,6 +147,28 @@ func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
 	}
 	if n := r.Suite.Episodes - played; n != 2*8 || c.jobs > 0 {
 		t.Errorf("%d episodes and %d jobs for a contrast that was added, want 16 and none", n, c.jobs)
+	}
+}
+
+// wantReaders checks that the systems whose agents read in several rounds have their readers counted, beside the
+// silent system if it played.
+func wantReaders(t *testing.T, result experiments.Result) {
+	t.Helper()
+	for system, compared := range map[string]bool{
+		"full/trained": true, "full/trained-shuffled": true, "full/base": false, "full/trained-less": false,
+		"full/imitation": false, "rft/trained": false,
+	} {
+		readers, ok := result.Readers[system+" on test-seeds"]
+		if !ok || readers.With.Right()+readers.With.Wrong() == 0 || (readers.Without != nil) != compared {
+			t.Errorf("the readers of %s are %+v, want answers that were compared, also without messages: %v",
+				system, readers, compared)
+		}
+		if compared && readers.Without.Right()+readers.Without.Wrong() == 0 {
+			t.Errorf("the readers of %s are %+v, want answers without messages", system, readers)
+		}
+	}
+	if len(result.Readers) != 6 {
+		t.Errorf("the readers are %v, want those of 6 systems only", result.Readers)
 	}
 }
 

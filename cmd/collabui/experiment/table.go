@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/records/experiments"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // printDeclared prints what an experiment declares.
@@ -100,11 +101,8 @@ func printTable(session *app.Session, version experiments.Version, result experi
 		for _, arm := range slices.Sorted(maps.Keys(result.Updates)) {
 			terminal.Line(out, "%s", updatesLine(arm, result.Updates[arm]))
 		}
-		for _, key := range slices.Sorted(maps.Keys(result.Reading)) {
-			reading := result.Reading[key]
-			terminal.Line(out, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong",
-				key,
-				reading.WrongRight, reading.RightWrong, reading.RightRight, reading.WrongWrong)
+		for _, key := range slices.Sorted(maps.Keys(result.Readers)) {
+			terminal.Line(out, "%s", readersLine(key, result.Readers[key]))
 		}
 	})
 	if err != nil {
@@ -124,6 +122,21 @@ func updatesLine(arm string, updates experiments.Updates) string {
 	line := fmt.Sprintf("updates of %s: %d of %d counted", arm, updates.Counted, updates.All)
 	if updates.Counted == 0 {
 		line += "; NONE: its trained system is its base, and no contrast says anything about its training"
+	}
+
+	return line
+}
+
+// readersLine returns what became of the answers of a system's readers, beside the answers of the same agents without
+// messages, if the silent system played.
+func readersLine(key string, readers experiments.Readers) string {
+	turned := func(reading runs.Reading) string {
+		return fmt.Sprintf("%d of %d wrong answers turned right, %d of %d right ones wrong",
+			reading.WrongRight, reading.Wrong(), reading.RightWrong, reading.Right())
+	}
+	line := fmt.Sprintf("readers of %s: %s", key, turned(readers.With))
+	if readers.Without != nil {
+		line += "; without messages: " + turned(*readers.Without)
 	}
 
 	return line

@@ -93,6 +93,11 @@ func (k SystemKind) Donor() (SystemKind, bool) {
 	return SystemKind{Of: k.Of}, k.Way == WayShuffled || k.Way == WayLiar
 }
 
+// Reads reports whether agents of the system read messages in every round of the specification.
+func (k SystemKind) Reads() bool {
+	return k.Policies() && slices.Contains([]string{"", WayShuffled, WayLiar, WayLess}, k.Way)
+}
+
 // System returns the system of this kind with the given policies. It returns an error if the agent does not exist, or
 // if a single agent would only read its own messages.
 func (k SystemKind) System(specification spec.Spec, policies []string) (EvalSystem, error) {

@@ -1,6 +1,7 @@
 package runs_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/collabui/collabui/internal/records/runs"
@@ -16,14 +17,30 @@ func spoken(texts ...string) runs.EvalStep {
 	return s
 }
 
-func TestReadingComparesAnswersOfOneAgent(t *testing.T) {
+func TestReadingsCompareAnswersOfOneAgent(t *testing.T) {
 	s := spoken("right", "wrong", "also right", "wrong", "wrong")
-	if got, want := s.Reading(), (runs.Reading{RightWrong: 1, WrongRight: 1, WrongWrong: 1}); got != want {
-		t.Errorf("Reading = %+v, want %+v", got, want)
+	want := []runs.Reading{{RightWrong: 1, WrongRight: 1}, {WrongWrong: 1}}
+	if got := s.Readings(2); !slices.Equal(got, want) {
+		t.Errorf("Readings = %+v, want %+v", got, want)
+	}
+
+	silent := runs.EvalStep{Right: s.Right}
+	for _, cell := range s.Cells { // the agents of the first round, then the same agents for the second
+		cell.Agent += 2 * cell.Round
+		cell.Round = 0
+		silent.Cells = append(silent.Cells, cell)
+	}
+	if got := silent.Readings(2); !slices.Equal(got, want) {
+		t.Errorf("Readings of the silent system = %+v, want the same, %+v", got, want)
+	}
+
+	s.Cells[1].Round = 5
+	if got := s.Readings(2)[0]; got != (runs.Reading{}) {
+		t.Errorf("Readings without the round between = %+v, want nothing", got)
 	}
 	s.Right = nil
-	if got := s.Reading(); got != (runs.Reading{}) {
-		t.Errorf("Reading where nobody knows what is right = %+v, want nothing", got)
+	if got := s.Readings(2); !slices.Equal(got, make([]runs.Reading, 2)) {
+		t.Errorf("Readings where the right action is unknown = %+v, want nothing", got)
 	}
 	sum := runs.Reading{RightRight: 1, WrongRight: 2}.Plus(runs.Reading{RightRight: 3, WrongWrong: 4})
 	if want := (runs.Reading{RightRight: 4, WrongRight: 2, WrongWrong: 4}); sum != want {
