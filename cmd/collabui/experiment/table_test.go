@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/records/experiments"
 	"github.com/collabui/collabui/internal/records/runs"
 )
@@ -13,6 +14,23 @@ func TestAnArmThatNothingTrainedIsNamed(t *testing.T) {
 		got := updatesLine("fbc1", experiments.Updates{Counted: counted, All: 36})
 		if strings.Contains(got, "NONE") != loud {
 			t.Errorf("with %d of 36 updates it says %q, want a warning: %v", counted, got, loud)
+		}
+	}
+}
+
+func TestFiguresAreShownAsFarAsTheyAreKnown(t *testing.T) {
+	entropy := 0.345
+	for want, figures := range map[string]experiment.Figures{
+		"false completes 25.0 %": {FalseCompletes: 0.25},
+		"pass^1 50.0 % of a template; entropy of votes 0.34 nats; false completes 0.0 %": {
+			Pass: []float64{0.5}, PassAt: []float64{0.5}, Entropy: &entropy,
+		},
+		"pass^1, ^2, ^4 50.0, 30.0, 10.0 % of a template; pass@2, @4 70.0, 90.0 %; false completes 0.0 %": {
+			Pass: []float64{0.5, 0.3, 0.1}, PassAt: []float64{0.5, 0.7, 0.9},
+		},
+	} {
+		if got := figuresText(figures); got != want {
+			t.Errorf("figuresText = %q, want %q", got, want)
 		}
 	}
 }

@@ -72,6 +72,12 @@ func Lines(play experiment.Play, seed int, episodes []experiment.Episode) [][]st
 // episodeOf returns the fields of an episode that contrasts need.
 func episodeOf(evalEpisode runs.EvalEpisode) experiment.Episode {
 	out := experiment.Episode{Template: evalEpisode.Task.Template, Missing: evalEpisode.Outcome.Void != ""}
+	for _, evalStep := range evalEpisode.Steps {
+		if entropy, ok := evalStep.Entropy(); ok {
+			out.Decisions++
+			out.Entropy += entropy
+		}
+	}
 	out.False = !evalEpisode.Outcome.Success && !evalEpisode.Outcome.Truncated
 	if metric, ok := evalEpisode.Outcome.Metrics[envadapters.StepSR]; ok && metric.N > 0 {
 		out.Success = metric.Sum / float64(metric.N)

@@ -1,7 +1,10 @@
 package runs
 
 import (
+	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/store"
@@ -52,6 +55,33 @@ func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep 
 	}
 
 	return evalStep
+}
+
+// votes reports whether the answer votes: it parses, and is no act of speech.
+func (c EvalCell) votes() bool {
+	kind, _, _ := strings.Cut(c.Canonical, " ")
+
+	return kind != "" && !domain.Action{Type: kind}.Speech()
+}
+
+// Entropy returns the entropy of the votes in all rounds, in nats: −Σ p·ln p over actions, where p is an action's share
+// of the votes. Skipped cells have no votes. It reports false if no cell votes.
+func (s EvalStep) Entropy() (float64, bool) {
+	votes := map[string]int{}
+	total := 0
+	for _, evalCell := range s.Cells {
+		if evalCell.votes() {
+			votes[evalCell.Canonical]++
+			total++
+		}
+	}
+	sum := 0.0
+	for _, canonical := range slices.Sorted(maps.Keys(votes)) { // sums of floats depend on the order
+		share := float64(votes[canonical]) / float64(total)
+		sum -= share * math.Log(share)
+	}
+
+	return sum, total > 0
 }
 
 // Reading counts what became of answers from one round to the next: how often an answer of an agent was right or wrong,

@@ -1,6 +1,7 @@
 package runs_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -45,6 +46,27 @@ func TestReadingsCompareAnswersOfOneAgent(t *testing.T) {
 	sum := runs.Reading{RightRight: 1, WrongRight: 2}.Plus(runs.Reading{RightRight: 3, WrongWrong: 4})
 	if want := (runs.Reading{RightRight: 4, WrongRight: 2, WrongWrong: 4}); sum != want {
 		t.Errorf("Plus = %+v, want %+v", sum, want)
+	}
+}
+
+func TestEntropyIsAboutVotes(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers []string
+		want    float64
+		none    bool
+	}{
+		"unanimous":                 {answers: []string{"click index=1", "click index=1"}},
+		"two actions, equally":      {answers: []string{"a", "b", "b", "a"}, want: math.Log(2)},
+		"three votes to one":        {answers: []string{"a", "b", "a", "a"}, want: math.Log(4) - 0.75*math.Log(3)},
+		"neither speech nor errors": {answers: []string{"a", "pass", `tell text="a"`, "point index=1", "", "a"}},
+		"nobody votes":              {answers: []string{"pass", ""}, none: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := spoken(c.answers...).Entropy()
+			if math.Abs(got-c.want) > 1e-12 || ok == c.none {
+				t.Errorf("Entropy = %v, %v; want %v, %v", got, ok, c.want, !c.none)
+			}
+		})
 	}
 }
 
