@@ -172,6 +172,52 @@ func wantReaders(t *testing.T, result experiments.Result) {
 	}
 }
 
+// TestAnExperimentPlaysWhatALiarRepeats plays a system with a liar, and an arm with random negatives, although no
+// contrast names the system whose messages the liar repeats.
+func TestAnExperimentPlaysWhatALiarRepeats(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Small())
+	x := compared()
+	x.Spec.Epochs = 1
+	x.Arms = []experiment.Arm{x.Arms[0], {Name: "random", Set: map[string]string{"adversary.model": "random"}}}
+	x.Contrasts = []experiment.Contrast{
+		{Of: "full/base-liar", Minus: "full/base-whole", Split: domain.SplitTestSeeds, Primary: true},
+		{Of: "random/trained", Minus: "full/trained", Split: domain.SplitTestSeeds},
+	}
+	if err := x.Validate(catalog.All{}); err != nil {
+		t.Fatal(err)
+	}
+	result, err := conduct(t, r, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r)
+
+	for _, system := range []string{"full/base", "full/base-liar", "full/base-whole", "random/trained"} {
+		if got := result.Systems[0][system+" on test-seeds"]; got.Episodes != 8 {
+			t.Errorf("%s has %d episodes, want 8", system, got.Episodes)
+		}
+	}
+	full, random := runs.Run(x.Run("full", 1)), runs.Run(x.Run("random", 1))
+	proposed, rejected := 0, 0
+	for slot := 1; slot <= 6; slot++ {
+		if runs.Digest(read(t, r, full.Credits(1, slot))) != runs.Digest(read(t, r, random.Credits(1, slot))) {
+			t.Errorf("slot %d has other labels in random, want those of full", slot)
+		}
+		pairs := read(t, r, random.Pairs(1, slot))
+		for _, call := range pairs.Calls {
+			proposed += len(call.Texts)
+			if call.Model != "random" || call.Usage.Prompt > 0 {
+				t.Errorf("%s proposed %v for %+v, want random actions that cost nothing", call.Model, call.Texts, call.Usage)
+			}
+		}
+		rejected += pairs.Counts.Pairs[domain.SourceAdversary]
+	}
+	if proposed == 0 || rejected == 0 {
+		t.Errorf("%d random actions are proposed and %d rejected, want some", proposed, rejected)
+	}
+}
+
 // TestAnArmWithOtherAgentsRepeatsNoLevels lets an arm share the base policy of a curriculum. It must not be trained on
 // the levels a second time.
 func TestAnArmWithOtherAgentsRepeatsNoLevels(t *testing.T) {
