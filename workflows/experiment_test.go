@@ -208,7 +208,8 @@ func TestAnExperimentPlaysWhatALiarRepeats(t *testing.T) {
 		for _, call := range pairs.Calls {
 			proposed += len(call.Texts)
 			if call.Model != "random" || call.Usage.Prompt > 0 {
-				t.Errorf("%s proposed %v for %+v, want random actions that cost nothing", call.Model, call.Texts, call.Usage)
+				t.Errorf("%s proposed %v for %+v, want random actions that cost nothing",
+					call.Model, call.Texts, call.Usage)
 			}
 		}
 		rejected += pairs.Counts.Pairs[domain.SourceAdversary]

@@ -141,7 +141,8 @@ func (r *playedReader) readArm(ctx context.Context, arm string) error {
 // addReaders adds what became of the answers of a system's readers with one seed. If the same policies also played
 // silently, it compares both.
 func (r *playedReader) addReaders(
-	specification spec.Spec, play experiment.Play, readings map[experiment.Play][]experiments.EpisodeReadings, first bool,
+	specification spec.Spec, play experiment.Play, readings map[experiment.Play][]experiments.EpisodeReadings,
+	first bool,
 ) {
 	if !play.Kind.Reads() || specification.Rounds < 2 {
 		return

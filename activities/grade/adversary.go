@@ -32,8 +32,8 @@ func Proposals(call runs.Call) []credit.Proposal {
 // call whose seed is given.
 type Proposer func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) error
 
-// Proposer returns how the adversary proposes answers: as the agent's own policy at high temperature, at random, or as a
-// chat model, whose actions are put in the wording of the embedded policy if that is trained.
+// Proposer returns how the adversary proposes answers: as the agent's own policy at high temperature, at random, or as
+// a chat model, whose actions are put in the wording of the embedded policy if that is trained.
 func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 	template, err := rules.Template(s)
 	if err != nil {

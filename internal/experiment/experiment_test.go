@@ -283,11 +283,12 @@ func TestFiguresAreByTemplateAndSeed(t *testing.T) {
 	if want := []float64{(0.75 + 0.5) / 2, 1, 1}; !slices.EqualFunc(got.PassAt, want, near) {
 		t.Errorf("PassAt = %v, want %v", got.PassAt, want)
 	}
-	rare := []experiment.Episode{{Template: "a", Success: 1}, {Template: "a"}, {Template: "a"}, {Template: "a"}, {Template: "a"}}
+	rare := slices.Repeat([]experiment.Episode{{Template: "a"}}, 5)
+	rare[2].Success = 1
 	// Of five episodes with one success, a pair has it in 4 of 10 cases, and four have it in 4 of 5.
-	if got, want := experiment.FiguresOf([][]experiment.Episode{rare}).PassAt, []float64{0.2, 0.4, 0.8}; !slices.EqualFunc(
-		got, want, near) {
-		t.Errorf("PassAt = %v, want %v", got, want)
+	passAt := experiment.FiguresOf([][]experiment.Episode{rare}).PassAt
+	if want := []float64{0.2, 0.4, 0.8}; !slices.EqualFunc(passAt, want, near) {
+		t.Errorf("PassAt = %v, want %v", passAt, want)
 	}
 	if want := 1.0 / 6; got.FalseCompletes != want {
 		t.Errorf("FalseCompletes = %v, want %v", got.FalseCompletes, want)

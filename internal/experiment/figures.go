@@ -9,11 +9,11 @@ type Figures struct {
 	// episodes. It ends before the first k for which no template has enough episodes.
 	Pass []float64 `json:"pass"`
 	// PassAt is pass@k for the same k: the probability that at least one of k episodes of a template is a success. With
-	// c successes in n episodes, it is estimated without bias by 1 − C(n−c, k) / C(n, k) (Chen et al. 2021, equation 1),
-	// and averaged as Pass is.
+	// c successes in n episodes, it is estimated without bias by 1 − C(n−c, k) / C(n, k) (Chen et al. 2021, equation
+	// 1), and averaged as Pass is.
 	PassAt []float64 `json:"pass_at,omitempty"`
-	// Entropy is the entropy of the votes of a decision in nats: −Σ p·ln p over the actions that were voted for, where p
-	// is an action's share of the votes. It is the mean over all decisions with votes, and nil if there are none.
+	// Entropy is the entropy of the votes of a decision in nats: −Σ p·ln p over the actions that were voted for, where
+	// p is an action's share of the votes. It is the mean over all decisions with votes, and nil if there are none.
 	Entropy *float64 `json:"entropy,omitempty"`
 }
 

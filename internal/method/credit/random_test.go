@@ -62,12 +62,14 @@ func TestRandomActionsAreDrawnFromWhatThePromptShows(t *testing.T) {
 		}
 	}
 	if len(named) != 3 || !named[3] || !named[5] || !named[8] {
-		t.Errorf("the actions name the elements %v, want 3 and 5, which the prompt shows, and 8, which a peer named", named)
+		t.Errorf("the actions name the elements %v, want 3 and 5, which the prompt shows, and 8 of a peer", named)
 	}
 	if want := domain.ActionTypes(domain.FamilyMobile); len(kinds) != len(want) {
 		t.Errorf("%d types of action are drawn, %v; want all of %v", len(kinds), kinds, want)
 	}
-	for _, want := range []string{`answer text="forty words"`, `swipe direction="left"`, `status goal_status="infeasible"`} {
+	for _, want := range []string{
+		`answer text="forty words"`, `swipe direction="left"`, `status goal_status="infeasible"`,
+	} {
 		if !drawn[want] {
 			t.Errorf("%s is never drawn among %d actions", want, len(drawn))
 		}

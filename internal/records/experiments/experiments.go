@@ -36,8 +36,8 @@ type Result struct {
 	Systems []map[string]runs.Result `json:"systems"`
 	// Figures are further figures of all systems, over all seeds, by ARM/SYSTEM on SPLIT.
 	Figures map[string]experiment.Figures `json:"figures"`
-	// Readers counts what became of the answers of agents that read messages, over all seeds, by ARM/SYSTEM on SPLIT, if
-	// right actions are known.
+	// Readers counts what became of the answers of agents that read messages, over all seeds, by ARM/SYSTEM on SPLIT,
+	// if right actions are known.
 	Readers map[string]Readers `json:"readers,omitempty"`
 	// Updates counts the updates of an arm that took effect, over all seeds.
 	Updates map[string]Updates `json:"updates,omitempty"`

@@ -50,8 +50,8 @@ func readingsOf(evalEpisode runs.EvalEpisode, count int) EpisodeReadings {
 }
 
 // ReadersOf sums the readings of the agents that read messages in further rounds, over the episodes of a system of the
-// given number of agents. silent holds the same episodes as the silent system played them, or is nil. Then episodes that
-// either system lacks are left out.
+// given number of agents. silent holds the same episodes as the silent system played them, or is nil. If it is not nil,
+// episodes that either system lacks are left out.
 func ReadersOf(count int, reads agents.Reads, episodes, silent []EpisodeReadings) Readers {
 	var out Readers
 	if silent != nil {

@@ -46,7 +46,8 @@ func TestOnlyAgentsThatReadAreReaders(t *testing.T) {
 			t.Fatalf("topology %d has the readers %d, want some agents that read and some that do not", topology, want)
 		}
 		episodes := []experiments.EpisodeReadings{played(topology)}
-		if got := experiments.ReadersOf(4, agents.ReadDAG, episodes, nil); got.With.WrongRight != want || got.Without != nil {
+		got := experiments.ReadersOf(4, agents.ReadDAG, episodes, nil)
+		if got.With.WrongRight != want || got.Without != nil {
 			t.Errorf("topology %d: the readers are %+v, want %d with messages only", topology, got, want)
 		}
 		if got := experiments.ReadersOf(4, agents.ReadBack, episodes, nil); got.With.WrongRight != 1111 {
