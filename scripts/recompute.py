@@ -74,18 +74,19 @@ def contrast(row, systems):
 
 
 def figures(episodes):
-    """Return false completes, and pass^k by counting all subsets of k episodes of every seed and template."""
+    """Return false completes, and pass^k and pass@k by counting all subsets of k episodes of a seed and template."""
     played = [e for e in episodes if not e[3]]
     cells = defaultdict(list)
     for e in played:
         cells[e[0], e[1]].append(e[2] == 1)
-    out = [np.mean([e[4] for e in played])]
-    for k in (1, 2, 4):
-        shares = [np.mean([all(c) for c in itertools.combinations(x, k)]) for x in cells.values() if len(x) >= k]
-        if not shares:
-            break
-        out.append(np.mean(shares))
-    return out
+    passes = {all: [], any: []}
+    for of, rates in passes.items():
+        for k in (1, 2, 4):
+            shares = [np.mean([of(c) for c in itertools.combinations(x, k)]) for x in cells.values() if len(x) >= k]
+            if not shares:
+                break
+            rates.append(np.mean(shares))
+    return [np.mean([e[4] for e in played]), *passes[all], *passes[any]]
 
 
 def main(result, episodes):
@@ -99,7 +100,7 @@ def main(result, episodes):
     ours += [row["p_adj"] for row in others]
     theirs += list(multipletests([row["p"] for row in others], method="holm")[1]) if others else []
     for name, f in table["figures"].items():
-        ours += [f["false_completes"], *f["pass"]]
+        ours += [f["false_completes"], *(f["pass"] or []), *f.get("pass_at", [])]
         theirs += figures(systems[name])
     for seed in table["systems"]:
         for r in seed.values():

@@ -1,7 +1,6 @@
 package workflows_test
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
@@ -19,7 +18,7 @@ func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
 		set   func(*spec.Spec)
 		check func(*testing.T, *testrun.Run) // nil: only that the run ends
 	}{
-		"rft":     {func(s *spec.Spec) { s.Preference = spec.PreferenceRFT }, wantThePairsOfDPO},
+		"rft":     {func(s *spec.Spec) { s.Preference = spec.PreferenceRFT }, wantEveryRightAnswerOnce},
 		"grpo":    {func(s *spec.Spec) { s.Preference = spec.PreferenceGRPO }, wantSamples},
 		"outcome": {func(s *spec.Spec) { s.Credit = spec.CreditOutcome }, wantNoAdversary},
 		"advantage": {func(s *spec.Spec) {
@@ -55,19 +54,47 @@ func TestEverySwitchOfTheMethodRunsToItsEnd(t *testing.T) {
 	}
 }
 
-// wantThePairsOfDPO checks that RFT learns from the chosen answers that DPO would learn from.
-func wantThePairsOfDPO(t *testing.T, r *testrun.Run) {
+// wantEveryRightAnswerOnce checks that RFT learns from every right answer of an agent once, whether or not there is a
+// wrong one to compare it with.
+func wantEveryRightAnswerOnce(t *testing.T, r *testrun.Run) {
 	t.Helper()
-	s := r.Spec
-	s.Preference = spec.PreferenceDPO
-	other := testrun.WithBase(t, s)
-	play(t, other)
-
-	for agent := range s.Agents {
-		data := runs.Run("small").Dataset(1, agent)
-		got, want := read(t, r, data).Card, read(t, other, data).Card
-		if !reflect.DeepEqual(got, want) || len(got.Counts) == 0 {
-			t.Errorf("agent %d learns from %+v, want %+v", agent, got, want)
+	wantNoAdversary(t, r)
+	run := runs.Run("small")
+	type answer struct {
+		slot, step, agent int
+		canonical         string
+	}
+	right := map[answer]int{}
+	for slot := 1; slot <= r.Spec.Slots; slot++ {
+		episode, _, err := run.Episode(t.Context(), r.Bucket, 1, slot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := episode.ReadSteps(t.Context(), r.Bucket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels := read(t, r, run.Credits(1, slot)).Steps
+		for i, step := range steps {
+			for k, cell := range step.Decision.Cells {
+				if labels[i].Labels[k] == domain.Positive {
+					right[answer{slot, step.Number, cell.Agent, cell.Canonical}] = 0
+				}
+			}
+		}
+		for _, row := range read(t, r, run.Pairs(1, slot)).Pairs {
+			if row.Rejected != "" || row.Source != domain.SourceNone {
+				t.Errorf("RFT has a row of source %q that rejects %q, want none", row.Source, row.Rejected)
+			}
+			right[answer{slot, row.Step, row.Agent, row.ChosenCanonical}]++
+		}
+	}
+	if len(right) == 0 {
+		t.Error("nothing was right, want right answers to learn from")
+	}
+	for what, rows := range right {
+		if rows != 1 {
+			t.Errorf("%+v has %d rows, want 1", what, rows)
 		}
 	}
 }

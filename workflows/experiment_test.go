@@ -101,8 +101,8 @@ func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
 			t.Errorf("the run of rft has the origin %+v, want a fork of %s", read(t, r, rft.Origin()), full)
 		}
 		for slot := 1; slot <= 6; slot++ {
-			if runs.Digest(read(t, r, full.Pairs(1, slot))) != runs.Digest(read(t, r, rft.Pairs(1, slot))) {
-				t.Errorf("slot %d of epoch 1 has other pairs in rft, want those of full", slot)
+			if runs.Digest(read(t, r, full.Credits(1, slot))) != runs.Digest(read(t, r, rft.Credits(1, slot))) {
+				t.Errorf("slot %d of epoch 1 has other labels in rft, want those of full", slot)
 			}
 		}
 		if a, b := read(t, r, full.Base()).Policy, read(t, r, one.Base()).Policy; a != b {
@@ -126,9 +126,7 @@ func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
 	if result.Updates["full"].Counted == 0 {
 		t.Errorf("no update of full counts, want some: %+v", result.Updates)
 	}
-	if d := result.Reading["full/base on test-seeds"]; d.RightRight+d.WrongRight+d.RightWrong+d.WrongWrong == 0 {
-		t.Errorf("reading is %+v, want answers that were compared", result.Reading)
-	}
+	wantReaders(t, result)
 
 	// Once more, nothing is repeated; a contrast that is added is marked, and only it is played.
 	c.calls, c.jobs = 0, 0
@@ -149,6 +147,75 @@ func TestAnExperimentSharesWhatItsArmsHaveEqual(t *testing.T) {
 	}
 	if n := r.Suite.Episodes - played; n != 2*8 || c.jobs > 0 {
 		t.Errorf("%d episodes and %d jobs for a contrast that was added, want 16 and none", n, c.jobs)
+	}
+}
+
+// wantReaders checks that the systems whose agents read in several rounds have their readers counted, beside the
+// silent system if it played.
+func wantReaders(t *testing.T, result experiments.Result) {
+	t.Helper()
+	for system, compared := range map[string]bool{
+		"full/trained": true, "full/trained-shuffled": true, "full/base": false, "full/trained-less": false,
+		"full/imitation": false, "rft/trained": false,
+	} {
+		readers, ok := result.Readers[system+" on test-seeds"]
+		if !ok || readers.With.Right()+readers.With.Wrong() == 0 || (readers.Without != nil) != compared {
+			t.Errorf("the readers of %s are %+v, want answers that were compared, also without messages: %v",
+				system, readers, compared)
+		}
+		if compared && readers.Without.Right()+readers.Without.Wrong() == 0 {
+			t.Errorf("the readers of %s are %+v, want answers without messages", system, readers)
+		}
+	}
+	if len(result.Readers) != 6 {
+		t.Errorf("the readers are %v, want those of 6 systems only", result.Readers)
+	}
+}
+
+// TestAnExperimentPlaysWhatALiarRepeats plays a system with a liar, and an arm with random negatives, although no
+// contrast names the system whose messages the liar repeats.
+func TestAnExperimentPlaysWhatALiarRepeats(t *testing.T) {
+	t.Parallel()
+	r := testrun.New(t, testrun.Small())
+	x := compared()
+	x.Spec.Epochs = 1
+	x.Arms = []experiment.Arm{x.Arms[0], {Name: "random", Set: map[string]string{"adversary.model": "random"}}}
+	x.Contrasts = []experiment.Contrast{
+		{Of: "full/base-liar", Minus: "full/base-whole", Split: domain.SplitTestSeeds, Primary: true},
+		{Of: "random/trained", Minus: "full/trained", Split: domain.SplitTestSeeds},
+	}
+	if err := x.Validate(catalog.All{}); err != nil {
+		t.Fatal(err)
+	}
+	result, err := conduct(t, r, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, r)
+
+	for _, system := range []string{"full/base", "full/base-liar", "full/base-whole", "random/trained"} {
+		if got := result.Systems[0][system+" on test-seeds"]; got.Episodes != 8 {
+			t.Errorf("%s has %d episodes, want 8", system, got.Episodes)
+		}
+	}
+	full, random := runs.Run(x.Run("full", 1)), runs.Run(x.Run("random", 1))
+	proposed, rejected := 0, 0
+	for slot := 1; slot <= 6; slot++ {
+		if runs.Digest(read(t, r, full.Credits(1, slot))) != runs.Digest(read(t, r, random.Credits(1, slot))) {
+			t.Errorf("slot %d has other labels in random, want those of full", slot)
+		}
+		pairs := read(t, r, random.Pairs(1, slot))
+		for _, call := range pairs.Calls {
+			proposed += len(call.Texts)
+			if call.Model != "random" || call.Usage.Prompt > 0 {
+				t.Errorf("%s proposed %v for %+v, want random actions that cost nothing",
+					call.Model, call.Texts, call.Usage)
+			}
+		}
+		rejected += pairs.Counts.Pairs[domain.SourceAdversary]
+	}
+	if proposed == 0 || rejected == 0 {
+		t.Errorf("%d random actions are proposed and %d rejected, want some", proposed, rejected)
 	}
 }
 

@@ -26,8 +26,8 @@ func rightActions(env envadapters.Environment, observation domain.Observation) [
 }
 
 // heard returns what agents read in episode i of an item whose messages are shuffled: the messages of the same agent
-// and round in another episode of the same system, of the same template if there is one. If that episode was shorter, or
-// had fewer cells, its last messages are read again. With a liar, only the messages of one agent are replaced.
+// and round in another episode of the same system, of the same template if there is one. If that episode was shorter,
+// or had fewer cells, its last messages are read again. With a liar, only the messages of one agent are replaced.
 func (r *Rollouts) heard(
 	ctx context.Context, specification spec.Spec, item rules.EvalItem, i int,
 ) (func(step int, cell domain.Cell) string, error) {
@@ -39,9 +39,10 @@ func (r *Rollouts) heard(
 		return nil, fault.As(fault.Fatal, err)
 	}
 	donor, _ := kind.Donor()
+	donated := item
+	donated.System.Name = donor.String()
 	read := func(n int) (runs.EvalEpisode, error) {
-		id := rules.EvalID(item.Folder, donor.String(), item.Split)
-		episode, _, err := runs.Run(item.Run).EvalEpisode(id, n+1).Must(ctx, r.Bucket)
+		episode, _, err := runs.Run(item.Run).EvalEpisode(donated.ID(), n+1).Must(ctx, r.Bucket)
 
 		return episode, err
 	}

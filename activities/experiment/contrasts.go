@@ -3,12 +3,14 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/internal/experiment"
+	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/experiments"
 	"github.com/collabui/collabui/internal/records/runs"
-	"github.com/collabui/collabui/internal/store"
 )
 
 // Tested is the result of an experiment in a few figures.
@@ -49,10 +51,10 @@ func (c *Control) test(
 		return experiments.Result{}, err
 	}
 
-	reader := playedReader{bucket: c.Bucket, experiment: version.Experiment, progress: progress}
+	reader := playedReader{Control: c, experiment: version.Experiment, progress: progress}
 	reader.episodes = map[string][][]experiment.Episode{}
 	reader.out = experiments.Result{
-		Version: version.Number, Digest: version.Digest, Reading: map[string]runs.Reading{},
+		Version: version.Number, Digest: version.Digest, Readers: map[string]experiments.Readers{},
 		Figures: map[string]experiment.Figures{}, Systems: make([]map[string]runs.Result, version.Experiment.Seeds),
 		Updates: map[string]experiments.Updates{},
 	}
@@ -89,7 +91,7 @@ func (c *Control) hadResults(
 
 // playedReader reads what the arms of an experiment have played.
 type playedReader struct {
-	bucket     store.Bucket
+	*Control
 	experiment experiment.Experiment
 	progress   activities.Progress
 
@@ -101,7 +103,7 @@ type playedReader struct {
 func (r *playedReader) readArm(ctx context.Context, arm string) error {
 	var updates experiments.Updates
 	for seed := 1; seed <= r.experiment.Seeds; seed++ {
-		ofSeed, err := experiments.ReadUpdates(ctx, r.bucket, runs.Run(r.experiment.Run(arm, seed)))
+		ofSeed, err := experiments.ReadUpdates(ctx, r.Bucket, runs.Run(r.experiment.Run(arm, seed)))
 		if err != nil {
 			return err
 		}
@@ -112,33 +114,69 @@ func (r *playedReader) readArm(ctx context.Context, arm string) error {
 		r.out.Updates[arm] = updates
 	}
 	first, second := r.experiment.Plays(arm)
-	for _, play := range append(first, second...) {
-		for seed := 1; seed <= r.experiment.Seeds; seed++ {
-			if err := r.read(ctx, play, seed); err != nil {
+	plays := append(first, second...)
+	for seed := 1; seed <= r.experiment.Seeds; seed++ {
+		specification, err := r.Runs.Spec(ctx, r.experiment.Run(arm, seed), activities.AtEnd)
+		if err != nil {
+			return err
+		}
+		readings := map[experiment.Play][]experiments.EpisodeReadings{}
+		for _, play := range plays {
+			readings[play], err = r.read(ctx, play, seed, specification.Agents)
+			if err != nil {
 				return err
 			}
 		}
+		for _, play := range plays {
+			r.addReaders(specification, play, readings, seed == 1)
+		}
 	}
+	maps.DeleteFunc(r.out.Readers, func(_ string, readers experiments.Readers) bool {
+		return readers.With == runs.Reading{} // no right actions are known
+	})
 
 	return nil
 }
 
-// read reads a play of a seed.
-func (r *playedReader) read(ctx context.Context, play experiment.Play, seed int) error {
+// addReaders adds what became of the answers of a system's readers with one seed. If the same policies also played
+// silently, it compares both.
+func (r *playedReader) addReaders(
+	specification spec.Spec, play experiment.Play, readings map[experiment.Play][]experiments.EpisodeReadings,
+	first bool,
+) {
+	if !play.Kind.Reads() || specification.Rounds < 2 {
+		return
+	}
+	silent := play
+	silent.Kind.Way = rules.WaySilent
+	count := specification.Agents
+	if play.Kind.Way == rules.WayLess { // its agents are not those of the silent system
+		count--
+		silent = experiment.Play{}
+	}
+	sum := experiments.ReadersOf(count, specification.Reads, readings[play], readings[silent])
+	key := play.String()
+	if !first {
+		sum = sum.Plus(r.out.Readers[key])
+	}
+	r.out.Readers[key] = sum
+}
+
+// read reads a play of a seed, with what became of the answers of the given number of agents.
+func (r *playedReader) read(
+	ctx context.Context, play experiment.Play, seed, agents int,
+) ([]experiments.EpisodeReadings, error) {
 	key := play.String()
 	r.progress(fmt.Sprintf("%s, seed %d", play, seed))
-	played, err := experiments.ReadPlayed(ctx, r.bucket, r.experiment, play, seed)
+	played, err := experiments.ReadPlayed(ctx, r.Bucket, r.experiment, play, seed, agents)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if r.out.Systems[seed-1] == nil {
 		r.out.Systems[seed-1] = map[string]runs.Result{}
 	}
 	r.episodes[key] = append(r.episodes[key], played.Episodes)
 	r.out.Systems[seed-1][key] = played.Result
-	if sum := r.out.Reading[key].Plus(played.Reading); sum != (runs.Reading{}) {
-		r.out.Reading[key] = sum
-	}
 
-	return nil
+	return played.Readings, nil
 }

@@ -32,8 +32,8 @@ func Proposals(call runs.Call) []credit.Proposal {
 // call whose seed is given.
 type Proposer func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) error
 
-// Proposer returns how the adversary proposes answers: as the agent's own policy at high temperature, or as a chat
-// model, whose actions are put in the wording of the embedded policy if that is trained.
+// Proposer returns how the adversary proposes answers: as the agent's own policy at high temperature, at random, or as
+// a chat model, whose actions are put in the wording of the embedded policy if that is trained.
 func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 	template, err := rules.Template(s)
 	if err != nil {
@@ -55,11 +55,14 @@ func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 		}, nil
 	}
 
-	model, prompt, err := f.Endpoints.For(s, s.Adversary.Model, prompts.Adversary)
+	target, err := f.Wording.Target(s)
 	if err != nil {
 		return nil, err
 	}
-	target, err := f.Wording.Target(s)
+	if s.Adversary.Model == spec.RoleRandom {
+		return randomProposer(target), nil
+	}
+	model, prompt, err := f.Endpoints.For(s, s.Adversary.Model, prompts.Adversary)
 	adversary := credit.ModelAdversary{
 		Chat: model, Prompt: prompt, Forms: prompts.FormsOf(string(s.Family())),
 		Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1,

@@ -80,6 +80,22 @@ func TestParseReadsAnExperiment(t *testing.T) {
 	}
 }
 
+// TestSystemsThatReadOthersPlayLast also checks that the systems that they read play although no contrast names them.
+func TestSystemsThatReadOthersPlayLast(t *testing.T) {
+	for way, want := range map[string]string{
+		"shuffled": "[full/trained on test-seeds full/base-whole on test-seeds] [full/trained-shuffled on test-seeds]",
+		"liar":     "[full/trained on test-seeds full/base-whole on test-seeds] [full/trained-liar on test-seeds]",
+	} {
+		x := experiment.Experiment{Contrasts: []experiment.Contrast{
+			{Of: "full/trained-" + way, Minus: "full/base-whole", Split: "test-seeds"},
+		}}
+		first, second := x.Plays("full")
+		if got := fmt.Sprint(first, second); got != want {
+			t.Errorf("full plays %s, want %s", got, want)
+		}
+	}
+}
+
 func TestArmsShareWhatTheyHaveEqual(t *testing.T) {
 	x, err := parse(strings.Replace(good, "contrasts:", `  - {name: strong, like: one, set: {finetune.stop_low: 0.5}}
 contrasts:`, 1))
@@ -263,8 +279,27 @@ func TestFiguresAreByTemplateAndSeed(t *testing.T) {
 	if want := []float64{(0.75 + 0.5) / 2, (0.5 + 0) / 2, 0}; !slices.Equal(got.Pass, want) {
 		t.Errorf("Pass = %v, want %v", got.Pass, want)
 	}
+	// Of two episodes of a, at least one is right always; of b, too: one of its two is.
+	if want := []float64{(0.75 + 0.5) / 2, 1, 1}; !slices.EqualFunc(got.PassAt, want, near) {
+		t.Errorf("PassAt = %v, want %v", got.PassAt, want)
+	}
+	rare := slices.Repeat([]experiment.Episode{{Template: "a"}}, 5)
+	rare[2].Success = 1
+	// Of five episodes with one success, a pair has it in 4 of 10 cases, and four have it in 4 of 5.
+	passAt := experiment.FiguresOf([][]experiment.Episode{rare}).PassAt
+	if want := []float64{0.2, 0.4, 0.8}; !slices.EqualFunc(passAt, want, near) {
+		t.Errorf("PassAt = %v, want %v", passAt, want)
+	}
 	if want := 1.0 / 6; got.FalseCompletes != want {
 		t.Errorf("FalseCompletes = %v, want %v", got.FalseCompletes, want)
+	}
+	if got.Entropy != nil {
+		t.Errorf("Entropy = %v without decisions, want none", *got.Entropy)
+	}
+	one[0].Decisions, one[0].Entropy, one[1].Decisions, one[1].Entropy = 3, 1.2, 1, 0.4
+	one[6].Decisions, one[6].Entropy = 9, 9 // missing
+	if got := experiment.FiguresOf([][]experiment.Episode{one}).Entropy; got == nil || !near(*got, 0.4) {
+		t.Errorf("Entropy = %v, want 0.4, the mean over the decisions that count", got)
 	}
 	if got := experiment.FiguresOf(nil); len(got.Pass) != 0 || got.FalseCompletes != 0 {
 		t.Errorf("FiguresOf nothing = %+v, want nothing", got)

@@ -8,6 +8,13 @@ type Figures struct {
 	// successes, estimated without bias for every seed and template, and averaged over templates with at least k
 	// episodes. It ends before the first k for which no template has enough episodes.
 	Pass []float64 `json:"pass"`
+	// PassAt is pass@k for the same k: the probability that at least one of k episodes of a template is a success. With
+	// c successes in n episodes, it is estimated without bias by 1 − C(n−c, k) / C(n, k) (Chen et al. 2021, equation
+	// 1), and averaged as Pass is.
+	PassAt []float64 `json:"pass_at,omitempty"`
+	// Entropy is the entropy of the votes of a decision in nats: −Σ p·ln p over the actions that were voted for, where
+	// p is an action's share of the votes. It is the mean over all decisions with votes, and nil if there are none.
+	Entropy *float64 `json:"entropy,omitempty"`
 }
 
 // passes are the values of k in Figures.Pass.
@@ -23,6 +30,8 @@ func FiguresOf(seeds [][]Episode) Figures {
 	counts := map[cell][2]int{}
 	played := 0
 	lied := 0
+	decisions := 0
+	entropy := 0.0
 	var order []cell // sums of floats depend on the order
 	for k, episodes := range seeds {
 		for _, episode := range episodes {
@@ -30,6 +39,8 @@ func FiguresOf(seeds [][]Episode) Figures {
 				continue
 			}
 			played++
+			decisions += episode.Decisions
+			entropy += episode.Entropy
 			if episode.False {
 				lied++
 			}
@@ -47,19 +58,26 @@ func FiguresOf(seeds [][]Episode) Figures {
 	}
 
 	figures.FalseCompletes = float64(lied) / float64(max(played, 1))
+	if decisions > 0 {
+		mean := entropy / float64(decisions)
+		figures.Entropy = &mean
+	}
 	for _, k := range passes {
-		sum := 0.0
+		all := 0.0
+		some := 0.0
 		n := 0
 		for _, at := range order {
 			if c := counts[at]; c[0] >= k {
-				sum = sum + choose(c[1], k)/choose(c[0], k)
+				all = all + choose(c[1], k)/choose(c[0], k)
+				some += 1 - choose(c[0]-c[1], k)/choose(c[0], k)
 				n++
 			}
 		}
 		if n == 0 {
 			break
 		}
-		figures.Pass = append(figures.Pass, sum/float64(n))
+		figures.Pass = append(figures.Pass, all/float64(n))
+		figures.PassAt = append(figures.PassAt, some/float64(n))
 	}
 
 	return figures

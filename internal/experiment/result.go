@@ -47,6 +47,9 @@ type Episode struct {
 	Success  float64 // 0 or 1, or the share of right steps of a recorded task
 	False    bool    // it ended without success before the limit of steps
 	Missing  bool
+
+	Decisions int     // decisions with votes
+	Entropy   float64 // sum over them of the entropy of the votes, in nats
 }
 
 // Row is a tested contrast. Differences are in points.

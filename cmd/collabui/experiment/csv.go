@@ -23,7 +23,7 @@ func writeEpisodes(ctx context.Context, session *app.Session, declared experimen
 		one, two := declared.Plays(arm.Name)
 		for _, play := range append(one, two...) {
 			for seed := 1; seed <= declared.Seeds; seed++ {
-				did, err := experiments.ReadPlayed(ctx, session.Store, declared, play, seed)
+				did, err := experiments.ReadPlayed(ctx, session.Store, declared, play, seed, 0)
 				if err != nil {
 					return err
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/experiment"
 	"github.com/collabui/collabui/internal/records/experiments"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 // printDeclared prints what an experiment declares.
@@ -92,19 +93,14 @@ func printTable(session *app.Session, version experiments.Version, result experi
 		}
 		terminal.Line(out, "")
 		for _, key := range slices.Sorted(maps.Keys(result.Figures)) {
-			f := result.Figures[key]
 			_, split, _ := strings.Cut(key, " on ")
-			terminal.Line(out, "%s: %sfalse completes %.1f %%%s", key, passText(f.Pass), 100*f.FalseCompletes,
-				valNote(split))
+			terminal.Line(out, "%s: %s%s", key, figuresText(result.Figures[key]), valNote(split))
 		}
 		for _, arm := range slices.Sorted(maps.Keys(result.Updates)) {
 			terminal.Line(out, "%s", updatesLine(arm, result.Updates[arm]))
 		}
-		for _, key := range slices.Sorted(maps.Keys(result.Reading)) {
-			reading := result.Reading[key]
-			terminal.Line(out, "reading, %s: %d answers wrong to right, %d right to wrong, %d stayed right, %d wrong",
-				key,
-				reading.WrongRight, reading.RightWrong, reading.RightRight, reading.WrongWrong)
+		for _, key := range slices.Sorted(maps.Keys(result.Readers)) {
+			terminal.Line(out, "%s", readersLine(key, result.Readers[key]))
 		}
 	})
 	if err != nil {
@@ -129,6 +125,21 @@ func updatesLine(arm string, updates experiments.Updates) string {
 	return line
 }
 
+// readersLine returns what became of the answers of a system's readers, beside the answers of the same agents without
+// messages, if the silent system played.
+func readersLine(key string, readers experiments.Readers) string {
+	turned := func(reading runs.Reading) string {
+		return fmt.Sprintf("%d of %d wrong answers turned right, %d of %d right ones wrong",
+			reading.WrongRight, reading.Wrong(), reading.RightWrong, reading.Right())
+	}
+	line := fmt.Sprintf("readers of %s: %s", key, turned(readers.With))
+	if readers.Without != nil {
+		line += "; without messages: " + turned(*readers.Without)
+	}
+
+	return line
+}
+
 // valNote marks val, the split by which systems were chosen.
 func valNote(split string) string {
 	if _, name := experiment.Elsewhere(split); name != domain.SplitVal {
@@ -138,18 +149,35 @@ func valNote(split string) string {
 	return "  (val chose the systems)"
 }
 
-// passText returns pass^1, pass^2 and pass^4, as far as they are known.
-func passText(pass []float64) string {
-	var names, rates []string
-	for i, p := range pass {
-		names = append(names, fmt.Sprintf("^%d", 1<<i))
-		rates = append(rates, fmt.Sprintf("%.1f", 100*p))
+// figuresText returns the further figures of a system, as far as they are known: pass^1, pass^2, pass^4, pass@2 and
+// pass@4, the entropy of the votes, and false completes. pass@1 is pass^1.
+func figuresText(figures experiment.Figures) string {
+	var parts []string
+	if len(figures.Pass) > 0 {
+		parts = append(parts, passText("^", 0, figures.Pass)+" of a template")
 	}
-	if len(pass) == 0 {
-		return ""
+	if len(figures.PassAt) > 1 {
+		parts = append(parts, passText("@", 1, figures.PassAt))
+	}
+	if figures.Entropy != nil {
+		parts = append(parts, fmt.Sprintf("entropy of votes %.2f nats", *figures.Entropy))
+	}
+	parts = append(parts, fmt.Sprintf("false completes %.1f %%", 100*figures.FalseCompletes))
+
+	return strings.Join(parts, "; ")
+}
+
+// passText returns rates for k = 2^i from i = first on.
+func passText(sign string, first int, rates []float64) string {
+	var names, texts []string
+	for i, rate := range rates {
+		if i >= first {
+			names = append(names, fmt.Sprintf("%s%d", sign, 1<<i))
+			texts = append(texts, fmt.Sprintf("%.1f", 100*rate))
+		}
 	}
 
-	return fmt.Sprintf("pass%s of a template %s %%; ", strings.Join(names, ", "), strings.Join(rates, ", "))
+	return fmt.Sprintf("pass%s %s %%", strings.Join(names, ", "), strings.Join(texts, ", "))
 }
 
 // tableRow returns a line of the table.

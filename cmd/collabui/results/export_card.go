@@ -140,6 +140,11 @@ func (c *dataCard) ofEpoch(given spec.Spec) {
 	if c.Samples {
 		return
 	}
+	if given.Clones() {
+		c.fact("wrong answers", "none, because RFT learns from right answers alone")
+
+		return
+	}
 	c.fact("wrong answers", "those of agents that were labelled wrong; others proposed by "+
 		rules.RoleName(given, given.Adversary.Model,
 			fmt.Sprintf("the agents' own policies at temperature %g", given.Adversary.Temperature)))

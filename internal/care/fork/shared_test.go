@@ -7,8 +7,8 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain covers GRPO, which learns from samples, and cloning without a
-// critic, which also learns from answers without an alternative.
+// TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain covers GRPO, which learns from samples, and RFT, which learns from
+// answers without an alternative.
 func TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -16,7 +16,9 @@ func TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain(t *testing.T) {
 		from, to spec.Preference
 		again    bool
 	}{
-		"RFT under a critic":         {spec.CreditCritic, spec.PreferenceDPO, spec.PreferenceRFT, false},
+		"RFT under a critic":         {spec.CreditCritic, spec.PreferenceDPO, spec.PreferenceRFT, true},
+		"no RFT any more":            {spec.CreditCritic, spec.PreferenceRFT, spec.PreferenceDPO, true},
+		"the same":                   {spec.CreditCritic, spec.PreferenceRFT, spec.PreferenceRFT, false},
 		"GRPO":                       {spec.CreditCritic, spec.PreferenceDPO, spec.PreferenceGRPO, true},
 		"cloning":                    {spec.CreditOutcome, spec.PreferenceDPO, spec.PreferenceRFT, true},
 		"no cloning any more":        {spec.CreditOutcome, spec.PreferenceRFT, spec.PreferenceDPO, true},

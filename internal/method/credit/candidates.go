@@ -47,7 +47,7 @@ func (m *maker) candidates(
 	out := map[cellAt][]candidate{}
 	for si, step := range steps {
 		m.counts.Count(credits[si].Labels)
-		if m.rules.OutcomeOnly {
+		if m.rules.OutcomeOnly || m.rules.ChosenOnly {
 			continue
 		}
 

@@ -22,7 +22,7 @@ type Rules struct {
 	Speech      SpeechRule      // how proposed acts of speech are judged
 	Reads       agents.Reads    // whose messages an agent reads
 	OutcomeOnly bool            // credit: outcome; no adversary is queried and nothing is graded
-	ChosenOnly  bool            // with OutcomeOnly: chosen answers also serve without a rejected answer, for RFT
+	ChosenOnly  bool            // for RFT: every chosen answer is one row without a rejected answer; no adversary
 	Seed        uint64          // draws which pairs stay if there are more than PerEpisode
 	Answers     agents.Reader   // how the adversary's answers are read
 }
@@ -145,7 +145,9 @@ func (m *maker) stepPairs(
 		}
 		all = append(all, fromCell...)
 	}
-	all = append(all, insteadOfPasses(step, credit, agent)...)
+	if !m.rules.ChosenOnly {
+		all = append(all, insteadOfPasses(step, credit, agent)...)
+	}
 	all = append(all, m.rules.resistance(step, labels, agent)...)
 	if pair, ok := m.rules.correction(step, labels, agent); ok {
 		all = append(all, pair)

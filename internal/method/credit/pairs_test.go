@@ -100,6 +100,33 @@ func TestTheRejectedAnswerOfAPositiveCell(t *testing.T) {
 	}
 }
 
+// TestRFTLearnsFromEveryRightAnswerOnce checks that neither the number of wrong answers nor their absence matters.
+func TestRFTLearnsFromEveryRightAnswerOnce(t *testing.T) {
+	r := defaults
+	r.ChosenOnly = true
+	r.Cells = FirstCells
+	steps := []domain.Step{
+		step(1, 3, [][]int{{3, 3, 3}, {2, 1, 3}}), // many wrong answers
+		step(2, 2, [][]int{{2, 2, 2}, {2, 2, 2}}), // none
+		step(3, 1, [][]int{{4, 5, 6}, {4, 5, 6}}), // nothing is right
+	}
+	got, n := pairs(t, r, steps, 5, 6, 7)
+	type row struct{ agent, step, round int }
+	var rows []row
+	for _, p := range got {
+		rows = append(rows, row{p.Agent, p.Step, p.Round})
+		if p.Rejected != "" || p.RejectedCanonical != "" || p.Source != domain.SourceNone || p.Weight != 1 {
+			t.Errorf("the row %+v rejects something, want a right answer alone", p)
+		}
+	}
+	if want := []row{{0, 1, 0}, {0, 2, 0}, {1, 1, 2}, {1, 2, 0}}; !slices.Equal(rows, want) {
+		t.Errorf("rows %v, want %v", rows, want)
+	}
+	if n.NoPair != 0 || n.Unparsed+n.Equal+n.NotNegative != 0 || n.Pairs[domain.SourceNone] != 4 {
+		t.Errorf("counts %+v, want 4 rows, and no answers of an adversary", n)
+	}
+}
+
 // TestCloningNeedsNoRejectedAnswer checks that the actions of an agent that decided alone in a successful episode,
 // which have no other answer to be compared with, serve filtered behaviour cloning, but not preference optimisation.
 func TestCloningNeedsNoRejectedAnswer(t *testing.T) {

@@ -12,9 +12,12 @@ import (
 // cellPairs returns the pairs of positive cell i, at most Negatives. Its rejected answers are, in this order, the
 // candidates labelled 0, the agent's own cells of other rounds labelled 0, and peers' cells labelled 0 that the agent
 // could have chosen. Within each group, the hardest come first, which are the ones that the policy finds most probable.
-// No canonical action is rejected twice.
+// No canonical action is rejected twice. With ChosenOnly, the only row is the cell without a rejected answer.
 func (r Rules) cellPairs(step domain.Step, labels []domain.Label, i int, cands []candidate) []domain.Example {
 	cell := step.Decision.Cells[i]
+	if r.ChosenOnly {
+		return []domain.Example{newPair(step, cell, cell, domain.Cell{}, domain.SourceNone)}
+	}
 	if r.OutcomeOnly {
 		return r.outcomePairs(step, cell)
 	}
@@ -53,16 +56,12 @@ func (r Rules) cellPairs(step domain.Step, labels []domain.Label, i int, cands [
 }
 
 // outcomePairs pairs a cell with the first cell that parses and differs, because the ablation without a critic has no
-// other evidence. If no cell differs, for example because one agent decides alone, ChosenOnly lets the cell serve
-// without a rejected answer.
+// other evidence. If no cell differs, for example because one agent decides alone, there is no pair.
 func (r Rules) outcomePairs(step domain.Step, cell domain.Cell) []domain.Example {
 	for _, c := range step.Decision.Cells {
 		if c.Action != nil && c.Canonical != cell.Canonical {
 			return []domain.Example{newPair(step, cell, cell, c, domain.SourceOther)}
 		}
-	}
-	if r.ChosenOnly {
-		return []domain.Example{newPair(step, cell, cell, domain.Cell{}, domain.SourceNone)}
 	}
 
 	return nil

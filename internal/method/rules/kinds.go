@@ -59,8 +59,8 @@ func ParseSystemKind(text string) (SystemKind, error) {
 	}
 	if !ok || kind.String() != text {
 		return kind, fmt.Errorf("expected base, trained or imitation, alone or followed by -alone, -agentN, -silent, "+
-			"-oneround, -shuffled, -liar, -whole, -less, -plain or one of -%s; or the name of a model, followed by one of the last; "+
-			"or expert, not %q", strings.Join(prompts.Styles, ", -"), text)
+			"-oneround, -shuffled, -liar, -whole, -less, -plain or one of -%s; or the name of a model, followed by one of "+
+			"the last; or expert, not %q", strings.Join(prompts.Styles, ", -"), text)
 	}
 
 	return kind, nil
@@ -91,6 +91,11 @@ func (k SystemKind) agent() (int, bool) {
 // Donor returns the kind whose messages a shuffled system or one with a liar reads. It returns false for other systems.
 func (k SystemKind) Donor() (SystemKind, bool) {
 	return SystemKind{Of: k.Of}, k.Way == WayShuffled || k.Way == WayLiar
+}
+
+// Reads reports whether agents of the system read messages in every round of the specification.
+func (k SystemKind) Reads() bool {
+	return k.Policies() && slices.Contains([]string{"", WayShuffled, WayLiar, WayLess}, k.Way)
 }
 
 // System returns the system of this kind with the given policies. It returns an error if the agent does not exist, or

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 )
@@ -24,6 +25,8 @@ func TestKindsOfSystemsChangeOneThingEach(t *testing.T) {
 		"trained-silent":   {6, 6, true},
 		"trained-oneround": {3, 3, false},
 		"trained-shuffled": {3, 6, false},
+		"trained-liar":     {3, 6, false},
+		"base-whole":       {1, 1, false},
 		"imitation-less":   {2, 4, false},
 	} {
 		k, err := rules.ParseSystemKind(text)
@@ -53,7 +56,7 @@ func TestKindsOfSystemsChangeOneThingEach(t *testing.T) {
 func TestTheAgentThatIsAloneOrMissesChanges(t *testing.T) {
 	s := spec.Default()
 	s.Agents, s.Decoding.Temperatures = 3, []float64{0.5}
-	for _, way := range []string{rules.WayAlone, rules.WayLess} {
+	for _, way := range []string{rules.WayAlone, rules.WayWhole, rules.WayLess} {
 		e, err := rules.SystemKind{Of: rules.OfTrained, Way: way}.System(s, []string{"a", "b", "c"})
 		if err != nil {
 			t.Fatal(err)
@@ -70,6 +73,52 @@ func TestTheAgentThatIsAloneOrMissesChanges(t *testing.T) {
 			if len(seen) != 3 || n < 70 {
 				t.Errorf("%s: %s plays %d of 300 episodes, one of %v, want each of three about 100", way, who, n, seen)
 			}
+		}
+	}
+}
+
+func TestTheLiarChangesWithTheEpisode(t *testing.T) {
+	s := spec.Default()
+	system, err := rules.SystemKind{Of: rules.OfTrained, Way: rules.WayLiar}.System(s, []string{"a", "b", "c", "d"})
+	if err != nil || !system.Liar || system.Shuffled {
+		t.Fatalf("the system is %+v, %v, want one with a liar only", system, err)
+	}
+	item := rules.EvalItem{System: system, Split: "val"}
+	seen := map[int]int{}
+	for i := range 400 {
+		seen[rules.Liar(s, item, i)]++
+	}
+	for agent := range 4 {
+		if seen[agent] < 70 {
+			t.Errorf("the liars are %v, want each of four agents in about 100 of 400 episodes", seen)
+		}
+	}
+}
+
+func TestAWholeSystemSeesTheScreenThatOthersDivide(t *testing.T) {
+	s := spec.Default()
+	s.Views = agents.Views{Kind: agents.RegionViews}
+	for way, kind := range map[string]agents.ViewKind{
+		rules.WayAlone: agents.RegionViews, rules.WayWhole: "", rules.WayLiar: agents.RegionViews,
+	} {
+		system, err := rules.SystemKind{Of: rules.OfBase, Way: way}.System(s, []string{"a", "b", "c", "d"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config, _, err := system.Config(s, "val", 3); err != nil || config.Views.Kind != kind {
+			t.Errorf("%s has the views %+v, %v, want %q", way, config.Views, err, kind)
+		}
+	}
+}
+
+func TestOnlySystemsThatReadOthersMessagesHaveADonor(t *testing.T) {
+	for _, way := range []string{
+		"", rules.WayAlone, rules.WayWhole, rules.WaySilent, rules.WayOneRound, rules.WayShuffled, rules.WayLiar,
+		rules.WayLess,
+	} {
+		donor, ok := rules.SystemKind{Of: rules.OfBase, Way: way}.Donor()
+		if want := way == rules.WayShuffled || way == rules.WayLiar; ok != want || donor.String() != rules.OfBase {
+			t.Errorf("the donor of base-%s is %s, %v, want base, %v", way, donor, ok, want)
 		}
 	}
 }

@@ -75,15 +75,16 @@ func Reader(specification spec.Spec) agents.Reader {
 	return agents.Reader{Parsing: specification.Answers, Speech: specification.Speech}
 }
 
-// Pairing returns the rules for making the preference pairs of a slot's episode, which was played on the topology. With
-// a critic, they do not depend on the update's objective, so RFT learns from the same chosen answers as DPO. Without
-// one, RFT clones the executed actions and needs no rejected answers.
+// Pairing returns the rules for making the preference pairs of a slot's episode, which was played on the topology. For
+// RFT, they make one row of every right answer of an agent, without a rejected answer and without corrections.
 func Pairing(s spec.Spec, topology domain.Topology, slot domain.Slot) credit.Rules {
+	corrects := s.Credit == spec.CreditCritic && !s.Clones()
+
 	return credit.Rules{
 		Candidates: s.Adversary.Candidates, Negatives: s.Pairs.Negatives, Cells: s.Pairs.Cells, Topology: topology,
 		PerStep: s.Pairs.PerStep, PerEpisode: s.Pairs.PerEpisode,
-		Correction:  s.Pairs.Kind != spec.PairsPositive && s.Credit == spec.CreditCritic,
-		Resist:      s.Pairs.Kind == spec.PairsResist && s.Credit == spec.CreditCritic,
+		Correction:  corrects && s.Pairs.Kind != spec.PairsPositive,
+		Resist:      corrects && s.Pairs.Kind == spec.PairsResist,
 		Right:       s.LearnsRight(),
 		Speech:      Speech(s),
 		Reads:       s.Reads,
@@ -182,6 +183,9 @@ func CriticName(given spec.Spec, catalog spec.Catalog) string {
 func RoleName(specification spec.Spec, name spec.Role, otherwise string) string {
 	if model, ok := specification.Models[name]; ok {
 		return fmt.Sprintf("%s (%s)", name, model.Model)
+	}
+	if name == spec.RoleRandom {
+		return "random actions"
 	}
 
 	return otherwise

@@ -64,7 +64,7 @@ var effects = map[string]Effect{
 	"pairs.balance_types": {StepUpdate, false},
 
 	"parameters": {StepUpdate, false},
-	"preference": {StepUpdate, false}, // but GRPO and cloning learn from other rows, see package fork
+	"preference": {StepUpdate, false}, // but GRPO and RFT learn from other rows, see package fork
 	"reference":  {StepUpdate, false},
 	"train":      {StepUpdate, false},
 	"trainer":    {StepUpdate, false},

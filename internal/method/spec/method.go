@@ -31,7 +31,7 @@ type Preference string
 // Kinds of updates.
 const (
 	PreferenceDPO Preference = "dpo"
-	PreferenceRFT Preference = "rft" // SFT on positive cells
+	PreferenceRFT Preference = "rft" // SFT on an agent's own right answers, each of them once
 
 	PreferenceGRPO Preference = "grpo" // policy gradient on an answer's label relative to the labels of its step
 )
@@ -48,9 +48,8 @@ const (
 	CreditAdvantage Credit = "advantage"
 )
 
-// Clones reports whether updates clone executed actions without a critic. Then a positive cell needs no rejected
-// answer.
-func (s Spec) Clones() bool { return s.Credit != CreditCritic && s.Preference == PreferenceRFT }
+// Clones reports whether updates learn from right answers alone. Then no rejected answers are made.
+func (s Spec) Clones() bool { return s.Preference == PreferenceRFT }
 
 // LearnsRight reports whether all right answers are rows of their own beside the pairs of an update.
 func (s Spec) LearnsRight() bool { return s.Train.SFT > 0 && s.Preference == PreferenceDPO }

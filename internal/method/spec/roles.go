@@ -18,9 +18,10 @@ const (
 	RoleOracle   Role = "oracle"   // the environment's judge (privileged)
 	RoleExpert   Role = "expert"   // the environment's expert (privileged)
 	RoleTemplate Role = "template" // fixed rules instead of a model
+	RoleRandom   Role = "random"   // random actions instead of a model
 )
 
-var reserved = []Role{RolePolicy, RoleOracle, RoleExpert, RoleTemplate}
+var reserved = []Role{RolePolicy, RoleOracle, RoleExpert, RoleTemplate, RoleRandom}
 
 // Critic labels every cell.
 type Critic struct {
@@ -70,11 +71,14 @@ const (
 
 // Adversary proposes plausible wrong answers.
 type Adversary struct {
-	Model       Role    `json:"model"` // RolePolicy (the agent's own policy) or a model
+	Model       Role    `json:"model"` // RolePolicy (the agent's own policy), RoleRandom or a model
 	Temperature float64 `json:"temperature"`
 	TopP        float64 `json:"top_p"`
 	Candidates  int     `json:"candidates"` // K
 }
+
+// Prompted reports whether the adversary is a chat model with a prompt of its own.
+func (a Adversary) Prompted() bool { return a.Model != RolePolicy && a.Model != RoleRandom }
 
 // Summariser writes a step's line of the history.
 type Summariser struct {
@@ -98,12 +102,17 @@ func (s Spec) checkRoles(must Must) {
 	must.within(s.Adversary.TopP, "adversary.top_p", 0.01, 1)
 	must.count(s.Adversary.Candidates, "adversary.candidates", 1, 64)
 
-	plays := func(player Role, field string, builtin Role) {
+	plays := func(player Role, field string, builtin Role, others ...Role) {
 		_, ok := s.Models[player]
-		must(ok || player == builtin, field, "%s or a name under models, not %q", builtin, player)
+		names := string(builtin)
+		for _, other := range others {
+			names += ", " + string(other)
+		}
+		must(ok || player == builtin || slices.Contains(others, player), field, "%s or a name under models, not %q",
+			names, player)
 	}
 	plays(s.Critic.Model, "critic.model", RoleOracle)
-	plays(s.Adversary.Model, "adversary.model", RolePolicy)
+	plays(s.Adversary.Model, "adversary.model", RolePolicy, RoleRandom)
 	plays(s.Synthesis.Agent, "synthesis.agent", RoleExpert)
 	plays(s.Synthesis.Author, "synthesis.author", RoleTemplate)
 	plays(s.Summariser.Model, "summariser.model", RoleTemplate)

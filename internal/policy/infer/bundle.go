@@ -150,7 +150,7 @@ func roles(specification spec.Spec) []string {
 
 	authored := len(specification.FineTune.Levels) > 0 && specification.Synthesis.Author != spec.RoleTemplate
 	add(prompts.Critic, specification.Credit == "critic" && specification.Critic.Model != spec.RoleOracle)
-	add(prompts.Adversary, specification.Adversary.Model != spec.RolePolicy)
+	add(prompts.Adversary, specification.Adversary.Prompted())
 	add(prompts.Questions, authored)
 	add(prompts.Instructions, authored)
 	add(prompts.Summariser, specification.Summariser.Model != spec.RoleTemplate)

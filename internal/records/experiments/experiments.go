@@ -36,9 +36,9 @@ type Result struct {
 	Systems []map[string]runs.Result `json:"systems"`
 	// Figures are further figures of all systems, over all seeds, by ARM/SYSTEM on SPLIT.
 	Figures map[string]experiment.Figures `json:"figures"`
-	// Reading counts the effects of reading on answers, over all seeds, by ARM/SYSTEM on SPLIT, if right actions are
-	// known.
-	Reading map[string]runs.Reading `json:"reading,omitempty"`
+	// Readers counts what became of the answers of agents that read messages, over all seeds, by ARM/SYSTEM on SPLIT,
+	// if right actions are known.
+	Readers map[string]Readers `json:"readers,omitempty"`
 	// Updates counts the updates of an arm that took effect, over all seeds.
 	Updates map[string]Updates `json:"updates,omitempty"`
 }

@@ -19,13 +19,14 @@ const parallelReads = 16
 // Played is the outcome of one system with one seed.
 type Played struct {
 	Episodes []experiment.Episode // in the order that all systems share
+	Readings []EpisodeReadings    // in the same order
 	Result   runs.Result
-	Reading  runs.Reading
 }
 
-// ReadPlayed reads the outcome of a system with a seed, from 1. The system must have played all episodes.
+// ReadPlayed reads the outcome of a system with a seed, from 1. The system must have played all episodes. agents is the
+// number of the arm's agents whose answers are compared; 0 compares none.
 func ReadPlayed(
-	ctx context.Context, bucket store.Bucket, x experiment.Experiment, play experiment.Play, seed int,
+	ctx context.Context, bucket store.Bucket, x experiment.Experiment, play experiment.Play, seed, agents int,
 ) (Played, error) {
 	run := runs.Run(x.Run(play.Arm, seed))
 	id := rules.EvalID(rules.ExperimentFolder, play.Kind.String(), play.Split)
@@ -35,26 +36,20 @@ func ReadPlayed(
 	}
 
 	out := Played{Episodes: make([]experiment.Episode, x.Episodes[play.Split]), Result: result}
-	readings := make([]runs.Reading, len(out.Episodes))
+	out.Readings = make([]EpisodeReadings, len(out.Episodes))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelReads)
 	for i := range out.Episodes {
 		group.Go(func() error {
 			evalEpisode, _, err := run.EvalEpisode(id, i+1).Must(gctx, bucket)
 			out.Episodes[i] = episodeOf(evalEpisode)
-			for _, evalStep := range evalEpisode.Steps {
-				readings[i] = readings[i].Plus(evalStep.Reading())
-			}
+			out.Readings[i] = readingsOf(evalEpisode, agents)
 
 			return err
 		})
 	}
-	err = group.Wait()
-	for _, reading := range readings {
-		out.Reading = out.Reading.Plus(reading)
-	}
 
-	return out, err
+	return out, group.Wait()
 }
 
 // Columns are the columns of a table of episodes. A system is ARM/SYSTEM on SPLIT, seed and episode count from 1, and
@@ -77,6 +72,12 @@ func Lines(play experiment.Play, seed int, episodes []experiment.Episode) [][]st
 // episodeOf returns the fields of an episode that contrasts need.
 func episodeOf(evalEpisode runs.EvalEpisode) experiment.Episode {
 	out := experiment.Episode{Template: evalEpisode.Task.Template, Missing: evalEpisode.Outcome.Void != ""}
+	for _, evalStep := range evalEpisode.Steps {
+		if entropy, ok := evalStep.Entropy(); ok {
+			out.Decisions++
+			out.Entropy += entropy
+		}
+	}
 	out.False = !evalEpisode.Outcome.Success && !evalEpisode.Outcome.Truncated
 	if metric, ok := evalEpisode.Outcome.Metrics[envadapters.StepSR]; ok && metric.N > 0 {
 		out.Success = metric.Sum / float64(metric.N)

@@ -1,7 +1,10 @@
 package runs
 
 import (
+	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/store"
@@ -54,8 +57,35 @@ func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep 
 	return evalStep
 }
 
-// Reading counts the effects of reading messages on answers: how often an agent's answer in a round was right or wrong,
-// and right or wrong again after it had read the messages of the next round.
+// votes reports whether the answer votes: it parses, and is no act of speech.
+func (c EvalCell) votes() bool {
+	kind, _, _ := strings.Cut(c.Canonical, " ")
+
+	return kind != "" && !domain.Action{Type: kind}.Speech()
+}
+
+// Entropy returns the entropy of the votes in all rounds, in nats: −Σ p·ln p over actions, where p is an action's share
+// of the votes. Skipped cells have no votes. It reports false if no cell votes.
+func (s EvalStep) Entropy() (float64, bool) {
+	votes := map[string]int{}
+	total := 0
+	for _, evalCell := range s.Cells {
+		if evalCell.votes() {
+			votes[evalCell.Canonical]++
+			total++
+		}
+	}
+	sum := 0.0
+	for _, canonical := range slices.Sorted(maps.Keys(votes)) { // sums of floats depend on the order
+		share := float64(votes[canonical]) / float64(total)
+		sum -= share * math.Log(share)
+	}
+
+	return sum, total > 0
+}
+
+// Reading counts what became of answers from one round to the next: how often an answer of an agent was right or wrong,
+// and its next answer on the same screen right or wrong.
 type Reading struct {
 	RightRight int `json:"right_right"`
 	RightWrong int `json:"right_wrong"`
@@ -71,30 +101,42 @@ func (r Reading) Plus(reading Reading) Reading {
 	}
 }
 
-// Reading compares the answers of each agent in consecutive rounds. It counts nothing where no right action is known.
-func (s EvalStep) Reading() Reading {
-	var out Reading
+// Right returns the number of answers that were right at first.
+func (r Reading) Right() int { return r.RightRight + r.RightWrong }
+
+// Wrong returns the number of answers that were wrong at first.
+func (r Reading) Wrong() int { return r.WrongRight + r.WrongWrong }
+
+// Readings compares the answers of each of some agents in consecutive rounds. A silent system has its agents once for
+// every round, in the order of rounds: there, the answers of an agent are compared in that order. It counts nothing
+// where no right action is known.
+func (s EvalStep) Readings(agents int) []Reading {
+	out := make([]Reading, agents)
 	if len(s.Right) == 0 {
 		return out
 	}
-	before := map[int]EvalCell{} // by agent
+	type place struct{ agent, round int }
+	cells := map[place]EvalCell{}
 	for _, evalCell := range s.Cells {
-		cell, ok := before[evalCell.Agent]
-		before[evalCell.Agent] = evalCell
-		if !ok || evalCell.Round != cell.Round+1 {
+		cells[place{evalCell.Agent % agents, evalCell.Round + evalCell.Agent/agents}] = evalCell
+	}
+	for at, evalCell := range cells {
+		before, ok := cells[place{at.agent, at.round - 1}]
+		if !ok {
 			continue
 		}
-		wasRight := slices.Contains(s.Right, cell.Canonical)
+		wasRight := slices.Contains(s.Right, before.Canonical)
 		isRight := slices.Contains(s.Right, evalCell.Canonical)
+		reading := &out[at.agent]
 		switch {
 		case wasRight && isRight:
-			out.RightRight++
+			reading.RightRight++
 		case wasRight:
-			out.RightWrong++
+			reading.RightWrong++
 		case isRight:
-			out.WrongRight++
+			reading.WrongRight++
 		default:
-			out.WrongWrong++
+			reading.WrongWrong++
 		}
 	}
 
