@@ -60,8 +60,12 @@ func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 		return nil, err
 	}
 	target, err := f.Wording.Target(s)
+	forms := prompts.FormsOf(string(s.Family()))
+	if s.Speech {
+		forms = forms.WithSpeech()
+	}
 	adversary := credit.ModelAdversary{
-		Chat: model, Prompt: prompt, Forms: prompts.FormsOf(string(s.Family())),
+		Chat: model, Prompt: prompt, Forms: forms,
 		Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1,
 	}
 
