@@ -241,8 +241,8 @@ func TestACellThatIsSampledAgainHasItsAnswer(t *testing.T) {
 				}
 				response, err := r.Deps.Chat.Complete(t.Context(), request)
 				if err != nil || response.Texts[0] != cell.Text {
-					t.Fatalf("agent %d answers %q, %v, in round %d, want %q", cell.Agent, response.Texts, err, cell.Round,
-						cell.Text)
+					t.Fatalf("agent %d answers %q, %v, in round %d, want %q", cell.Agent, response.Texts, err,
+						cell.Round, cell.Text)
 				}
 				cells++
 			}

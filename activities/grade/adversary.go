@@ -7,6 +7,7 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/prompts"
@@ -63,8 +64,15 @@ func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 		return randomProposer(target), nil
 	}
 	model, prompt, err := f.Endpoints.For(s, s.Adversary.Model, prompts.Adversary)
+	if err != nil {
+		return nil, err
+	}
+	forms := prompts.FormsOf(string(s.Family()))
+	if s.Speech {
+		forms = forms.WithSpeech()
+	}
 	adversary := credit.ModelAdversary{
-		Chat: model, Prompt: prompt, Forms: prompts.FormsOf(string(s.Family())),
+		Chat: model, Prompt: prompt, Forms: forms,
 		Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1,
 	}
 
@@ -72,7 +80,7 @@ func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 		call.Model = s.Models[s.Adversary.Model].Model
 		call.Texts, call.Usage, err = adversary.Propose(ctx, step, cell, n, call.Seed)
 		for i, text := range call.Texts {
-			if action, err := s.Answers.Answer(text); err == nil && target.Render != nil {
+			if action, ok := agents.ParseMessage(text); ok && target.Render != nil {
 				call.Texts[i] = target.Word(action, step.Observation)
 			}
 		}
@@ -81,7 +89,7 @@ func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 		}
 
 		return err
-	}, err
+	}, nil
 }
 
 // hardness returns the log-probabilities of a chat model's answers under the agent's policy: the more probable a wrong

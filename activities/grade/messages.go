@@ -48,7 +48,8 @@ func (g *grading) listening(
 
 	out := &credit.Listening{
 		Config: decoding,
-		Seed:   func(step int) uint64 { return domain.Seed(episode.Slot.Seed, "step", step) }, // as the step was decided
+		// as the step was decided: see internal/method/attempt
+		Seed: func(step int) uint64 { return domain.Seed(episode.Slot.Seed, "step", step) },
 		Answer: func(ctx context.Context, request chat.Request, asked *credit.Asked) error {
 			response, err := g.Feedback.Policies.Complete(ctx, request)
 			asked.Texts = response.Texts

@@ -76,7 +76,8 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 
 		g.warnOfStyle(id, dataset)
 		g.Emit.Send(id.Run, events.Update{
-			Epoch: id.Epoch, Agent: id.Agent, Pairs: dataset.Count - dataset.Card.Right, Steps: update.Steps, Kept: update.Kept,
+			Epoch: id.Epoch, Agent: id.Agent, Pairs: dataset.Count - dataset.Card.Right, Steps: update.Steps,
+			Kept: update.Kept,
 		})
 
 		return Updated{
@@ -89,7 +90,8 @@ func (g *GPU) Update(ctx context.Context, id AgentID) (Updated, error) {
 // warnOfStyle warns if words alone distinguish the chosen from the rejected answers of a data set.
 func (g *GPU) warnOfStyle(id AgentID, dataset runs.Dataset) {
 	auc := dataset.Card.StyleAUC
-	unpaired := dataset.Card.BySource[domain.SourceGroup] + dataset.Card.BySource[domain.SourceNone] - dataset.Card.Right
+	by := dataset.Card.BySource
+	unpaired := by[domain.SourceGroup] + by[domain.SourceNone] - dataset.Card.Right
 	if auc <= credit.StyleLimit || unpaired > 0 {
 		return
 	}

@@ -201,7 +201,8 @@ func TestRightAnswersAreRowsBesideThePairs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if left := [2]int{got.Skipped, got.SkippedRight}; left != skipped {
-			t.Errorf("weight %v: %d pairs and %d right answers are left out, want %v", weight, left[0], left[1], skipped)
+			t.Errorf("weight %v: %d pairs and %d right answers are left out, want %v", weight, left[0], left[1],
+				skipped)
 		}
 		losses[weight] = got.Curve[0].Loss
 	}

@@ -116,10 +116,12 @@ type labelled struct {
 
 // instead reports whether an answer with a label was an alternative to a pass that satisfies fits.
 func (l labelled) instead(text string, want domain.Label, fits func(domain.Cell) bool) bool {
+	isIt := func(alternative domain.Alternative) bool {
+		return alternative.Text == text && alternative.Label == want
+	}
+
 	return slices.ContainsFunc(l.effects, func(effect domain.Effect) bool {
-		return effect.Cell < len(l.cells) && fits(l.cells[effect.Cell]) && slices.ContainsFunc(effect.Instead, func(a domain.Alternative) bool {
-			return a.Text == text && a.Label == want
-		})
+		return effect.Cell < len(l.cells) && fits(l.cells[effect.Cell]) && slices.ContainsFunc(effect.Instead, isIt)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 )
 
 // CellChoice specifies on which prompts an agent's positive answers are chosen. An agent often gives the same right
@@ -54,9 +55,9 @@ func (r Rules) serves(step domain.Step, labels []domain.Label, i int) bool {
 		return slices.Contains(labels, domain.Negative)
 	case ContradictedCells:
 		cell := step.Decision.Cells[i]
-		preds := r.Topology.Preds(step.Decision.Cells[i].Agent)
+		read := r.reading().sources(cell)
 		for k, c := range step.Decision.Cells {
-			peer := c.Round == cell.Round && slices.Contains(preds, c.Agent)
+			peer := slices.Contains(read, agents.Source{Agent: c.Agent, Round: c.Round})
 			own := c.Round == cell.Round-1 && c.Agent == cell.Agent
 			if labels[k] == domain.Negative && (peer || own) {
 				return true

@@ -163,7 +163,8 @@ func TestAMessageIsLabelledByWhatItChanges(t *testing.T) {
 		}, []domain.Label{unsure, one, no}, 2},
 		"who reads its reader is no reader": {scene{
 			policies: talk{
-				always(tell("seven")), after("seven", click(right), click(5)), after("index\":3", click(5), click(right)),
+				always(tell("seven")), after("seven", click(right), click(5)),
+				after("index\":3", click(5), click(right)),
 			},
 			edges: [][2]int{{0, 1}, {1, 2}},
 		}, []domain.Label{one, one, no}, 1},
@@ -231,14 +232,15 @@ func TestAPassIsWrongIfAnAnswerWouldHaveHelped(t *testing.T) {
 			scene{policies: hears, edges: forward, instead: []string{tell("seven")}, asks: 4}, domain.Uncertain, 1,
 		},
 		"beyond the bound, but one helps": {
-			scene{policies: hears, edges: forward, instead: []string{tell("six"), click(right)}, asks: 4}, domain.Negative,
-			1,
+			scene{policies: hears, edges: forward, instead: []string{tell("six"), click(right)}, asks: 4},
+			domain.Negative, 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, credit, listening := c.scene.label(t)
 			if credit.Labels[0] != c.want || len(listening.Asked) != c.calls {
-				t.Errorf("label %v after %d calls, want %v after %d", credit.Labels[0], len(listening.Asked), c.want, c.calls)
+				t.Errorf("label %v after %d calls, want %v after %d", credit.Labels[0], len(listening.Asked), c.want,
+					c.calls)
 			}
 		})
 	}
@@ -313,6 +315,7 @@ func TestAnAnswerIsSampledAsItsCellWas(t *testing.T) {
 	changed.Goal = "press another button" // the prompts are no longer those of the record
 	credit, err := listening.Label(t.Context(), changed, Oracle(changed))
 	if err != nil || len(got) != 1 || credit.Labels[0] != domain.Uncertain {
-		t.Errorf("label %v, %d calls, %v; want no label of a prompt that is not as it was", credit.Labels[0], len(got), err)
+		t.Errorf("label %v, %d calls, %v; want no label of a prompt that is not as it was", credit.Labels[0], len(got),
+			err)
 	}
 }

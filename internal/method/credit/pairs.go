@@ -13,7 +13,7 @@ type Rules struct {
 	Candidates  int             // answers of the adversary per positive cell (K)
 	Negatives   int             // maximum of rejected answers per chosen answer
 	Cells       CellChoice      // the prompts on which positive answers are chosen
-	Topology    domain.Topology // which agents read whose messages, for ContradictedCells
+	Topology    domain.Topology // which agents read whose messages
 	PerStep     int             // maximum of pairs per agent and step
 	PerEpisode  int             // maximum of pairs per agent and episode
 	Correction  bool            // also pair a peer's right action with the agent's own wrong one

@@ -54,10 +54,14 @@ func Advantages(cells []domain.Cell, labels []domain.Label, reading Reading) []f
 	return out
 }
 
+// sources returns the cells whose messages a cell reads.
+func (r Reading) sources(cell domain.Cell) []agents.Source {
+	return agents.Config{Topology: r.Topology, Reads: r.Reads}.Sources(cell.Agent, cell.Round)
+}
+
 // next returns, for every cell, the indices of the cells whose prompts contain its answer: the cells that read it, and
 // the agent's own next round.
 func (r Reading) next(cells []domain.Cell) [][]int {
-	conf := agents.Config{Topology: r.Topology, Reads: r.Reads}
 	index := map[agents.Source]int{}
 	for i, cell := range cells {
 		index[agents.Source{Agent: cell.Agent, Round: cell.Round}] = i
@@ -65,7 +69,7 @@ func (r Reading) next(cells []domain.Cell) [][]int {
 	out := make([][]int, len(cells))
 	for i, cell := range cells {
 		own := agents.Source{Agent: cell.Agent, Round: cell.Round - 1}
-		for _, source := range append(conf.Sources(cell.Agent, cell.Round), own) {
+		for _, source := range append(r.sources(cell), own) {
 			if k, ok := index[source]; ok {
 				out[k] = append(out[k], i)
 			}

@@ -63,14 +63,12 @@ func (r Rules) resistance(step domain.Step, labels []domain.Label, agent int) []
 	if !r.Resist {
 		return nil
 	}
-	reading := agents.Config{Topology: r.Topology, Reads: r.Reads}
 	var out []domain.Example
 	for i, wrong := range step.Decision.Cells {
 		if wrong.Agent != agent || labels[i] != domain.Negative || wrong.Action == nil {
 			continue
 		}
-		read := append([]agents.Source{{Agent: agent, Round: wrong.Round - 1}},
-			reading.Sources(wrong.Agent, wrong.Round)...)
+		read := append([]agents.Source{{Agent: agent, Round: wrong.Round - 1}}, r.reading().sources(wrong)...)
 		for _, source := range read {
 			k := indexOf(step.Decision, source)
 			if k < 0 || labels[k] != domain.Positive {

@@ -78,7 +78,8 @@ func TestPairsOfSpeech(t *testing.T) {
 			[]string{"0.0 adversary: click index=3 > pass", `0.0 adversary: click index=3 > tell text="six"`},
 		},
 		"what is said in the place of a right message is wrong if it loses readers": {
-			scene{policies: hears, edges: forward}, effectRules, []string{tell("six"), tell("seven of"), pass, click(right)},
+			scene{policies: hears, edges: forward}, effectRules,
+			[]string{tell("six"), tell("seven of"), pass, click(right)},
 			[]string{
 				`0.0 adversary: tell text="seven" > tell text="six"`, `0.0 adversary: tell text="seven" > pass`,
 				"1.0 adversary: click index=3 > pass",
@@ -86,7 +87,9 @@ func TestPairsOfSpeech(t *testing.T) {
 		},
 		"and so is a wrong action": {
 			scene{policies: hears, edges: forward}, effectRules, []string{click(5)},
-			[]string{`0.0 adversary: tell text="seven" > click index=5`, "1.0 adversary: click index=3 > click index=5"},
+			[]string{
+				`0.0 adversary: tell text="seven" > click index=5`, "1.0 adversary: click index=3 > click index=5",
+			},
 		},
 		"the alternatives to a right pass that are wrong": {
 			scene{
@@ -108,12 +111,16 @@ func TestPairsOfSpeech(t *testing.T) {
 			scene{policies: talk{after("seven", pass, click(right))}, rounds: 2, instead: []string{pass}},
 			effectRules, nil, nil,
 		},
-		"an agent that reads a wrong peer keeps its right action": {
-			scene{policies: talk{always(click(5)), after("said", click(5), click(right))}, edges: forward, rounds: 2, back: true},
+		"an agent that is wrong because of its only peer was never right": {
+			scene{
+				policies: talk{always(click(5)), after("said", click(5), click(right))}, edges: forward, rounds: 2,
+				back: true,
+			},
 			resist, nil, nil,
 		},
 		"an agent that was right before is misled": {
-			scene{policies: talk{always(click(5)), after("\"index\":3", click(5), click(right))}, rounds: 2}, resist, nil,
+			scene{policies: talk{always(click(5)), after("\"index\":3", click(5), click(right))}, rounds: 2},
+			resist, nil,
 			[]string{
 				"1.0 own: click index=3 > click index=5", "1.1 resist: click index=3 > click index=5",
 			},
@@ -157,7 +164,8 @@ func TestAToldTextMustOccurInThePromptOfAPeer(t *testing.T) {
 	none := func(context.Context, domain.Step, domain.Cell, int) ([]Proposal, error) { return nil, nil }
 	for told, want := range map[string][]string{"B7": {`0.0 peer: click index=3 > tell text="b7"`}, "seven": nil} {
 		s.Decision.Cells[1] = agents.Reader{Speech: true}.Cell(1, 0, tell(told), "", s.Observation)
-		pairs, _, err := Pairs(t.Context(), effectRules, 1, "tpl", []domain.Step{s}, []domain.Credit{credit}, none, OracleGrade)
+		pairs, _, err := Pairs(t.Context(), effectRules, 1, "tpl", []domain.Step{s}, []domain.Credit{credit}, none,
+			OracleGrade)
 		if got := said(pairs); err != nil || !slices.Equal(got, want) {
 			t.Errorf("a peer told %q: pairs %q, %v, want %q", told, got, err, want)
 		}
@@ -168,7 +176,8 @@ func TestEveryRightAnswerIsARowOfItsOwn(t *testing.T) {
 	r := effectRules
 	r.Right, r.PerStep, r.PerEpisode = true, 1, 1
 	s := scene{
-		policies: talk{always(tell("seven")), after("seven", click(right), click(5))}, edges: [][2]int{{0, 1}}, rounds: 2,
+		policies: talk{always(tell("seven")), after("seven", click(right), click(5))}, edges: [][2]int{{0, 1}},
+		rounds: 2,
 	}
 	pairs, counts := pairsOf(t, s, r, click(5), click(6))
 	want := []string{

@@ -136,7 +136,8 @@ func weigh(specification spec.Spec, pairs []domain.Example, preference bool) {
 	}
 }
 
-// SplitRows returns the rows of a data set that compare or value answers, and the right answers that are rows of their own.
+// SplitRows returns the rows of a data set that compare or value answers, and the right answers that are rows of their
+// own.
 func SplitRows(rows []domain.Example) (pairs, right []domain.Example) {
 	for _, row := range rows {
 		if row.Source == domain.SourceNone {

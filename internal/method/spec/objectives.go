@@ -34,8 +34,8 @@ func (s Spec) checkLosses(catalog Catalog, must Must) {
 		must(trainerRules.Losses == nil || loss == "" || slices.Contains(trainerRules.Losses, loss), field,
 			"one of %v: the trainer %s has no %s", trainerRules.Losses, s.Trainer.Name, loss)
 	}
-	must(s.Train.SFT == 0 || s.Embedded(), "train.sft", "0: only the embedded trainer learns from right answers beside "+
-		"pairs, not %s", s.Trainer.Name)
+	must(s.Train.SFT == 0 || s.Embedded(), "train.sft",
+		"0: only the embedded trainer learns from right answers beside pairs, not %s", s.Trainer.Name)
 	has(s.Train.Loss, "train.loss")
 	has(s.FineTune.Preference.Loss, "finetune.preference.loss")
 }

@@ -52,7 +52,8 @@ func TestDeclaredObjectivesAreThoseOfTrainers(t *testing.T) {
 
 func TestOnlyTheEmbeddedTrainerLearnsFromRightAnswersBesidePairs(t *testing.T) {
 	mistakes{
-		"train: {sft: 1}": "train.sft: expected 0: only the embedded trainer learns from right answers beside pairs, not trl",
+		"train: {sft: 1}": "train.sft: expected 0: only the embedded trainer learns from right answers beside pairs, " +
+			"not trl",
 	}.check(t, onlyDPO+"finetune: {base: model}\n")
 
 	if s := parse(t, "name: a\ntrain: {sft: 1}\n"); !s.LearnsRight() {

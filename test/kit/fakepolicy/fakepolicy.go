@@ -23,8 +23,8 @@ func (Policies) Complete(ctx context.Context, request chat.Request) (chat.Respon
 		action := domain.Action{Type: domain.ActionClick}.At(rand.IntN(6))
 		if strings.Contains(request.User, "you may speak") {
 			action = []domain.Action{
-				action, action, action, {Type: domain.ActionTell, Text: "tap"}, {Type: domain.ActionPoint, Index: action.Index},
-				{Type: domain.ActionPass},
+				action, action, action, {Type: domain.ActionTell, Text: "tap"},
+				{Type: domain.ActionPoint, Index: action.Index}, {Type: domain.ActionPass},
 			}[rand.IntN(6)]
 		}
 		text, err := Render(action)
