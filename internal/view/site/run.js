@@ -2,14 +2,16 @@
 
 const TABS = [['', 'Overview'], ['episodes', 'Episodes'], ['evaluations', 'Evaluations'], ['updates', 'Updates'],
   ['data', 'Data'], ['specification', 'Specification']];
+const SPOKEN = [['messages', 'Messages']]; // of runs whose agents may speak
 
 function RunPage({ index, run, tab, query, version }) {
   const { doc, error } = useDoc('run/' + run, version);
   if (error || !doc) return html`<${Alone} name=${run} error=${error} />`;
   const s = doc.status;
   const pages = { '': Overview, episodes: EpisodesPage, evaluations: Evaluations, updates: Updates, data: DataPage,
-    specification: Specification };
+    specification: Specification, messages: MessagesPage };
   const Page = pages[tab || ''];
+  const tabs = doc.spec.speech ? [...TABS.slice(0, 2), ...SPOKEN, ...TABS.slice(2)] : TABS;
 
   return html`<main id="main">
     <h1>${run} <span class=${'status ' + s.status}>${s.status}</span></h1>
@@ -20,7 +22,7 @@ function RunPage({ index, run, tab, query, version }) {
         href=${index.temporal + '/workflows/' + encodeURIComponent(run)}
         referrerpolicy="origin">in the Temporal UI</a>`}
     </p>
-    <nav class="tabs" aria-label="pages of the run">${TABS.map(([t, name]) => html`
+    <nav class="tabs" aria-label="pages of the run">${tabs.map(([t, name]) => html`
       <a href=${href(['run', run, t].filter(Boolean))} aria-current=${(tab || '') === t ? 'page' : undefined}>${name}
         </a>`)}
     </nav>
