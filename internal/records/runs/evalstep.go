@@ -114,11 +114,13 @@ func (s EvalStep) Reading() Reading {
 type Cost struct {
 	Calls int `json:"calls"`
 	domain.Usage
+	// Turns counts agents at steps: one turn is all prompts and answers of an agent at a step. Older records lack it.
+	Turns int `json:"turns,omitempty"`
 }
 
 // Plus returns the sum of both.
 func (c Cost) Plus(cost Cost) Cost {
-	return Cost{Calls: c.Calls + cost.Calls, Usage: c.Usage.Plus(cost.Usage)}
+	return Cost{Calls: c.Calls + cost.Calls, Usage: c.Usage.Plus(cost.Usage), Turns: c.Turns + cost.Turns}
 }
 
 // PerSuccess returns the tokens, of prompts and answers, per success. It reports false without successes or without a
@@ -135,9 +137,12 @@ func (c Cost) PerSuccess(successes int) (float64, bool) {
 func (e EvalEpisode) Cost() Cost {
 	var sum Cost
 	for _, evalStep := range e.Steps {
+		answered := map[int]bool{}
 		for _, evalCell := range evalStep.Cells {
+			answered[evalCell.Agent] = true
 			sum = sum.Plus(Cost{Calls: max(1, evalCell.Calls), Usage: evalCell.Usage})
 		}
+		sum.Turns += len(answered)
 	}
 
 	return sum

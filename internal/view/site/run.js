@@ -208,12 +208,13 @@ function Rates({ doc, results, title }) {
     { name: 'rate', num: true, of: (r) => percent(r.rate) },
     { name: '95 % interval', num: true, of: (r) => (100 * r.low).toFixed(1) + ' to ' + (100 * r.high).toFixed(1) },
     { name: 'missing', num: true, of: (r) => r.missing || '' },
-    { name: 'tokens per success', num: true, of: (r) => (r.cost &&
-      r.successes ? whole(Math.round((r.cost.prompt + r.cost.answer) / r.successes)) : '–') },
+    ...costColumns((r) => r),
     { name: 'decoding', of: (r) => r.decoding },
   ];
+  const group = (r) => (r.environment ? r.environment + ', ' : '') + r.split;
 
-  return html`<${Table} caption=${title} file=${doc.name + '-results'} columns=${columns} rows=${results} />`;
+  return html`<${Table} caption=${title} file=${doc.name + '-results'} columns=${columns} rows=${results} />
+    <${Frontiers} name=${doc.name} rows=${results.map((r) => ({ group: group(r), system: r.system, result: r }))} />`;
 }
 
 function Cost({ s, name }) {
@@ -263,6 +264,7 @@ function Evaluations({ doc }) {
     { name: 'rate', num: true, of: (e) => percent(e.result.rate) },
     { name: '95 % interval', num: true,
       of: (e) => (100 * e.result.low).toFixed(1) + ' to ' + (100 * e.result.high).toFixed(1) },
+    ...costColumns((e) => e.result),
     { name: 'compare', of: (e) => pair(e) && html`<a
       href=${href(['compare'], { a: doc.name + '/' + pair(e).id, b: doc.name + '/' + e.id })}>
       with ${pair(e).id}</a>`, csv: () => '' },
