@@ -98,7 +98,8 @@ func TestLabelsOfPointsDoNotCoverEachOther(t *testing.T) {
 	x := newTab(t)
 	x.open(serve(t, &b), "document.querySelector('h1')")
 	got := x.eval(`(() => {
-		const points = Array.from({ length: 8 }, (_, i) => ({ x: 200 + 4 * i, y: 100 + i, low: 120, high: 80, width: 70 }));
+		const points = Array.from({ length: 8 }, (_, i) => ({
+			x: 200 + 4 * i, y: 100 + i, low: 120, high: 80, width: 70 }));
 		const boxes = labelled(points, [460, 216]).map((p) => p.box);
 		return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => covers(a, b))).length +
 			boxes.filter(([l, t, r, b]) => l < 0 || t < 0 || r > 460 || b > 216).length;
@@ -115,7 +116,8 @@ func TestLabelsOfPointsDoNotCoverEachOther(t *testing.T) {
 
 func TestATurnIsAnAgentAtAStep(t *testing.T) {
 	episode := runs.EvalEpisode{Steps: []runs.EvalStep{
-		{Cells: []runs.EvalCell{{Agent: 0}, {Agent: 0, Round: 1}, {Agent: 1, Calls: 2}}}, {Cells: []runs.EvalCell{{Agent: 1}}},
+		{Cells: []runs.EvalCell{{Agent: 0}, {Agent: 0, Round: 1}, {Agent: 1, Calls: 2}}},
+		{Cells: []runs.EvalCell{{Agent: 1}}},
 	}}
 	cost := episode.Cost().Plus(episode.Cost())
 	if cost.Turns != 6 || cost.Calls != 10 {

@@ -149,7 +149,8 @@ func (m Message) effect(act *domain.Action) (words string, size int) {
 	case more > 0:
 		parts = append(parts, fmt.Sprintf("%d more %s right with it", more, plural(more, "reader is", "readers are")))
 	case more < 0:
-		parts = append(parts, fmt.Sprintf("%d fewer %s right with it", -more, plural(-more, "reader is", "readers are")))
+		readers := plural(-more, "reader is", "readers are")
+		parts = append(parts, fmt.Sprintf("%d fewer %s right with it", -more, readers))
 	case changed:
 		parts = append(parts, "as many readers are right with it as without it")
 	case len(m.Readers) > 0:

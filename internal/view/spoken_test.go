@@ -132,7 +132,8 @@ func TestPagesShowWhoSawWhatAndSpeechThatHasNoVote(t *testing.T) {
 				}
 			}
 			for selector, want := range map[string]float64{
-				".look .box.unseen": 3, ".look .box.told": 1, ".matrix .speech": 4, ".votes tr.won": 1, ".matrix .won": 2,
+				".look .box.unseen": 3, ".look .box.told": 1, ".matrix .speech": 4, ".votes tr.won": 1,
+				".matrix .won": 2,
 			} {
 				if got := x.eval("document.querySelectorAll('" + selector + "').length"); got != want {
 					t.Errorf("%s, %s: the page has %v of %s, want %v", form, hash, got, selector, want)

@@ -56,8 +56,8 @@ function Votes({ d, step }) {
   const speech = step.cells.filter((c) => c.action?.speech).length;
   const spoken = step.cells.filter((c) => c.canonical && !c.action?.speech && (!last || c.round === d.rounds - 1));
   const names = [...new Set(spoken.map((c) => c.canonical))];
-  if (step.nobody_acted) return html`<p class="note">Nobody acted: all answers are speech, which has no vote, and nothing
-    was executed.</p>`;
+  if (step.nobody_acted) return html`<p class="note">Nobody acted: all answers are speech, which has no vote, and
+    nothing was executed.</p>`;
   if (names.length === 0) return html`<p class="note">No answer ${last ? 'of the last round ' : ''}contains an action:
     nothing was executed.</p>`;
   const rows = names.map((name) => ({

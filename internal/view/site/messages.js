@@ -14,12 +14,14 @@ function Messages({ step, onChoose }) {
       ${(m.instead || []).map((a) => html`<div class="instead"><p><${Label} value=${a.label} /> Instead: <span
         dir="auto">${a.words}</span> (${HELP[a.label]})</p>
         <details><summary>the whole answer</summary><pre class="text" dir="auto">${a.text}</pre></details>
-        <${Readers} readers=${a.readers} with="with the pass, as recorded" without="with this answer instead" /></div>`)}
+        <${Readers} readers=${a.readers} with="with the pass, as recorded"
+          without="with this answer instead" /></div>`)}
       </article>`)}</section>`;
 }
 
 // HELP says of an answer instead of a pass whether it would have helped, by its label.
-const HELP = { 1: 'it would have helped', 0: 'it would not have helped', '-1': 'it is uncertain whether it would help' };
+const HELP = { 1: 'it would have helped', 0: 'it would not have helped',
+  '-1': 'it is uncertain whether it would help' };
 
 function Readers({ readers, with: one, without: other }) {
   if (!readers?.length) return null;
@@ -43,8 +45,8 @@ function MessagesPage({ doc, version }) {
   if (all.length === 0) return html`<p>No message was labelled by its effect yet.</p>`;
   const place = (m) => m.epoch + '/' + m.slot + ', step ' + m.step;
   const columns = [
-    { name: 'step', of: (m) => (doc.short ? place(m) : html`<a href=${href(['episode', doc.name, m.epoch, m.slot, m.step,
-      m.agent + '.' + m.round])}>${place(m)}</a>`), csv: place },
+    { name: 'step', of: (m) => (doc.short ? place(m) : html`<a
+      href=${href(['episode', doc.name, m.epoch, m.slot, m.step, m.agent + '.' + m.round])}>${place(m)}</a>`), csv: place },
     { name: 'agent', num: true, of: (m) => m.agent }, { name: 'round', num: true, of: (m) => m.round + 1 },
     { name: 'message', of: (m) => html`<span dir="auto">${m.words}</span>`, csv: (m) => m.words },
     { name: 'label', of: (m) => html`<${Label} value=${m.label} /> ${labelName(m.label)}`,
