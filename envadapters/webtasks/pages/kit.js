@@ -60,7 +60,7 @@ const kit = (() => {
     Save: 'save', Send: 'plane', Share: 'share', Star: 'star', Start: 'pot', Submit: 'tick', Trending: 'trend',
   };
   const initial = t => ({ 'data-initial': t[0].toUpperCase(), 'data-hue': (t.charCodeAt(0) + t.charCodeAt(t.length - 1)) % 5 });
-  const icon = (name, plain = '') => ({ class: (plain + (name ? ' icon-' + name : '')).trim() });
+  const icon = (name, plain = '') => ({ class: (plain + (name ? ' icon icon-' + name : '')).trim() });
   const group = (parent, name) => { // the last group of the parent if it has this name, or a new one; panels have none
     if (parent.tagName === 'SECTION') return parent;
     const last = parent.lastElementChild;
@@ -76,11 +76,12 @@ const kit = (() => {
     const card = (k, role, t, attrs) => node(group(parent, 'card'), 'div', k, role, t, attrs), panel = parent.tagName === 'SECTION';
     const u = {
       bar(t, note) { // the top of an app with panels: what was done last stands beside the title
+        parent.className = 'panels';
         const b = node(parent, 'header', '', '', '');
         node(b, 'h1', '', 'heading', t);
         if (note) node(b, 'p', 'note', 'status', note);
       },
-      panel(t, icon, fn) { const p = node(parent, 'section', '', '', ''); node(p, 'h2', '', 'heading', t, { class: 'icon-' + icon }); fn(ui(p)); },
+      panel(t, icon, fn) { const p = node(parent, 'section', '', '', ''); node(p, 'h2', '', 'heading', t, { class: 'icon icon-' + icon }); fn(ui(p)); },
       pair: (k, a, b) => node(parent, 'p', k, '', `${a} ${b}`, { class: 'pair' }),
       chip: (k, t, on, fn) => act(node(parent, 'div', k, 'radio', t, { class: 'chip', 'aria-checked': !!on }), fn),
       title: t => heading(parent, t), text: (t, k) => node(parent, 'p', k || '', '', t),
@@ -109,7 +110,7 @@ const kit = (() => {
   function draw() {
     const held = document.activeElement && document.activeElement.dataset.k, y = scrollY;
     const root = document.getElementById('app');
-    root.textContent = '';
+    root.textContent = root.className = '';
     app.view(app.s, ui(root));
     if (app.s.screen !== app.drawn) scrollTo(0, 0); else scrollTo(0, y);
     app.drawn = app.s.screen;
