@@ -163,8 +163,8 @@ tokens: ## look for control tokens in prompts and training rows with real tokeni
 	export COLLABUI_TOKENS_PYTHON="$$(scripts/venv.sh tokens)"; [ -z "$$COLLABUI_TOKENS_PYTHON" ] || \
 		$(GO) test -count=1 -tags integration ./test/tokens
 
-accessibility: chromium ## check the pages of report and viewer with axe-core
-	export COLLABUI_AXE_NODE="$$(scripts/node.sh axe)"; $(GO) test -count=1 -run Axe ./internal/view
+accessibility: chromium ## check report, viewer and the pages of webtasks with axe-core
+	export COLLABUI_AXE_NODE="$$(scripts/node.sh axe)"; $(GO) test -count=1 -run Axe ./internal/view ./envadapters/webtasks
 
 # The unit tests skip tests that need Python packages: the published server and client of OpenEnv, and python/.
 python: bin/collabui chromium ## test the Python package, and the protocol against the published OpenEnv package

@@ -1,5 +1,7 @@
 package domain
 
+import "slices"
+
 // Usage counts the tokens of one model call.
 type Usage struct {
 	Prompt int `json:"prompt"`
@@ -126,6 +128,30 @@ func (d Decision) Repaired() int {
 	}
 
 	return n
+}
+
+// Divided reports whether an agent saw elements that another one did not see.
+func (d Decision) Divided() bool {
+	for _, seen := range d.Seen {
+		if !slices.Equal(seen, d.Seen[0]) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// OnlySpeech reports whether agents spoke and none acted: nothing is executed then.
+func (d Decision) OnlySpeech() bool {
+	spoke := false
+	for _, cell := range d.Cells {
+		if cell.Votes() {
+			return false
+		}
+		spoke = spoke || cell.Action != nil
+	}
+
+	return spoke
 }
 
 // Cell returns the cell of an agent in a round. Rounds is the number of rounds of the matrix.

@@ -78,6 +78,7 @@ func (c *Control) result(ctx context.Context, evaluated Evaluated) (runs.Result,
 	result.Refused = evaluated.Part.Refused
 	result.Repaired = evaluated.Part.Repaired
 	result.Cost = evaluated.Part.Cost
+	result.Money = specification.Models[spec.Role(item.System.Model)].Price.Of(result.Cost.Usage)
 	if protocol == "" && item.Environment == "" {
 		return result, nil
 	}

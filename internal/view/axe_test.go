@@ -49,7 +49,7 @@ func compared(t *testing.T, b store.Bucket, run runs.Run) {
 	more.Seeds += 3
 	record(t, b, e.Version(2), experiments.Version{Number: 2, Experiment: more, Digest: "def", Who: "me"})
 	record(t, b, e.Result(1), experiments.Result{
-		Version: 1, Digest: "abc", Rows: rows,
+		Version: 1, Digest: "abc", Rows: rows, Systems: systems(),
 		Figures: map[string]experiment.Figures{
 			"full/trained on test-seeds": {FalseCompletes: 0.25, Pass: []float64{0.6, 0.4}},
 		},
@@ -83,6 +83,9 @@ var everyPage = map[string]string{
 	"#/episode/crafted/1/1":                     "Decision in step 1",
 	"#/episode/crafted/1/3/1/0.1":               "Agent 0, round 2",
 	"#/episode/crafted/1/2":                     "it fell",
+	"#/episode/spoken/1/1/1/2.1":                "Agent 2 saw",
+	"#/episode/spoken/1/1/2":                    "Nobody acted",
+	"#/run/spoken/messages":                     "Messages that mattered",
 	"#/compare":                                 "Compare",
 	"#/experiment/table":                        "declared when results were known",
 	"#/line/production":                         "Who accepted which system",
@@ -110,8 +113,8 @@ func TestExperimentsAndLinesAreTables(t *testing.T) {
 			t.Errorf("the page of the experiment is\n%s\nwant %q in it", text, want)
 		}
 	}
-	if n := x.eval("document.querySelectorAll('main figure svg').length"); n != 1.0 {
-		t.Errorf("the page of the experiment has %v pictures, want the forest plot", n)
+	if n := x.eval("document.querySelectorAll('main figure svg').length"); n != 2.0 {
+		t.Errorf("the page of the experiment has %v pictures, want the forest plot and success against tokens", n)
 	}
 	x.page("#/line/production", "Who accepted which system")
 	text = x.eval("document.querySelector('main').innerText").(string)

@@ -53,12 +53,16 @@ type detailStep struct {
 	History []string       `json:"history,omitempty"`
 	Cells   []detailCell   `json:"cells"`
 	Seen    [][]int        `json:"seen,omitempty"`
+	Divided bool           `json:"divided,omitempty"` // agents saw different elements
 	Action  detailAction   `json:"action"`
-	Vote    domain.Vote    `json:"vote"`            // the deciding vote
-	Right   []detailAction `json:"right,omitempty"` // the actions that the judge considers right
+	Vote    domain.Vote    `json:"vote"`                   // the deciding vote
+	Silent  bool           `json:"nobody_acted,omitempty"` // all answers are speech, and nothing was executed
+	Right   []detailAction `json:"right,omitempty"`        // the actions that the judge considers right
 	Audit   *detailAudit   `json:"audit,omitempty"`
 	Pairs   []detailPair   `json:"pairs,omitempty"`
-	Asked   []detailCall   `json:"asked,omitempty"` // calls of the adversary
+
+	Messages []Message    `json:"messages,omitempty"` // whose effects are known
+	Asked    []detailCall `json:"asked,omitempty"`    // calls of the adversary
 }
 
 // detailCell is a cell with its label: 1, 0 or -1 for uncertain, or nil if it has no label.
@@ -80,6 +84,7 @@ type detailAction struct {
 	On        *int          `json:"on,omitempty"`
 	Touch     *domain.Touch `json:"touch,omitempty"`
 	Direction string        `json:"direction,omitempty"`
+	Speech    string        `json:"speech,omitempty"` // the verb with which Words begin, if it is an act of speech
 }
 
 // detailAudit describes how the labels of a step were made. Blinded cells were graded again among the candidates, and
@@ -191,6 +196,11 @@ func (e Episode) step(i int) detailStep {
 		detailScreen: screenOf(s.Observation, s.Image, s.Touch), History: s.History, Seen: s.Decision.Seen,
 		Vote:   e.Scope.Winner(s.Decision),
 		Action: actionOf(s.Decision.Executed, s.Observation), Cells: []detailCell{},
+		Divided: s.Decision.Divided(),
+	}
+	if s.Decision.OnlySpeech() {
+		d.Silent = true
+		d.Action = nobodyActed
 	}
 	judge := credit.Oracle(s.Step).Labels
 	for j, c := range s.Decision.Cells {
@@ -213,6 +223,7 @@ func (e Episode) step(i int) detailStep {
 	}
 	e.addAudit(i, &d)
 	e.addPairs(i, &d)
+	d.Messages = e.Messages(i)
 
 	return d
 }
@@ -234,9 +245,13 @@ func (e Episode) addAudit(i int, step *detailStep) {
 	}
 }
 
+// nobodyActed is shown as the executed action if the agents only spoke.
+var nobodyActed = detailAction{Words: "nobody acted"}
+
 // actionOf returns an action in a form for people.
 func actionOf(a domain.Action, observation domain.Observation) detailAction {
 	d := detailAction{Type: a.Type, Words: agents.ActionInWords(a, observation), Canonical: a.Canonical(observation)}
+	d.Speech = agents.Verb(a)
 	if a.Type == domain.ActionScroll || a.Type == domain.ActionSwipe || a.Type == domain.ActionScrollPage {
 		d.Direction = a.Direction
 	}

@@ -144,16 +144,20 @@ func evaluated(e runs.EvalEpisode, n int, r runs.Result, scope agents.VoteScope)
 
 func evaluatedStep(evalStep runs.EvalStep, scope agents.VoteScope) detailStep {
 	vote := scope.Winner(domain.Decision{AllRound: evalStep.AllRounds, LastOnly: evalStep.LastRound})
-	step := detailStep{Vote: vote, Cells: []detailCell{}}
+	step := detailStep{Vote: vote, Cells: []detailCell{}, Seen: evalStep.Seen, Divided: evalStep.Seen != nil}
 	if evalStep.Observation != nil {
 		step.detailScreen = screenOf(*evalStep.Observation, evalStep.Image, evalStep.Touch)
 	}
+	spoke := false
 	for _, c := range evalStep.Cells {
 		cell := detailCell{Cell: domain.Cell{
 			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
+			Told: c.Told,
 		}}
-		if action, err := agents.ParseAnswer(c.Text); err == nil && c.Canonical != "" {
-			x := actionOf(action, step.Screen)
+		read := agents.Reader{Speech: true}.Cell(c.Agent, c.Round, c.Text, "", step.Screen)
+		if read.Action != nil && c.Canonical != "" {
+			spoke = spoke || read.Action.Speech()
+			x := actionOf(*read.Action, step.Screen)
 			x.Canonical = c.Canonical
 			if evalStep.Observation == nil {
 				x.Words = c.Canonical // the element is not recorded
@@ -171,6 +175,10 @@ func evaluatedStep(evalStep runs.EvalStep, scope agents.VoteScope) detailStep {
 			cell.Judge = &label
 		}
 		step.Cells = append(step.Cells, cell)
+	}
+	if spoke && vote.Canonical == "" {
+		step.Silent = true
+		step.Action = nobodyActed
 	}
 	for _, right := range evalStep.Right {
 		step.Right = append(step.Right, detailAction{Words: right, Canonical: right})

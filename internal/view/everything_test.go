@@ -11,13 +11,14 @@ import (
 )
 
 // everything returns a store with pages of every kind: the runs "small", which has ended, and "crafted", committed with
-// evaluations, and an experiment and a line.
+// evaluations, "spoken", and an experiment and a line.
 func everything(t *testing.T) store.Bucket {
 	t.Helper()
 	r, _ := testrun.Learned(t)
 	pictured(t, r.Bucket)
 	compared(t, r.Bucket, "crafted")
 	committed(t, r.Bucket, "crafted")
+	spoken(t, r.Bucket)
 
 	return r.Bucket
 }

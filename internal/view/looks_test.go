@@ -185,13 +185,13 @@ func TestEveryFigureCanBeSaved(t *testing.T) {
 		text string
 		want int // number of buttons
 	}{
-		"#/run/small":               {"Tokens by role", 5*3 + 3 + 2*2 + 3*2 + 2},
+		"#/run/small":               {"Tokens by role", 5*3 + 3 + 2*2 + 3*2 + 2 + 3*3},
 		"#/run/small/episodes":      {"20 of 20 episodes", 2},
 		"#/run/crafted/episodes":    {"episodes, ", 2}, // goals begin with =
 		"#/run/small/updates":       {"log π(chosen)", 2 + 2 + 4*3},
 		"#/run/small/data":          {"style AUC", 4},
 		"#/run/small/specification": {"System message", 1},
-		"#/experiment/table":        {"declared", 2 + 2 + 2},
+		"#/experiment/table":        {"declared", 2 + 2 + 2 + 2 + 3},
 		"#/episode/crafted/1/1":     {"Decision in step 1", 4},
 		"#/episode/crafted/1/5":     {"Decision in step 1", 4},
 		"#/run/crafted/evaluations": {"final/base-2/val", 2},

@@ -34,6 +34,9 @@ type row struct {
 	Surprise  float64 `json:"surprise,omitempty"` // largest −log π of an answer, in nats
 	Why       string  `json:"why,omitempty"`      // why it failed
 	Graded    bool    `json:"graded,omitempty"`
+
+	// Messages are those with the largest effects, if effects are known.
+	Messages []messageRow `json:"messages,omitempty"`
 }
 
 const (
@@ -74,6 +77,7 @@ func (e Episode) row() row {
 	if e.Pairs != nil {
 		r.Pairs = len(e.Pairs.Pairs)
 	}
+	r.Messages = e.messageRows()
 	for _, c := range e.roles() {
 		r.Tokens = r.Tokens + c.Prompt + c.Answer
 		r.Money += c.Money

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/collabui/collabui/cmd/collabui/terminal"
@@ -35,6 +36,8 @@ func (e storedEpisode) text(out io.Writer) {
 	for i, step := range e.Steps {
 		terminal.Line(&text, "\nstep %d: %s", step.Number, screenOf(agents.Lines(step.Observation), 12))
 		e.matrix(&text, i)
+		e.views(&text, i)
+		e.messages(&text, i)
 		terminal.Line(&text, "  executed: %s", e.decision(i))
 	}
 	_, _ = io.WriteString(out, terminal.Printable(text.String()))
@@ -89,7 +92,7 @@ func (e storedEpisode) matrix(out io.Writer, step int) {
 		}
 		text := cmp.Or(agents.Line(agents.CellInWords(cell, s.Observation), wide-2), notAsked)
 		won := " "
-		if cell.Canonical != "" && cell.Canonical == s.Decision.Executed.Canonical(s.Observation) {
+		if cell.Votes() && cell.Canonical == s.Decision.Executed.Canonical(s.Observation) {
 			won = "*"
 		}
 		line += fmt.Sprintf("  %s%s %s%s", e.label(step, i), won, text, strings.Repeat(" ", wide-len([]rune(text))))
@@ -99,13 +102,86 @@ func (e storedEpisode) matrix(out io.Writer, step int) {
 	}
 }
 
+// views prints what each agent saw, and which elements it knows from its peers only, if agents saw different elements.
+func (e storedEpisode) views(out io.Writer, step int) {
+	const most = 12
+	s := e.Steps[step]
+	if !s.Decision.Divided() {
+		return
+	}
+	lines := func(indices []int) (lines []string) {
+		for _, index := range indices {
+			if element, ok := s.Observation.Element(index); ok {
+				lines = append(lines, agents.ElementLine(element))
+			}
+		}
+
+		return lines
+	}
+	all := len(agents.Lines(s.Observation))
+	for agent, seen := range s.Decision.Seen {
+		text := fmt.Sprintf("  agent %d saw %d of %d elements: %s", agent, len(seen), all, screenOf(lines(seen), most))
+		if told := e.told(step, agent); len(told) > 0 {
+			text += "; named by peers: " + screenOf(lines(told), most)
+		}
+		terminal.Line(out, "%s", text)
+	}
+}
+
+// rightness are the words for labels.
+var rightness = map[domain.Label]string{
+	domain.Positive: "right", domain.Negative: "wrong", domain.Uncertain: "uncertain",
+}
+
+// messages prints what the messages of a step changed: the answers of their readers with and without them.
+func (e storedEpisode) messages(out io.Writer, step int) {
+	const wide = 80
+	readers := func(readers []view.MessageReader, with, without string) {
+		for _, reader := range readers {
+			terminal.Line(out, "    agent %d, round %d: %s %s (%s), %s %s (%s)", reader.Agent, reader.Round+1,
+				rightness[reader.With.Label], with, agents.Line(reader.With.Words, wide),
+				rightness[reader.Without.Label], without, agents.Line(reader.Without.Words, wide))
+		}
+	}
+	for _, message := range e.Messages(step) {
+		terminal.Line(out, "  message of agent %d, round %d: %s: %s", message.Agent, message.Round+1,
+			agents.Line(message.Words, wide), message.Summary)
+		readers(message.Readers, "with it", "without it")
+		for _, instead := range message.Instead {
+			terminal.Line(out, "    instead: %s: %s", agents.Line(instead.Words, wide), helped[instead.Label])
+			readers(instead.Readers, "with the pass", "with this answer")
+		}
+	}
+}
+
+// helped are the words for the labels of answers instead of a pass.
+var helped = map[domain.Label]string{
+	domain.Positive: "it would have helped", domain.Negative: "it would not have helped",
+	domain.Uncertain: "it is uncertain whether it would help",
+}
+
+// told returns the elements of a step that an agent knows from its peers only.
+func (e storedEpisode) told(step, agent int) (told []int) {
+	for _, cell := range e.Steps[step].Decision.Cells {
+		if cell.Agent == agent {
+			told = append(told, cell.Told...)
+		}
+	}
+	slices.Sort(told)
+
+	return slices.Compact(told)
+}
+
 // decision describes what was executed in a step, by which vote, and with what effect.
 func (e storedEpisode) decision(step int) string {
 	s := e.Steps[step]
 	vote, voters := e.Vote(step)
 	out := fmt.Sprintf("%s, %d of %d votes (%s)", agents.ActionInWords(s.Decision.Executed, s.Observation), vote.Votes,
 		voters, vote.Rule)
-	if vote.Canonical == "" {
+	switch {
+	case s.Decision.OnlySpeech():
+		out = "nothing: nobody acted"
+	case vote.Canonical == "":
 		out = "nothing: no answer parsed"
 	}
 	if e.Pairs != nil {

@@ -17,8 +17,10 @@ func showCmd(a *app.App) *cobra.Command {
 
 With EPOCH/SLOT it prints an episode: for every step what was on the screen, the answers of all agents in all rounds
 with the critic's labels, the vote, what was executed, and how many pairs came of it. An answer is marked + if the
-critic called it right, - if wrong, ? if it was not sure; * is what was executed. --json has everything that was said,
-and the viewer shows it.
+critic called it right, - if wrong, ? if it was not sure; * is what was executed. If agents saw different parts of the
+screen, a line for each agent has what it saw, and what it knows from peers only. If messages are labelled by effect,
+lines below a message have the answers of its readers with it and without it. --json has everything that was said, and
+the viewer shows it.
 
 With stage-1 it prints the data cards of stage 1 (what was made, how much, by whom, and what was dropped and why) and
 the base policy.

@@ -43,31 +43,62 @@ const kit = (() => {
     if (twice) e.addEventListener('dblclick', () => change(twice));
   }
   function change(fn) { if (fn && !over) { fn(); draw(); } }
+
+  // What only people see. Rows, links, tabs and buttons stand in groups, and some have an icon or an initial. Texts, roles, keys and states of elements
+  // do not depend on it. home is the icon of the app, which its first screen names.
+  let home = '';
+  const apps = {
+    Actions: 'play', Bank: 'wallet', Booking: 'ticket', Buttons: 'list', Calendar: 'calendar', Cards: 'card', Cart: 'cart', Clock: 'clock', Contacts: 'people', Files: 'folder', Form: 'pen',
+    Help: 'help', Library: 'book', Mail: 'mail', Maps: 'map', Members: 'people', Mixed: 'list', Music: 'music', News: 'note', Notes: 'note', 'Order form': 'cart', 'Packing list': 'list',
+    Pictures: 'star', 'Reading list': 'book', Recipes: 'pot', Sequence: 'list', Settings: 'gear', Shop: 'cart', 'Shopping list': 'cart', 'Sign in': 'lock', Store: 'get', Survey: 'note',
+    Switches: 'gear', Tabs: 'page', Tasks: 'tick', Videos: 'film', Where: 'map',
+  };
+  const rows = { calendar: 'calendar', cart: 'box', card: 'card', film: 'film', folder: 'folder', gear: 'gear', get: 'box', help: 'list', map: 'map', music: 'music', note: 'note', page: 'page', pot: 'pot', tick: 'page' };
+  const verbs = {
+    Add: 'plus', Archive: 'box', Back: 'left', Bookmark: 'save', Call: 'phone', Cancel: 'cross', Cart: 'cart', Check: 'cart', Confirm: 'tick', Copy: 'copy', Delete: 'bin', Done: 'tick', Freeze: 'lock',
+    Go: 'search', Help: 'help', Install: 'get', Invite: 'people', Less: 'minus', Login: 'lock', More: 'plus', New: 'plus', Open: 'page', Pay: 'wallet', Pin: 'star', Play: 'play', Rename: 'pen', Reply: 'reply',
+    Save: 'save', Send: 'plane', Share: 'share', Star: 'star', Start: 'pot', Submit: 'tick', Trending: 'trend',
+  };
+  const initial = t => ({ 'data-initial': t[0].toUpperCase(), 'data-hue': (t.charCodeAt(0) + t.charCodeAt(t.length - 1)) % 5 });
+  const icon = (name, plain = '') => ({ class: (plain + (name ? ' icon icon-' + name : '')).trim() });
+  const group = (parent, name) => { // the last group of the parent if it has this name, or a new one; panels have none
+    if (parent.tagName === 'SECTION') return parent;
+    const last = parent.lastElementChild;
+    return last && last.className === name ? last : node(parent, 'div', '', '', '', { class: name });
+  };
+  function heading(parent, t) {
+    const known = Object.hasOwn(apps, t) ? apps[t] : '';
+    home = known || (home === 'folder' ? 'page' : home); // a folder has files
+    node(parent, 'h1', '', 'heading', t, icon(known));
+    if (!known && ['item', 'file', 'card', 'pay'].includes(app.s.screen)) node(parent, 'div', '', '', '', rows[home] ? { 'data-hue': 0, ...icon(rows[home], 'hero') } : { class: 'hero', ...initial(t) });
+  }
   function ui(parent) {
+    const card = (k, role, t, attrs) => node(group(parent, 'card'), 'div', k, role, t, attrs), panel = parent.tagName === 'SECTION';
     const u = {
       bar(t, note) { // the top of an app with panels: what was done last stands beside the title
+        parent.className = 'panels';
         const b = node(parent, 'header', '', '', '');
         node(b, 'h1', '', 'heading', t);
         if (note) node(b, 'p', 'note', 'status', note);
       },
-      panel(t, icon, fn) { const p = node(parent, 'section', '', '', ''); node(p, 'h2', '', 'heading', t, { class: 'icon-' + icon }); fn(ui(p)); },
+      panel(t, icon, fn) { const p = node(parent, 'section', '', '', ''); node(p, 'h2', '', 'heading', t, { class: 'icon icon-' + icon }); fn(ui(p)); },
       pair: (k, a, b) => node(parent, 'p', k, '', `${a} ${b}`, { class: 'pair' }),
       chip: (k, t, on, fn) => act(node(parent, 'div', k, 'radio', t, { class: 'chip', 'aria-checked': !!on }), fn),
-      title: t => node(parent, 'h1', '', 'heading', t), text: (t, k) => node(parent, 'p', k || '', '', t),
+      title: t => heading(parent, t), text: (t, k) => node(parent, 'p', k || '', '', t),
       note: t => node(parent, 'p', '', '', t, { class: 'note' }),
-      button: (k, t, fn, o = {}) => act(node(parent, 'button', k, '', t, o.plain ? { class: 'plain' } : {}), fn, o.long, o.twice),
-      link: (k, t, fn) => act(node(parent, 'a', k, 'link', t), fn),
-      row: (k, t, fn, o = {}) => act(node(parent, 'div', k, 'item', t, { class: 'row' }), fn, o.long, o.twice),
-      toggle: (k, t, on, fn) => act(node(parent, 'div', k, 'switch', t, { class: 'row', 'aria-checked': !!on }), fn),
-      check: (k, t, on, fn) => act(node(parent, 'div', k, 'checkbox', t, { class: 'row', 'aria-checked': !!on }), fn),
-      radio: (k, t, on, fn) => act(node(parent, 'div', k, 'radio', t, { class: 'row', 'aria-checked': !!on }), fn),
-      tab: (k, t, on, fn) => act(node(parent, 'div', k, 'tab', t, { 'aria-selected': !!on }), fn),
+      button: (k, t, fn, o = {}) => act(node(group(parent, 'buttons'), 'button', k, '', t, icon(panel ? '' : verbs[t.split(' ')[0]], o.plain ? 'plain' : '')), fn, o.long, o.twice),
+      link: (k, t, fn) => act(node(group(parent, 'card'), 'a', k, 'link', t), fn),
+      row: (k, t, fn, o = {}) => act(card(k, 'item', t, rows[home] ? icon(rows[home], 'row') : { class: 'row', ...initial(t) }), fn, o.long, o.twice),
+      toggle: (k, t, on, fn) => act(card(k, 'switch', t, { class: 'row', 'aria-checked': !!on }), fn),
+      check: (k, t, on, fn) => act(card(k, 'checkbox', t, { class: 'row', 'aria-checked': !!on }), fn),
+      radio: (k, t, on, fn) => act(card(k, 'radio', t, { class: 'row', 'aria-checked': !!on }), fn),
+      tab: (k, t, on, fn) => act(node(group(parent, 'tabs'), 'div', k, 'tab', t, { 'aria-selected': !!on }), fn),
       select(k, t, value, options, s, set) { // a drop-down whose list is part of the page, as Android shows it
-        act(node(parent, 'div', k, 'combobox', t + (value ? ' ' + value : ''), { class: 'row', 'aria-expanded': s.open === k }), () => { s.open = s.open === k ? '' : k; });
-        if (s.open === k) for (const o of options) act(node(parent, 'div', k + '/' + o, 'option', o, { class: 'row' }), () => { s.open = ''; set(o); });
+        act(card(k, 'combobox', t + (value ? ' ' + value : ''), { class: 'row', 'aria-expanded': s.open === k }), () => { s.open = s.open === k ? '' : k; });
+        if (s.open === k) for (const o of options) act(card(k + '/' + o, 'option', o, { class: 'row' }), () => { s.open = ''; set(o); });
       },
       field(k, label, value, set, enter) {
-        const i = node(parent, 'input', k, 'field', '', { 'aria-label': label, placeholder: label, autocomplete: 'off', spellcheck: 'false' });
+        const i = node(panel ? parent : node(parent, 'div', '', '', '', { class: 'field', 'data-label': label }), 'input', k, 'field', '', { 'aria-label': label, placeholder: label, autocomplete: 'off', spellcheck: 'false' });
         i.value = value || '';
         i.addEventListener('input', () => { if (!over) set(i.value); });
         if (enter) i.addEventListener('keydown', ev => { if (ev.key === 'Enter') change(enter); });
@@ -79,7 +110,7 @@ const kit = (() => {
   function draw() {
     const held = document.activeElement && document.activeElement.dataset.k, y = scrollY;
     const root = document.getElementById('app');
-    root.textContent = '';
+    root.textContent = root.className = '';
     app.view(app.s, ui(root));
     if (app.s.screen !== app.drawn) scrollTo(0, 0); else scrollTo(0, y);
     app.drawn = app.s.screen;
@@ -167,6 +198,7 @@ const kit = (() => {
     // reset starts a task; seed is a decimal string, because it may have 64 bits. Training tasks may have made-up words.
     reset(name, split, seed, words) {
       over = won = false;
+      home = '';
       if (document.activeElement) document.activeElement.blur();
       const W = words === 'made-up' && split === 'train' ? madeUp(pools.train, dice(name + ':words:' + seed)) : pools[split];
       Math.random = random('page' + seed);

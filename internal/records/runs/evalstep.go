@@ -22,6 +22,8 @@ type EvalStep struct {
 	// Touch is where the previous step's action touched the screen. It is missing in older records and if the
 	// environment does not know the place.
 	Touch *domain.Touch `json:"touch,omitempty"`
+	// Seen holds, for each agent, the indices of the elements of its view, if agents saw different ones.
+	Seen [][]int `json:"seen,omitempty"`
 	// Cells is the action matrix without the cells that were skipped.
 	Cells []EvalCell `json:"cells"`
 	// AllRounds and LastRound are the votes in both scopes, each with the rule that decided it.
@@ -40,17 +42,23 @@ type EvalCell struct {
 	Canonical string       `json:"canonical,omitempty"`
 	Usage     domain.Usage `json:"usage"`
 	Calls     int          `json:"calls,omitempty"` // calls that led to the answer; 0 means one
+	// Told holds the indices of elements that only peers' actions in the prompt name.
+	Told []int `json:"told,omitempty"`
 }
 
 // NewEvalStep returns the record of a decision about a screen.
 func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep {
 	evalStep := EvalStep{Screen: Digest([]any{goal, o}), Observation: &o, AllRounds: d.AllRound, LastRound: d.LastOnly}
+	if d.Divided() {
+		evalStep.Seen = d.Seen
+	}
 	for _, c := range d.Cells {
 		if c.Prompt == "" {
 			continue // skipped: the vote was certain
 		}
 		evalStep.Cells = append(evalStep.Cells, EvalCell{
 			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
+			Told: c.Told,
 		})
 	}
 
@@ -148,11 +156,13 @@ func (s EvalStep) Readings(agents int) []Reading {
 type Cost struct {
 	Calls int `json:"calls"`
 	domain.Usage
+	// Turns counts agents at steps: one turn is all prompts and answers of an agent at a step. Older records lack it.
+	Turns int `json:"turns,omitempty"`
 }
 
 // Plus returns the sum of both.
 func (c Cost) Plus(cost Cost) Cost {
-	return Cost{Calls: c.Calls + cost.Calls, Usage: c.Usage.Plus(cost.Usage)}
+	return Cost{Calls: c.Calls + cost.Calls, Usage: c.Usage.Plus(cost.Usage), Turns: c.Turns + cost.Turns}
 }
 
 // PerSuccess returns the tokens, of prompts and answers, per success. It reports false without successes or without a
@@ -169,9 +179,12 @@ func (c Cost) PerSuccess(successes int) (float64, bool) {
 func (e EvalEpisode) Cost() Cost {
 	var sum Cost
 	for _, evalStep := range e.Steps {
+		answered := map[int]bool{}
 		for _, evalCell := range evalStep.Cells {
+			answered[evalCell.Agent] = true
 			sum = sum.Plus(Cost{Calls: max(1, evalCell.Calls), Usage: evalCell.Usage})
 		}
+		sum.Turns += len(answered)
 	}
 
 	return sum

@@ -43,6 +43,8 @@ type Result struct {
 	// Cost is the cost of the agents' decisions, over all episodes that have an outcome. It is missing in older
 	// results.
 	Cost Cost `json:"cost,omitzero"`
+	// Money is the price of Cost, if a model with a price answers for the agents.
+	Money float64 `json:"money,omitempty"`
 
 	Where // set for another environment than the run's, and for recorded tasks
 }

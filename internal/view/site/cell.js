@@ -27,13 +27,21 @@ function Matrix({ d, step, chosen, onChoose }) {
         <${Label} value=${label} />${won ? html`<${Mark} kind="won" sign="★" name="executed" />` : ''}
         ${changed ? html`<${Mark} kind="delta" sign="Δ" name="differs from the round before" />` : ''}
         ${against ? html`<${Mark} kind="against" sign="≠" name=${'the judge says: ' + labelName(c.judge)} />` : ''}
-        <span class="words" dir="auto">${said(c)}</span></button></td>`;
+        <${Said} c=${c} /></button></td>`;
     })}</tr>`)}</tbody></table>`;
 }
 
 // Mark is a sign whose meaning is read aloud.
 const Mark = ({ kind, sign, name }) => html`${' '}<span class=${kind} role="img" aria-label=${name}
   title=${name}>${sign}</span>${' '}`;
+
+// Said is what an agent said: of an act of speech, the verb stands in a badge.
+function Said({ c }) {
+  const verb = c.action?.speech;
+
+  return html`<span class="words" dir="auto">${verb && html`<span class="speech">${verb}</span>`}${verb
+    ? c.action.words.slice(verb.length) : said(c)}</span>`;
+}
 
 const said = (c) => (c.refused ? '(refused)' : c.action ? c.action.words : '(no action)');
 
@@ -45,8 +53,11 @@ const RULES = {
 
 function Votes({ d, step }) {
   const last = d.vote_scope === 'last_round';
-  const spoken = step.cells.filter((c) => c.canonical && (!last || c.round === d.rounds - 1));
+  const speech = step.cells.filter((c) => c.action?.speech).length;
+  const spoken = step.cells.filter((c) => c.canonical && !c.action?.speech && (!last || c.round === d.rounds - 1));
   const names = [...new Set(spoken.map((c) => c.canonical))];
+  if (step.nobody_acted) return html`<p class="note">Nobody acted: all answers are speech, which has no vote, and
+    nothing was executed.</p>`;
   if (names.length === 0) return html`<p class="note">No answer ${last ? 'of the last round ' : ''}contains an action:
     nothing was executed.</p>`;
   const rows = names.map((name) => ({
@@ -60,7 +71,8 @@ function Votes({ d, step }) {
 
   return html`<table class="votes">
     <caption>Votes${last ? ' of the last round' : ''}: ${step.vote.votes} of ${spoken.length}; ${
-      RULES[step.vote.rule] || step.vote.rule}</caption>
+      RULES[step.vote.rule] || step.vote.rule}${speech ? '; ' + speech + ' of the answers are speech, which has no vote'
+      : ''}</caption>
     <tbody>${rows.map((r) => html`<tr class=${r.name === won ? 'won' : ''}><th scope="row" dir="auto">
       ${r.name === won ? '★ ' : ''}${r.words}</th>
       <td><meter min="0" max=${most} value=${r.n} aria-label=${r.n + ' votes'}></meter></td><td class="num">${r.n}
@@ -133,7 +145,8 @@ function CellPage({ d, step, chosen, system, pair, pairLink }) {
       <details><summary>system message</summary><pre class="text">${system ||
         'The prompt of this epoch is neither in the specification nor in this build.'}</pre></details>`}
     ${!c.prompt && c.text !== '' && html`<p class="note">Of evaluated episodes only answers are kept: no prompts, no
-      log-probabilities, neither what an agent did not see nor what it thought before it answered.</p>`}
+      log-probabilities, neither what ${step.divided ? 'prompts left out' : 'an agent did not see'} nor what it thought
+      before it answered.</p>`}
   </section>`;
 }
 

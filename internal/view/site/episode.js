@@ -104,7 +104,9 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
         ${after ? (next ? html`<${Screen} screen=${next.screen} image=${next.image} name="after" />` : html`<p
           class="note">The screen after the last step is not recorded.</p>`)
           : html`<${Screen} screen=${step.screen} image=${step.image} action=${step.action.type ? step.action : null}
-            seen=${chosen && step.seen ? step.seen[chosen[0]] : null} name="before" />`}
+            seen=${chosen && step.seen ? step.seen[chosen[0]] : null}
+            told=${chosen && step.divided ? toldTo(step, chosen) : null} name="before" />
+            <${SeenBy} step=${step} chosen=${chosen} />`}
         ${step.history?.length > 0 && html`<details><summary>history (${step.history.length})</summary>
           <ol class="history">${step.history.map((x) => html`<li dir="auto">${x}</li>`)}</ol></details>`}</section>
       <section class="pane steps" aria-label="steps"><h2>Steps</h2><ol class="strip">${d.steps.map((s, i) => html`
@@ -128,6 +130,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
           <${Save} name=${saved + '-graph'} svg=${drawnIn('.talk')} /></div>`}
           <${Votes} d=${d} step=${step} /></div>
         <${Matrix} d=${d} step=${step} chosen=${chosen} onChoose=${(c) => onOpen(n, c)} />
+        <${Messages} step=${step} onChoose=${(c) => onOpen(n, c)} />
         ${step.right?.length > 0 && html`<p
           class="note">Right, says the judge (privileged): ${step.right.map((r) => r.words).join('; ')}</p>`}
         ${chosen ? html`<${CellPage} d=${d} step=${step} chosen=${chosen} system=${system} pair=${pair}

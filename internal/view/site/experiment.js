@@ -36,11 +36,7 @@ function ExperimentPage({ index, parts, version }) {
     ${rows.length > 0 ? html`<${Forest} name=${doc.name} rows=${rows}/>
       <${Table} caption="Contrasts" file=${doc.name} columns=${columns} rows=${rows} />`
       : html`<p>There is no result yet.</p>`}
-    ${doc.result && html`<${Table} caption="Systems" file=${doc.name + '-systems'}
-      rows=${Object.entries(doc.result.figures || {})} columns=${[
-      { name: 'system', of: ([k]) => k }, ...[1, 2, 4].map((k, i) => ({ name: 'pass^' + k, num: true, of: ([,
-        f]) => (f.pass?.[i] === undefined ? '' : (100 * f.pass[i]).toFixed(1)) })),
-      { name: 'false completes', num: true, of: ([, f]) => percent(f.false_completes ?? 0) }]} />`}
+    ${doc.result && html`<${Systems} doc=${doc} />`}
     <h2>Arms</h2><ul>${x.arms.map((arm) => html`<li><strong>${arm.name}
       </strong> ${Object.entries(arm.set || {}).map(([k, v]) => k + '=' + v).join(' ')}
       ${arm.from &&
@@ -49,6 +45,36 @@ function ExperimentPage({ index, parts, version }) {
         href=${href(['run', r])}>${r}</a>`)}</li>`)}</ul>
     <${Arms} doc=${doc} contrasts=${x.contrasts || []} />
   </main>`;
+}
+
+// Systems shows the rates, further figures and costs of all systems, over all seeds.
+function Systems({ doc }) {
+  const { figures = {}, systems = [] } = doc.result;
+  const keys = [...new Set([...Object.keys(figures), ...(systems || []).flatMap((s) => Object.keys(s || {}))])];
+  const rows = keys.sort().map((key) => {
+    const results = (systems || []).map((s) => s?.[key]).filter(Boolean);
+
+    return { key, f: figures[key], r: results.length ? pooled(results) : undefined };
+  });
+  const rated = (x) => x.r && !x.r.protocol;
+  const columns = [
+    { name: 'system', of: (x) => x.key },
+    { name: 'right', num: true, of: (x) => (x.r ? x.r.successes + ' of ' + x.r.episodes : '–') },
+    { name: 'rate', num: true, of: (x) => (rated(x) ? percent(x.r.rate) : '–') },
+    { name: '95 % interval', num: true,
+      of: (x) => (rated(x) ? (100 * x.r.low).toFixed(1) + ' to ' + (100 * x.r.high).toFixed(1) : '–') },
+    ...[1, 2, 4].map((k, i) => ({ name: 'pass^' + k, num: true,
+      of: (x) => (x.f?.pass?.[i] === undefined ? '' : (100 * x.f.pass[i]).toFixed(1)) })),
+    { name: 'false completes', num: true, of: (x) => (x.f ? percent(x.f.false_completes ?? 0) : '') },
+  ];
+  const points = rows.filter(rated).map((x) => ({ group: x.key.split(' on ').at(-1), system: x.key.split(' on ')[0],
+    result: x.r }));
+
+  return html`<${Table} caption="Systems, over the episodes of all seeds, with Wilson intervals"
+    file=${doc.name + '-systems'} rows=${rows} columns=${columns} />
+    <${Table} caption="What the systems cost, over the episodes of all seeds" file=${doc.name + '-costs'} rows=${rows}
+      columns=${[columns[0], ...costColumns((x) => x.r)]} />
+    <${Frontiers} name=${doc.name} rows=${points} />`;
 }
 
 // Arms leads to what several arms play alike, side by side.

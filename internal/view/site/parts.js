@@ -76,7 +76,8 @@ function Table({ columns, rows, caption, file }) {
     ${caption && html`<figcaption>${caption} ${file && html`<${Save} name=${file} csv=${csv} json=${() => rows} />`}
     </figcaption>`}
     <div class="scroll" tabindex="0" role="region" aria-label=${caption || 'table'}><table>
-      <thead><tr>${columns.map((c) => html`<th scope="col" class=${c.num ? 'num' : ''} title=${c.title}>${c.name}
+      <thead><tr>${columns.map((c) => html`<th scope="col" class=${(c.num ? 'num' : '') + (c.wrap ? ' wrap' : '')}
+        title=${c.title}>${c.name}
         </th>`)}
       </tr></thead>
       <tbody>${rows.map((r) => html`<tr>${columns.map((c, i) => (i === 0

@@ -2,14 +2,16 @@
 
 const TABS = [['', 'Overview'], ['episodes', 'Episodes'], ['evaluations', 'Evaluations'], ['updates', 'Updates'],
   ['data', 'Data'], ['specification', 'Specification']];
+const SPOKEN = [['messages', 'Messages']]; // of runs whose agents may speak
 
 function RunPage({ index, run, tab, query, version }) {
   const { doc, error } = useDoc('run/' + run, version);
   if (error || !doc) return html`<${Alone} name=${run} error=${error} />`;
   const s = doc.status;
   const pages = { '': Overview, episodes: EpisodesPage, evaluations: Evaluations, updates: Updates, data: DataPage,
-    specification: Specification };
+    specification: Specification, messages: MessagesPage };
   const Page = pages[tab || ''];
+  const tabs = doc.spec.speech ? [...TABS.slice(0, 2), ...SPOKEN, ...TABS.slice(2)] : TABS;
 
   return html`<main id="main">
     <h1>${run} <span class=${'status ' + s.status}>${s.status}</span></h1>
@@ -20,7 +22,7 @@ function RunPage({ index, run, tab, query, version }) {
         href=${index.temporal + '/workflows/' + encodeURIComponent(run)}
         referrerpolicy="origin">in the Temporal UI</a>`}
     </p>
-    <nav class="tabs" aria-label="pages of the run">${TABS.map(([t, name]) => html`
+    <nav class="tabs" aria-label="pages of the run">${tabs.map(([t, name]) => html`
       <a href=${href(['run', run, t].filter(Boolean))} aria-current=${(tab || '') === t ? 'page' : undefined}>${name}
         </a>`)}
     </nav>
@@ -206,12 +208,13 @@ function Rates({ doc, results, title }) {
     { name: 'rate', num: true, of: (r) => percent(r.rate) },
     { name: '95 % interval', num: true, of: (r) => (100 * r.low).toFixed(1) + ' to ' + (100 * r.high).toFixed(1) },
     { name: 'missing', num: true, of: (r) => r.missing || '' },
-    { name: 'tokens per success', num: true, of: (r) => (r.cost &&
-      r.successes ? whole(Math.round((r.cost.prompt + r.cost.answer) / r.successes)) : '–') },
+    ...costColumns((r) => r),
     { name: 'decoding', of: (r) => r.decoding },
   ];
+  const group = (r) => (r.environment ? r.environment + ', ' : '') + r.split;
 
-  return html`<${Table} caption=${title} file=${doc.name + '-results'} columns=${columns} rows=${results} />`;
+  return html`<${Table} caption=${title} file=${doc.name + '-results'} columns=${columns} rows=${results} />
+    <${Frontiers} name=${doc.name} rows=${results.map((r) => ({ group: group(r), system: r.system, result: r }))} />`;
 }
 
 function Cost({ s, name }) {
@@ -261,6 +264,7 @@ function Evaluations({ doc }) {
     { name: 'rate', num: true, of: (e) => percent(e.result.rate) },
     { name: '95 % interval', num: true,
       of: (e) => (100 * e.result.low).toFixed(1) + ' to ' + (100 * e.result.high).toFixed(1) },
+    ...costColumns((e) => e.result),
     { name: 'compare', of: (e) => pair(e) && html`<a
       href=${href(['compare'], { a: doc.name + '/' + pair(e).id, b: doc.name + '/' + e.id })}>
       with ${pair(e).id}</a>`, csv: () => '' },

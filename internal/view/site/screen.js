@@ -1,8 +1,8 @@
 'use strict';
 
 // Screen draws an observation as boxes with text, over the screenshot if there is one, and a marker where an action
-// happened. Elements that the chosen agent did not see are hatched.
-function Screen({ screen, image, action, seen, small, name }) {
+// happened. Elements that the chosen agent did not see are shaded, and those of them that peers named to it have a mark.
+function Screen({ screen, image, action, seen, told, small, name }) {
   if (!screen || !screen.elements) return html`<p class="note">The record of this screen has no picture.</p>`;
   const W = screen.width || Math.max(360, ...screen.elements.map((e) => e.bounds[0] + e.bounds[2]));
   const H = screen.height || Math.max(640, ...screen.elements.map((e) => e.bounds[1] + e.bounds[3]));
@@ -20,11 +20,31 @@ function Screen({ screen, image, action, seen, small, name }) {
     viewBox="0 0 ${W} ${bottom}" role="img" aria-label=${title}>
     <rect class="page" x="0" y="0" width=${W} height=${H} />
     ${image && html`<image href=${'image/' + image + '.png'} width=${W} height=${H} preserveAspectRatio="xMinYMin" />`}
-    ${shown.map((e) => html`<${Box} e=${e} W=${W} unseen=${sees && !sees.has(e.i)} target=${e === target}
+    ${shown.map((e) => html`<${Box} e=${e} W=${W} unseen=${sees && !sees.has(e.i)} told=${told?.includes(e.i)} target=${e === target}
       small=${small} />`)}
     ${touch && html`<${Marker} touch=${touch} type=${action.type} W=${W} />`}
   </svg>`;
 }
+
+// SeenBy lists which elements of a screen an agent saw in a step, and which ones its peers named to it.
+function SeenBy({ step, chosen }) {
+  if (!step.divided) return null;
+  if (!chosen) return html`<p class="note">Agents saw different parts of this screen: choose an agent to see which.</p>`;
+  const agent = chosen[0];
+  const seen = new Set(step.seen[agent] || []);
+  const told = new Set(toldTo(step, chosen));
+  const shown = step.screen.elements.filter((e) => e.visible && !e.occluded);
+  const list = (elements) => html`<ul class="seen">${elements.map((e) => html`<li dir="auto">${e.id || e.i} ${words(e)}
+    </li>`)}</ul>`;
+
+  return html`<details class="seen-by" open><summary>Agent ${agent} saw ${seen.size} of ${shown.length} elements</summary>
+    ${list(shown.filter((e) => seen.has(e.i)))}
+    ${told.size > 0 && html`<p>Peers named to it:</p>${list(shown.filter((e) => told.has(e.i)))}`}</details>`;
+}
+
+// toldTo returns the elements that peers named to an agent by a round.
+const toldTo = (step, [agent, round]) => step.cells.filter((c) => c.agent === agent && c.round <= round)
+  .flatMap((c) => c.told || []);
 
 const words = (e) => [e.role, e.text || e.desc, e.value && 'holds ' + e.value, ...(e.state ||
   [])].filter(Boolean).join(' ');
@@ -53,9 +73,10 @@ function fitting(text, width) {
 // leftwards reports whether the first letter of a text is of a script that is written from right to left.
 const leftwards = (text) => /^[^\p{L}]*[\p{sc=Arabic}\p{sc=Hebrew}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u.test(text);
 
-function Box({ e, W, unseen, target, small }) {
+function Box({ e, W, unseen, told, target, small }) {
   const [x, y, w, height] = e.bounds;
   const kinds = ['box', 'role-' + String(e.role).replace(/[^a-z]/gi, ''), e.occluded && 'covered', unseen && 'unseen',
+    told && 'told',
     target && 'target', e.editable && 'editable'].filter(Boolean).join(' ');
   const room = Math.min(w, W - x); // what lies outside of the page is cut off
   const text = fitting(textOf(e), room - 8);
@@ -63,12 +84,14 @@ function Box({ e, W, unseen, target, small }) {
   const on = (e.state || []).some((s) => ['on', 'checked', 'selected'].includes(s));
 
   return html`<g class=${kinds}>
-    <title>${e.id || e.i} ${words(e)}${unseen ? ' (this agent did not see it)' : ''}${e.occluded ? ' (covered)' : ''}
+    <title>${e.id || e.i} ${words(e)}${unseen ? ' (this agent did not see it)' : ''}${told ? ' (a peer named it)'
+      : ''}${e.occluded ? ' (covered)' : ''}
       </title>
     <rect x=${x} y=${y} width=${Math.max(w, 1)} height=${Math.max(height, 1)} rx="3" />
     <svg x=${x} y=${y} width=${Math.max(room, 1)} height=${Math.max(height, 1)}>
       ${on && html`<text class="tick" x=${w - 12} y=${height / 2 + 4}>✓</text>`}
       ${!small && height >= 9 && html`<text class="index" x=${room - 2} y="8" text-anchor="end">${e.id || e.i}</text>`}
+      ${told && html`<text class="by" x=${room - 3} y=${height - 3} text-anchor="end">named by a peer</text>`}
       <text class="words" direction=${left ? 'rtl' : 'ltr'} x=${left ? room - 4 : 4} y=${Math.min(height / 2 + 4, 16)}>
         ${text}</text></svg>
   </g>`;
