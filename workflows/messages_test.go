@@ -27,8 +27,8 @@ type speaking struct{ fakepolicy.Policies }
 
 var (
 	goalButton  = regexp.MustCompile(`(?m)^Goal: Tap (\S+)`)
-	shownButton   = regexp.MustCompile(`(?m)^(\d+) button (\S+)$`)
-	pointedAt = regexp.MustCompile(`"action_type":"point","index":(\d+)`)
+	shownButton = regexp.MustCompile(`(?m)^(\d+) button (\S+)$`)
+	pointedAt   = regexp.MustCompile(`"action_type":"point","index":(\d+)`)
 )
 
 func (speaking) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {

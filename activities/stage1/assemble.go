@@ -114,7 +114,7 @@ func (c *Control) sign(specification spec.Spec, card *synth.Card) error {
 		card.Adversary = rules.RoleName(specification, specification.Adversary.Model,
 			fmt.Sprintf("the policy of the level job before, at temperature %v", specification.Adversary.Temperature))
 		card.Critic = rules.CriticName(specification, c.Catalog)
-		if specification.Adversary.Model != spec.RolePolicy {
+		if specification.Adversary.Prompted() {
 			roles = append(roles, prompts.Adversary)
 		}
 		if specification.Critic.Model != spec.RoleOracle {

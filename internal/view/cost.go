@@ -28,12 +28,18 @@ func (e Episode) roles() (out []cost) {
 		for _, audit := range e.Credits.Audit {
 			out = append(out, e.priceOfCritic(audit.Usage))
 		}
+		for _, audit := range e.Credits.HeardAudit {
+			out = append(out, e.priceOfCritic(audit.Usage))
+		}
 	}
 	if e.Pairs == nil {
 		return out
 	}
-	for _, a := range e.Pairs.Audit {
-		out = append(out, e.priceOfCritic(a.Usage))
+	for _, audit := range e.Pairs.Audit {
+		out = append(out, e.priceOfCritic(audit.Usage))
+	}
+	for _, audit := range e.Pairs.HeardAudit {
+		out = append(out, e.priceOfCritic(audit.Usage))
 	}
 	for _, call := range e.Pairs.Calls {
 		out = append(out, e.priceOfAdversary(call.Usage))
