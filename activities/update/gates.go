@@ -68,7 +68,7 @@ func (g *GPU) probe(
 		return domain.Probe{}, err
 	}
 
-	out := rules.Measure(probed, shares, given.Answers, unknown)
+	out := rules.Measure(probed, shares, rules.Reader(given), unknown)
 	out.Preference = rules.PreferenceShare(given, probed)
 
 	return out, nil

@@ -44,7 +44,7 @@ func (e Episode) addPairs(step int, d *detailStep) {
 	review := credit.Review{
 		Step: s.Step, Pairs: pairs, Seed: seed, Answers: rules.Reader(e.spec), Robust: critic.Rule == spec.RuleRobust,
 		Speech: rules.Speech(e.spec),
-		Flips: credit.Flips{Share: critic.Error, Type: critic.WrongOn, Seed: seed},
+		Flips:  credit.Flips{Share: critic.Error, Type: critic.WrongOn, Seed: seed},
 	}
 	if k := slices.IndexFunc(e.Pairs.Audit, func(audit credit.Audit) bool { return audit.Step == s.Number }); k >= 0 {
 		review.Audit = &e.Pairs.Audit[k]

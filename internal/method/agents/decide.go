@@ -187,13 +187,26 @@ type Reader struct {
 	Speech  bool // whether agents may speak; otherwise, acts of speech do not parse
 }
 
-// Cell makes a cell from an agent's text.
-func (r Reader) Cell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
-	cell := domain.Cell{Agent: agent, Round: round, Text: text, Prompt: prompt}
+// Action parses the action of a text or, if agents may speak, its act of speech.
+func (r Reader) Action(text string) (domain.Action, error) {
+	parsed := r.read(text)
+
+	return parsed.action, parsed.err
+}
+
+func (r Reader) read(text string) answer {
 	parsed := r.Parsing.read(text)
 	if parsed.err == nil && !r.Speech {
 		parsed.err = refuseSpeech(parsed.action)
 	}
+
+	return parsed
+}
+
+// Cell makes a cell from an agent's text.
+func (r Reader) Cell(agent, round int, text, prompt string, observation domain.Observation) domain.Cell {
+	cell := domain.Cell{Agent: agent, Round: round, Text: text, Prompt: prompt}
+	parsed := r.read(text)
 	if parsed.err != nil {
 		cell.ParseError = parsed.err.Error()
 

@@ -40,7 +40,7 @@ func ProbeAnswers(pair domain.Example, sampled string) []string {
 // Measure returns the figures of a probe (docs/method.md, Gates). shares holds the shares of the action types in the
 // whole data set (TypeShares), and answers specifies how sampled answers are read. unknown is the reason why the scores
 // are unknown, or empty if they are known.
-func Measure(probed []Probed, shares map[string]float64, answers agents.Parsing, unknown string) domain.Probe {
+func Measure(probed []Probed, shares map[string]float64, answers agents.Reader, unknown string) domain.Probe {
 	out := domain.Probe{Prompts: len(probed), Actions: map[string]int{}, Unknown: unknown}
 	out.ByType = map[string]domain.ProbeType{}
 	count := float64(len(probed))

@@ -75,12 +75,12 @@ func raises(pair domain.Example) bool { return pair.Advantage >= 0 }
 func raisedType(pair domain.Example) string {
 	more, _ := pair.Learned()
 
-	return answerType(agents.Usual, more)
+	return answerType(agents.Reader{Speech: true}, more)
 }
 
 // answerType returns the action type of an answer, or "" if it does not parse.
-func answerType(answers agents.Parsing, answer string) string {
-	action, err := answers.Answer(answer)
+func answerType(answers agents.Reader, answer string) string {
+	action, err := answers.Action(answer)
 	if err != nil {
 		return ""
 	}

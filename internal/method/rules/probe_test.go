@@ -95,7 +95,7 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 			Base: scores(math.Inf(-1), -1)},
 	}
 
-	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Usual, "")
+	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Reader{}, "")
 	for name, c := range map[string]struct{ got, want float64 }{
 		"KL":                   {got.KL, 1},
 		"KL to the base":       {got.KLBase, 3},
@@ -123,7 +123,7 @@ func TestUnknownFiguresAreNotInvented(t *testing.T) {
 	probed := []rules.Probed{
 		{Pair: pairs[0], Sampled: answerWith("click")}, {Pair: pairs[1], Sampled: answerWith("long_press")},
 	}
-	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Usual, "too old")
+	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Reader{}, "too old")
 	if got.Unknown != "too old" || got.ParseRate != 1 || got.Chosen != (domain.LogProbs{}) || got.BySource != nil {
 		t.Errorf("Measure = %+v, want a parse rate, the reason, and no log-probabilities", got)
 	}
@@ -157,7 +157,7 @@ func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
 			Policy: scores(-1, -3+change), Parent: scores(-1.5, -3), Base: scores(-2, -3),
 		})
 	}
-	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Usual, "")
+	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Reader{}, "")
 	if got.LogprobDelta != 1 || got.Rejected.Change() != -9 || got.KL != 0.5 {
 		t.Errorf("change of raised answers = %v, of lowered ones = %v, KL = %v, want 1, -9 and 0.5",
 			got.LogprobDelta, got.Rejected.Change(), got.KL)
@@ -170,5 +170,18 @@ func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
 	s.Preference = spec.PreferenceGRPO
 	if got := rules.PreferenceShare(s, probed); got != 1 {
 		t.Errorf("PreferenceShare = %v, want 1: nothing is imitated", got)
+	}
+}
+
+func TestSpeechParsesInAProbeOnlyWhereAgentsMaySpeak(t *testing.T) {
+	const pass = "Reason: r\nAction: {\"action_type\":\"pass\"}"
+	pairs := []domain.Example{{Chosen: pass, Rejected: answerWith("click"), Weight: 1}}
+	for speech, want := range map[bool]float64{true: 1, false: 0} {
+		probed := []rules.Probed{{Pair: pairs[0], Sampled: pass}}
+		got := rules.Measure(probed, rules.TypeShares(pairs), agents.Reader{Speech: speech}, "no scores")
+		if got.ParseRate != want || got.ByType["pass"].Share != 1 {
+			t.Errorf("speech %v: a share of %v parses, %+v by type; want %v, and a pass among the chosen answers",
+				speech, got.ParseRate, got.ByType, want)
+		}
 	}
 }
