@@ -248,7 +248,11 @@ func (r *runState) evaluateFinal(ctx workflow.Context) error {
 		return errors.New("the store does not show the results of the base on val, which were recorded just now")
 	}
 
-	base := func(name string) bool { return name == final.Base1 || name == rules.BaseName(r.plan.Agents) }
+	base := func(name string) bool {
+		agents := r.plan.Agents
+
+		return name == final.Base1 || name == rules.BaseName(agents) || name == rules.SilentName(agents)
+	}
 	if !final.WithoutBase {
 		if err := r.evaluate(ctx, 0, labelTest, final.Splits, base); err != nil {
 			return err

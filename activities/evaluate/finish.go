@@ -85,6 +85,9 @@ func tableRows(specification spec.Spec, final Final) []tableRow {
 		}
 		base := !final.WithoutBase || split.Name == domain.SplitVal && split.Environment == ""
 		add(0, final.Base1, rules.NameBase1, base)
+		if specification.Agents > 1 && specification.Speech {
+			add(0, rules.SilentName(specification.Agents), rules.SilentName(specification.Agents), base)
+		}
 		if specification.Agents > 1 {
 			add(0, rules.BaseName(specification.Agents), rules.BaseName(specification.Agents), base)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/collabui/collabui/cmd/collabui/terminal"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
@@ -39,8 +40,8 @@ func (st Report) text(out io.Writer) {
 	}
 	if st.Base != nil {
 		last := st.Base.Curve[len(st.Base.Curve)-1]
-		terminal.Line(out, "base policy after %d optimiser steps, one agent on val %.1f %% (%s; in the band: %v)",
-			last.At, 100*last.Rate, st.Base.StoppedBy, st.Base.InBand)
+		terminal.Line(out, "base policy after %d optimiser steps, %s on val %.1f %% (%s; in the band: %v)",
+			last.At, tunedPlayers(st.Spec), 100*last.Rate, st.Base.StoppedBy, st.Base.InBand)
 		if st.Base.Unplayed > 0 {
 			terminal.Line(out, "%d training tasks of stage 1 could not be played", st.Base.Unplayed)
 		}
@@ -63,7 +64,17 @@ func (st Report) text(out io.Writer) {
 		PrintResults(out, st.Results)
 		terminal.Line(out, "critic: %s · trained system: epoch %d, %s · final digest %s", st.Critic, st.Best,
 			runs.BestOnVal(st.Best, st.Curve), st.FinalDigest)
+		st.talkText(out)
 	}
+}
+
+// tunedPlayers returns who plays on val in stage 1.
+func tunedPlayers(specification spec.Spec) string {
+	if specification.Views.Divided() && specification.Agents > 1 {
+		return "all agents"
+	}
+
+	return "one agent"
 }
 
 // costText prints the cost of calls to chat endpoints: in all, and by role and model.

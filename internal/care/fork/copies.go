@@ -23,7 +23,10 @@ func (f *Fork) listCopies(ctx context.Context, bucket store.Bucket) error {
 	if err := takeIf(ctx, bucket, f, from.Accepted(0)); err != nil {
 		return err
 	}
-	for _, system := range []string{rules.NameBaseGreedy, rules.NameBaseWarm, rules.BaseName(f.spec.Agents)} {
+	base := []string{
+		rules.NameBaseGreedy, rules.NameBaseWarm, rules.BaseName(f.spec.Agents), rules.SilentName(f.spec.Agents),
+	}
+	for _, system := range base {
 		id := rules.EvalID(rules.EpochFolder(0), system, domain.SplitVal)
 		if err := takeIf(ctx, bucket, f, from.Result(id)); err != nil {
 			return err

@@ -127,10 +127,7 @@ func (k SystemKind) System(specification spec.Spec, policies []string) (EvalSyst
 		evalSystem.Rounds = 1
 		evalSystem.Whole = k.Way == WayWhole
 	case WaySilent:
-		evalSystem.Silent = true
-		evalSystem.Rounds = 1
-		evalSystem.Policies = slices.Repeat(evalSystem.Policies, specification.Rounds)
-		evalSystem.Temperature = slices.Repeat(evalSystem.Temperature, specification.Rounds)
+		evalSystem = evalSystem.silenced()
 	case WayOneRound:
 		evalSystem.Rounds = 1
 	case WayShuffled:
