@@ -8,5 +8,5 @@ import "embed"
 
 // Files contains the specifications that experiments change, and the experiments.
 //
-//go:embed quickstart.yaml curriculum.yaml experiments/*.yaml
+//go:embed quickstart.yaml full-views.yaml curriculum.yaml experiments/*.yaml
 var Files embed.FS
