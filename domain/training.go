@@ -22,8 +22,8 @@ type TrainParams struct {
 	// Ftx weighs the SFT loss of the chosen answers that is added to the loss of DPO: the mean of −log π over the
 	// tokens of each answer (docs/method.md).
 	Ftx float64 `json:"ftx" yaml:"ftx"`
-	// SFT weighs the loss of supervised fine-tuning on all right answers, −log π(y|x), each of which is a row of its own
-	// beside the pairs. 0 leaves these rows out.
+	// SFT weighs the loss of supervised fine-tuning on all right answers, −log π(y|x), each of which is a row of its
+	// own beside the pairs. 0 leaves these rows out.
 	SFT float64 `json:"sft,omitempty" yaml:"sft"`
 	// Clip is ε of GRPO: how far the ratio of an answer's probability to that before the update moves it, above 0.
 	Clip float64 `json:"clip,omitempty" yaml:"clip"`

@@ -184,7 +184,8 @@ func (f *fineTuning) data(ctx workflow.Context) error {
 	return err
 }
 
-// evaluate plays one agent on val, or all agents if each sees only a part of the screen, and adds the point to the curve.
+// evaluate plays one agent on val, or all agents if each sees only a part of the screen, and adds the point to the
+// curve.
 func (f *fineTuning) evaluate(ctx workflow.Context, chunk runs.Chunk) (float64, error) {
 	one := rules.EvalSystem{
 		Name: fmt.Sprintf("chunk-%04d", f.choice.Chunk), Policies: []string{chunk.Policy.Digest}, Rounds: 1,

@@ -73,7 +73,8 @@ func TestNoPanelAloneShowsWhatIsRight(t *testing.T) {
 	}
 }
 
-// checkInfeasible declares that the task cannot be done, which must be its success, and that it is done, which must not.
+// checkInfeasible declares that the task cannot be done, which must be its success, and that it is done, which must
+// not.
 func checkInfeasible(t *testing.T, e *environment, task domain.Task) {
 	t.Helper()
 
@@ -86,7 +87,8 @@ func checkInfeasible(t *testing.T, e *environment, task domain.Task) {
 			t.Fatal(err)
 		}
 		if score, err := e.Score(t.Context()); err != nil || score.Success != want {
-			t.Errorf("%s %d, declared %s: got %+v, %v; want success %v", task.Template, task.Seed, status, score, err, want)
+			t.Errorf("%s %d, declared %s: got %+v, %v; want success %v",
+				task.Template, task.Seed, status, score, err, want)
 		}
 	}
 }

@@ -40,8 +40,8 @@ const (
 // not taken for its action.
 func ParseAnswer(text string) (domain.Action, error) { return Usual.Answer(text) }
 
-// Answer parses the action of a text. Acts of speech are errors. The error is ErrNoAction if the text has no action, or explains why its object is
-// not a valid action.
+// Answer parses the action of a text. Acts of speech are errors. The error is ErrNoAction if the text has no action, or
+// explains why its object is not a valid action.
 func (p Parsing) Answer(text string) (domain.Action, error) {
 	a := p.read(text)
 	if a.err == nil {

@@ -110,7 +110,9 @@ func cut(elements []domain.Element, n int) (first, second []domain.Element) {
 	share := float64(n/2) / float64(n)
 	for axis := range 2 {
 		sorted := slices.Clone(elements)
-		slices.SortStableFunc(sorted, func(a, b domain.Element) int { return cmp.Compare(a.Bounds[axis], b.Bounds[axis]) })
+		slices.SortStableFunc(sorted, func(a, b domain.Element) int {
+			return cmp.Compare(a.Bounds[axis], b.Bounds[axis])
+		})
 		end := 0 // of the elements so far
 		for i := 1; i < len(sorted); i++ {
 			previous := sorted[i-1].Bounds

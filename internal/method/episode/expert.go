@@ -50,8 +50,8 @@ func Helpful(env envadapters.Environment) []domain.Action {
 	return nil
 }
 
-// Because returns, for each of the Helpful actions, the elements that support it. It returns nil if the environment does
-// not know them.
+// Because returns, for each of the Helpful actions, the elements that support it. It returns nil if the environment
+// does not know them.
 func Because(env envadapters.Environment) [][]int {
 	can := envadapters.Can(env)
 	if can.Judge == nil || can.Evident == nil {

@@ -99,8 +99,9 @@ func (f Forms) WithSpeech() Forms {
 		point = `"element":"ID"`
 	}
 	f.Actions += fmt.Sprintf("\n"+`{"%s":"tell","text":"..."} {"%s":"point",%s} {"%s":"pass"}`, key, key, point, key)
-	f.Guidelines += " Each agent may see only a part of the screen. If you see something that others need, tell its text" +
-		" or point at it; if you can contribute nothing, pass. Telling, pointing and passing do nothing on the screen."
+	f.Guidelines += " Each agent may see only a part of the screen. If you see something that others need, tell its " +
+		"text or point at it; if you can contribute nothing, pass. " +
+		"Telling, pointing and passing do nothing on the screen."
 
 	return f
 }

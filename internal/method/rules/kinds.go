@@ -59,8 +59,8 @@ func ParseSystemKind(text string) (SystemKind, error) {
 	}
 	if !ok || kind.String() != text {
 		return kind, fmt.Errorf("expected base, trained or imitation, alone or followed by -alone, -agentN, -silent, "+
-			"-oneround, -shuffled, -liar, -whole, -less, -plain or one of -%s; or the name of a model, followed by one of "+
-			"the last; or expert, not %q", strings.Join(prompts.Styles, ", -"), text)
+			"-oneround, -shuffled, -liar, -whole, -less, -plain or one of -%s; or the name of a model, followed by "+
+			"one of the last; or expert, not %q", strings.Join(prompts.Styles, ", -"), text)
 	}
 
 	return kind, nil

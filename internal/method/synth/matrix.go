@@ -21,9 +21,9 @@ type Scene struct {
 	Because [][]int
 }
 
-// Matrix returns an example for every cell of an action matrix: the prompt of an agent that sees its part of the screen,
-// and the answer of an expert who knows what the agent knows. The agents hear each other as config specifies. If
-// decision is nil, they hear the expert's answers, otherwise what they said in the decision, right or wrong. Of the
+// Matrix returns an example for every cell of an action matrix: the prompt of an agent that sees its part of the
+// screen, and the answer of an expert who knows what the agent knows. The agents hear each other as config specifies.
+// If decision is nil, they hear the expert's answers, otherwise what they said in the decision, right or wrong. Of the
 // expert's answers, each cell has the best one that the policy can write. Errors are errors of the agents' template.
 func (target Target) Matrix(config agents.Config, scene Scene, decision *domain.Decision) ([]domain.Example, error) {
 	order, err := config.Topology.Order()
@@ -99,8 +99,8 @@ func (scene Scene) Mistaken(decision domain.Decision, expert []domain.Example) f
 
 // answers returns what an expert may do who knows only what an agent sees and hears, the best first: right actions
 // whose support is known; right actions that a peer names and that the agent sees a part of the support for; telling or
-// pointing at the parts of the support that the goal or a peer mentions; and passing. It tells others what it was told, but
-// points only at what it sees.
+// pointing at the parts of the support that the goal or a peer mentions; and passing. It tells others what it was told,
+// but points only at what it sees.
 func (scene Scene) answers(view agents.View, heard []agents.Message, round int) []domain.Action {
 	known := scene.known(view, heard)
 	named := map[string]bool{} // canonical actions of peers

@@ -10,8 +10,8 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// places returns a scene in which agent 0 sees a fact, agent 1 the field in which it belongs, and agent 2 neither, and a
-// system in which 1 reads 0 and 2 reads 1. Agents beyond the first round also read their successors.
+// places returns a scene in which agent 0 sees a fact, agent 1 the field in which it belongs, and agent 2 neither, and
+// a system in which 1 reads 0 and 2 reads 1. Agents beyond the first round also read their successors.
 func places(t *testing.T) (Target, agents.Config, Scene) {
 	t.Helper()
 	text := func(index int, role, text string, y int) domain.Element {

@@ -48,7 +48,8 @@ func (p *Prompt) notePeerElement(first int) {
 	}
 }
 
-// notePeerWords records the words that a peer tells or types in the line that begins at token first, if agents may speak.
+// notePeerWords records the words that a peer tells or types in the line that begins at token first, if agents may
+// speak.
 func (p *Prompt) notePeerWords(first int) {
 	if !p.speech {
 		return
@@ -67,8 +68,8 @@ func (p *Prompt) notePeerWords(first int) {
 	}
 }
 
-// flagTold flags the words of the screen that peers told, as if the goal named them. Words of the screen are read before
-// messages, so they could not know otherwise.
+// flagTold flags the words of the screen that peers told, as if the goal named them. Words of the screen are read
+// before messages, so they could not know otherwise.
 func (p *Prompt) flagTold() {
 	told := map[uint64]bool{}
 	for _, i := range p.words {

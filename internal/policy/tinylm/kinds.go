@@ -10,8 +10,8 @@ type ActionKind struct {
 	speech    bool   // whether it is an act of speech
 }
 
-// ActionKinds lists the actions of the grammar: the mobile actions of docs/method.md and the acts of speech. Their order is part of the
-// checkpoint format, so new kinds may only be appended.
+// ActionKinds lists the actions of the grammar: the mobile actions of docs/method.md and the acts of speech. Their
+// order is part of the checkpoint format, so new kinds may only be appended.
 var ActionKinds = []ActionKind{
 	{
 		Name:      "click",

@@ -16,7 +16,8 @@ Agent 2 said, maybe wrong: Reason: others need these words. Action: {"action_typ
 `
 
 func TestAgentsSpeakOnlyWhereThePromptAllowsIt(t *testing.T) {
-	const silent = "Goal: g\nHistory: none\nScreen:\n4 button Mute Ada\nYou see elements 4 of 9; other agents see the rest\n"
+	const silent = "Goal: g\nHistory: none\nScreen:\n4 button Mute Ada\n" +
+		"You see elements 4 of 9; other agents see the rest\n"
 	pass := ParsePrompt(spoken).Answer(Choice{Kind: slices.IndexFunc(ActionKinds, func(kind ActionKind) bool {
 		return kind.Name == "pass"
 	})})
