@@ -82,7 +82,7 @@ func speak(request chat.Request, k int) domain.Action {
 // talking returns a specification of agents that see one region each, and speak.
 func talking() spec.Spec {
 	s := testrun.Tiny()
-	s.Slots = 6
+	s.Slots = 16
 	s.Views.Kind = agents.RegionViews
 	s.Speech = true
 	s.Reads = agents.ReadBack
