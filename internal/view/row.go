@@ -88,7 +88,9 @@ func (e Episode) row() row {
 
 // reads reports whether an agent reads messages of others.
 func (e Episode) reads(agent int) bool {
-	return len(e.Topology.Preds(agent)) > 0
+	config := agents.Config{Topology: e.Topology, Reads: e.spec.Reads}
+
+	return len(config.Sources(agent, 1)) > 0
 }
 
 // addCell counts a cell. previous holds the answers of the previous round; reads reports whether the agent reads
