@@ -20,7 +20,7 @@ type Mutant struct {
 
 // All returns every mutant.
 func All() []Mutant {
-	return slices.Concat(storage, records, collection, removal, effects, messages, orchestration)
+	return slices.Concat(storage, records, collection, removal, effects, messages, speech, orchestration)
 }
 
 // A Change replaces one place of a symbol.
