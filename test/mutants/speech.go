@@ -16,7 +16,7 @@ var speech = []Mutant{
 		Find:   by("internal/method/agents", "TestSourcesReadTheirSuccessorsPreviousRound"),
 	},
 	{
-		Name: "a hidden element is seen by no agent", Symbol: "internal/method/agents.Views.Deal",
+		Name: "a hidden element is seen by no agent", Symbol: "internal/method/agents.dropout",
 		Change: never(`!slices.Contains(sees, true)`), Find: by("internal/method/agents", "TestViewsCoverTheScreen"),
 	},
 	{

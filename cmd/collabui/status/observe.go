@@ -43,6 +43,7 @@ func observe(
 	got.Problems = problems
 	got.View = RunPage(endpoints, run)
 	got.Reason = a.Pasteable(got.Reason)
+	got.next = a.Command("show %s %d/1", run, max(1, got.Epoch))
 
 	return got.Report, got.err
 }

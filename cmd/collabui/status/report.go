@@ -44,6 +44,7 @@ type Report struct {
 	reported    workflows.Status // reported by its workflow
 	committed   int              // epochs
 	pairs       int              // of all epochs
+	next        string           // the command that prints an episode
 	Made        map[string]bool  `json:"-"` // digests of the policies of its epochs, and of its base
 }
 

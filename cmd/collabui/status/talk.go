@@ -36,11 +36,6 @@ func (st Report) talkText(out io.Writer) {
 			return result.System == line.system && result.Split == domain.SplitTestSeeds && result.Environment == ""
 		})
 		if at < 0 {
-			at = slices.IndexFunc(st.Results, func(result runs.Result) bool {
-				return result.System == line.system && result.Split == domain.SplitTestSeeds
-			})
-		}
-		if at < 0 {
 			continue
 		}
 		if !heading {
@@ -57,5 +52,7 @@ func (st Report) talkText(out io.Writer) {
 	if st.View != "" {
 		terminal.Line(out, "next: the messages that mattered, with and without them: %s/messages", st.View)
 	}
-	terminal.Line(out, "next: one episode, answer by answer: collabui show %s %d/1", st.Name, max(1, st.Epoch))
+	if st.next != "" {
+		terminal.Line(out, "next: one episode, answer by answer: %s", st.next)
+	}
 }

@@ -16,19 +16,25 @@ func (c Config) Again(
 	if said == nil {
 		said = func(source Source) (string, bool) { return c.Said(at(source)) }
 	}
-	var peers []Message
-	for _, source := range c.Sources(agent, round) {
-		if text, ok := said(source); ok {
-			peers = append(peers, Message{Agent: source.Agent, Text: text})
-		}
-	}
 	own := ""
 	if round > 0 {
 		own = at(Source{Agent: agent, Round: round - 1}).Text
 	}
-	user, _, err := c.template().Fit(c.AgentViews(view)[agent], own, peers)
+	user, _, err := c.template().Fit(c.AgentViews(view)[agent], own, c.Messages(agent, round, said))
 
 	return c.request(user, seed, agent, round), err
+}
+
+// Messages returns what an agent reads in a round: for each of its sources, what said returns, if that reports a message.
+func (c Config) Messages(agent, round int, said func(Source) (string, bool)) []Message {
+	var out []Message
+	for _, source := range c.Sources(agent, round) {
+		if text, ok := said(source); ok {
+			out = append(out, Message{Agent: source.Agent, Text: text})
+		}
+	}
+
+	return out
 }
 
 // Said returns the message of a cell as peers read it. A cell whose prompt was refused has none.

@@ -3,6 +3,8 @@ package agents
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,33 +43,20 @@ func (v Views) Deal(screen domain.Observation, n int, seed uint64) [][]int {
 		return nil
 	}
 	shown := View{Observation: screen}.Shown()
+	sees := dropout(domain.Rand(seed, "dropout"), n)
+	if v.Kind == RegionViews {
+		sees = regional(shown, domain.Rand(seed, "views").Perm(n))
+	}
 	dealt := make([][]int, n)
 	for agent := range dealt {
 		dealt[agent] = []int{}
 	}
-	regions := map[int]int{} // the region of an element by its index
-	if v.Kind == RegionViews {
-		for region, elements := range Regions(shown, n) {
-			for _, element := range elements {
-				regions[element.Index] = region
-			}
-		}
-	}
-	regionOf := domain.Rand(seed, "views").Perm(n) // by agent
 	rng := domain.Rand(seed, "common")
 	for _, element := range shown {
 		common := rng.Float64() < v.Common
-		sees := make([]bool, n)
-		for agent := range sees {
-			sees[agent] = rng.IntN(2) == 0
-		}
-		one := rng.IntN(n)
-		if !slices.Contains(sees, true) {
-			sees[one] = true
-		}
+		seen := sees(element)
 		for agent := range dealt {
-			if common || v.Kind == DropoutViews && sees[agent] ||
-				v.Kind == RegionViews && regions[element.Index] == regionOf[agent] {
+			if common || seen[agent] {
 				dealt[agent] = append(dealt[agent], element.Index)
 			}
 		}
@@ -76,9 +65,43 @@ func (v Views) Deal(screen domain.Observation, n int, seed uint64) [][]int {
 	return dealt
 }
 
+// regional returns which agents see an element if the agents have regions, whose numbers regionOf holds by agent.
+func regional(shown []domain.Element, regionOf []int) func(domain.Element) []bool {
+	regions := map[int]int{} // the region of an element by its index
+	for region, elements := range Regions(shown, len(regionOf)) {
+		for _, element := range elements {
+			regions[element.Index] = region
+		}
+	}
+
+	return func(element domain.Element) []bool {
+		sees := make([]bool, len(regionOf))
+		for agent, region := range regionOf {
+			sees[agent] = regions[element.Index] == region
+		}
+
+		return sees
+	}
+}
+
+// dropout returns which of n agents see an element: each with probability 1/2, and at least one.
+func dropout(rng *rand.Rand, n int) func(domain.Element) []bool {
+	return func(domain.Element) []bool {
+		sees := make([]bool, n)
+		for agent := range sees {
+			sees[agent] = rng.IntN(2) == 0
+		}
+		if !slices.Contains(sees, true) {
+			sees[rng.IntN(n)] = true
+		}
+
+		return sees
+	}
+}
+
 // Regions divides elements into n regions by their places on the screen. It cuts a group of elements in two where the
 // gap between them is wide and both sides have many elements, as columns, panes and lists do, until there are n groups.
-// A cut crosses no element if there is such a cut. Regions are ordered by their first element; some are empty if there
+// Cuts that cross an element are the worse the more they cross. Regions are ordered by their first element; some are empty if there
 // are fewer elements than regions.
 func Regions(elements []domain.Element, n int) [][]domain.Element {
 	if n == 1 {
@@ -93,10 +116,7 @@ func Regions(elements []domain.Element, n int) [][]domain.Element {
 
 // firstIndex returns the lowest index of a region. Empty regions come last.
 func firstIndex(region []domain.Element) int {
-	if len(region) == 0 {
-		return int(^uint(0) >> 1)
-	}
-	lowest := region[0].Index
+	lowest := math.MaxInt
 	for _, element := range region {
 		lowest = min(lowest, element.Index)
 	}

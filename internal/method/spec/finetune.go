@@ -132,11 +132,6 @@ func (s Spec) checkLevels(catalog Catalog, must Must) {
 	}
 	s.checkObjectives(catalog, must)
 	jobs := tune.LevelJobs()
-	speaks := s.Speech && len(tune.Levels) == 0 && tune.Base == ""
-	most := 9999 / max(1, tune.Demonstrations)
-	must(!speaks || tune.MaxChunks <= most, "finetune.max_chunks",
-		"at most %d with speech and finetune.demonstrations: %d: every chunk has demonstrations of its own", most,
-		tune.Demonstrations)
 	must(len(tune.Levels) == 0 || len(jobs) > 0 || tune.Base != "", "finetune.steps",
 		"steps for one of the levels %v", tune.Levels)
 

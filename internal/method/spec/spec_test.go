@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/workers/catalog"
 )
@@ -161,4 +162,23 @@ func loadFile(t *testing.T, path string) (spec.Spec, error) {
 	}
 
 	return spec.Parse(spec.Source{Name: path, Dir: filepath.Dir(path), Read: os.ReadFile}, raw, catalog.All{})
+}
+
+// TestDividedViewsTurnSpeechOn checks the defaults of the keys that depend on views, and that a file overrides them.
+func TestDividedViewsTurnSpeechOn(t *testing.T) {
+	for text, want := range map[string]struct {
+		speech bool
+		reads  agents.Reads
+	}{
+		"name: a":                         {false, agents.ReadDAG},
+		"name: a\nviews: {kind: regions}": {true, agents.ReadBack},
+		"name: a\nviews: {kind: dropout}": {true, agents.ReadBack},
+		"name: a\nviews: {kind: regions}\nspeech: false\nreads: dag": {false, agents.ReadDAG},
+		"name: a\nspeech: true\nreads: back":                         {true, agents.ReadBack},
+	} {
+		got, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(text), catalog.All{})
+		if err != nil || got.Speech != want.speech || got.Reads != want.reads {
+			t.Errorf("%q: speech %v, reads %s, %v; want %v, %s", text, got.Speech, got.Reads, err, want.speech, want.reads)
+		}
+	}
 }

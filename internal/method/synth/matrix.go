@@ -46,12 +46,11 @@ func (target Target) Matrix(config agents.Config, scene Scene, decision *domain.
 	for round := range config.Rounds {
 		for _, agent := range order {
 			own := said[agents.Source{Agent: agent, Round: round - 1}]
-			var heard []agents.Message
-			for _, source := range config.Sources(agent, round) {
-				if text, ok := said[source]; ok {
-					heard = append(heard, agents.Message{Agent: source.Agent, Text: text})
-				}
-			}
+			heard := config.Messages(agent, round, func(source agents.Source) (string, bool) {
+				text, ok := said[source]
+
+				return text, ok
+			})
 			prompt, err := target.Template.User(views[agent], own, heard)
 			if err != nil {
 				return nil, err
