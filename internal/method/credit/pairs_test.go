@@ -13,7 +13,7 @@ import (
 	"github.com/collabui/collabui/internal/method/chat/mock_chat"
 )
 
-// defaults are the rules of a specification that leaves them at their defaults.
+// defaults are the rules of these tests unless they state others, not the defaults of a specification.
 var defaults = Rules{Candidates: 4, Negatives: 1, Cells: LatestCells, PerStep: 2, PerEpisode: 8}
 
 // pairs makes the pairs of steps by the oracle. The adversary answers with clicks on the given indices; -1 does not
