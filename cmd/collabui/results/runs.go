@@ -45,7 +45,7 @@ specification.`,
 	return cmd
 }
 
-// runRow is a line in the output of runs.
+// runRow is what runs prints of a run: an object with --json, otherwise the line that text writes.
 type runRow struct {
 	status.Report
 	Began  time.Time         `json:"began"`
