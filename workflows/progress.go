@@ -33,10 +33,10 @@ type Status struct {
 	Stopping bool `json:"stopping,omitempty"`
 	// StopAfter means that somebody stopped the run, and what it still waits for.
 	StopAfter After   `json:"stop_after,omitempty"`
-	Reason    string  `json:"reason,omitempty"`
-	Val       float64 `json:"val"`             // the newest success rate on val, 0 to 1; -1: none yet
-	Child     string  `json:"child,omitempty"` // id of the workflow that is running: it answers the query "progress"
-	Next      string  `json:"next,omitempty"`  // id of the workflow of the next epoch's rollouts, if they began early
+	Reason    string  `json:"reason,omitempty"` // why it is paused or stops, as `show` prints it
+	Val       float64 `json:"val"`              // the newest success rate on val, 0 to 1; -1: none yet
+	Child     string  `json:"child,omitempty"`  // id of the workflow that is running: it answers the query "progress"
+	Next      string  `json:"next,omitempty"`   // id of the workflow of the next epoch's rollouts, if they began early
 }
 
 // Phases of a workflow, as Progress names them. A level job of stage 1 is its own phase, by its name.
