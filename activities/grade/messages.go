@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/failpoint"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -51,6 +52,9 @@ func (g *grading) listening(
 		// as the step was decided: see internal/method/attempt
 		Seed: func(step int) uint64 { return domain.Seed(episode.Slot.Seed, "step", step) },
 		Answer: func(ctx context.Context, request chat.Request, asked *credit.Asked) error {
+			if err := failpoint.Hit("ask.reader"); err != nil {
+				return err
+			}
 			response, err := g.Feedback.Policies.Complete(ctx, request)
 			asked.Texts = response.Texts
 			asked.LogProbs = response.LogProbs

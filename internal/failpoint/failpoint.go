@@ -2,7 +2,7 @@
 // does nothing unless COLLABUI_FAILPOINT is set.
 //
 // Places are named by their effects: put.KIND and get.KIND for an object of the store, where KIND is its key without
-// names and numbers (put.epochs/episodes/steps); begin.NAME and end.NAME for an activity; ask.NAME for a policy server;
+// names and numbers (put.epochs/episodes/steps); begin.NAME and end.NAME for an activity; ask.NAME for calls of models;
 // write.NAME for a file of this machine.
 package failpoint
 
