@@ -107,7 +107,8 @@ func differing(a, b spec.Spec) []string {
 	y, _ := json.Marshal(b)
 	var out []string
 	diff("", x, y, &out)
-	if (a.Preference == spec.PreferenceGRPO) != (b.Preference == spec.PreferenceGRPO) || a.Clones() != b.Clones() {
+	if (a.Preference == spec.PreferenceGRPO) != (b.Preference == spec.PreferenceGRPO) || a.Clones() != b.Clones() ||
+		a.LearnsRight() != b.LearnsRight() {
 		out = append(out, "pairs") // other pairs are made in their place
 	}
 

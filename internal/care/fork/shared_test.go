@@ -33,3 +33,20 @@ func TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestAForkWithOrWithoutRightAnswersMakesItsPairsAgain covers train.sft, with which right answers are rows beside pairs.
+func TestAForkWithOrWithoutRightAnswersMakesItsPairsAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, to float64
+		again    bool
+	}{{0, 1, true}, {0.5, 0, true}, {0.5, 1, false}} {
+		a, b := spec.Default(), spec.Default()
+		a.Train.SFT = c.from
+		b.Train.SFT = c.to
+		keys := differing(a, b)
+		if got := slices.Contains(keys, "pairs"); got != c.again {
+			t.Errorf("from %v to %v: what differs is %v, want pairs among it: %v", c.from, c.to, keys, c.again)
+		}
+	}
+}
