@@ -158,9 +158,10 @@ func TestThePageAboutEnvironmentsInPython(t *testing.T) {
 		"s/^slots: .*/slots: 8/; s/chunk_steps: 10/&, max_chunks: 1, stop_low: 0.1/; "+
 		"s/^evaluation: .*/evaluation: {val: 2, test_seeds: 0, test_templates: 0}/' panel/panel.yaml\n", addr)
 	commands := replaced(t, blocksOf(t, "sh")[0], map[string]string{
-		"python3 -m venv":            shrink + p.python + " -m venv",
-		"serve panel/environment.py": "serve --port " + port + " panel/environment.py",
-		"train panel/panel.yaml":     "train panel/panel.yaml --data " + m.data,
+		"python3 -m venv":             shrink + p.python + " -m venv",
+		"serve panel/environment.py":  "serve --port " + port + " panel/environment.py",
+		"-o /dev/null 127.0.0.1:8000": "-o /dev/null " + addr,
+		"train panel/panel.yaml":      "train panel/panel.yaml --data " + m.data,
 	})
 	run(t, checkout(t, m), m.env, commands)
 	m.settle()

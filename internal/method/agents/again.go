@@ -25,7 +25,8 @@ func (c Config) Again(
 	return c.request(user, seed, agent, round), err
 }
 
-// Messages returns what an agent reads in a round: for each of its sources, what said returns, if that reports a message.
+// Messages returns what an agent reads in a round: for each of its sources, what said returns, if that reports a
+// message.
 func (c Config) Messages(agent, round int, said func(Source) (string, bool)) []Message {
 	var out []Message
 	for _, source := range c.Sources(agent, round) {

@@ -101,8 +101,8 @@ func dropout(rng *rand.Rand, n int) func(domain.Element) []bool {
 
 // Regions divides elements into n regions by their places on the screen. It cuts a group of elements in two where the
 // gap between them is wide and both sides have many elements, as columns, panes and lists do, until there are n groups.
-// Cuts that cross an element are the worse the more they cross. Regions are ordered by their first element; some are empty if there
-// are fewer elements than regions.
+// Cuts that cross an element are the worse the more they cross. Regions are ordered by their first element; some are
+// empty if there are fewer elements than regions.
 func Regions(elements []domain.Element, n int) [][]domain.Element {
 	if n == 1 {
 		return [][]domain.Element{elements}

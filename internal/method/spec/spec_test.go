@@ -178,7 +178,8 @@ func TestDividedViewsTurnSpeechOn(t *testing.T) {
 	} {
 		got, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(text), catalog.All{})
 		if err != nil || got.Speech != want.speech || got.Reads != want.reads {
-			t.Errorf("%q: speech %v, reads %s, %v; want %v, %s", text, got.Speech, got.Reads, err, want.speech, want.reads)
+			t.Errorf("%q: speech %v, reads %s, %v; want %v, %s",
+				text, got.Speech, got.Reads, err, want.speech, want.reads)
 		}
 	}
 }
