@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
+	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -220,8 +221,13 @@ func (p *Pipeline) Close() {
 // Bucket returns the store at the address of its server.
 func (p *Pipeline) Bucket() (store.Bucket, error) { return openBucket(p.Services.S3) }
 
+// openBucket opens the store as programs do, with their failpoints.
 func openBucket(addr string) (store.Bucket, error) {
-	return store.Open(store.Config{Endpoint: addr, Bucket: bucket, Access: keyAccess, Secret: keySecret})
+	at := config.Endpoints{
+		Store: store.Config{Endpoint: addr, Bucket: bucket, Access: keyAccess, Secret: keySecret},
+	}
+
+	return at.OpenStore()
 }
 
 // Client connects to Temporal.
