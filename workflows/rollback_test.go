@@ -20,13 +20,22 @@ func unbeatable(t *testing.T, change func(*spec.Spec)) *testrun.Run {
 	change(&s)
 	r := testrun.WithBase(t, s)
 
+	run := runs.Run(s.Name)
 	name := rules.BaseName(s.Agents)
 	id := rules.EvalID(rules.EpochFolder(0), name, domain.SplitVal)
 	plant := func() (runs.Result, error) {
 		return runs.NewResult(name, domain.SplitVal, s.Evaluation.Val, s.Evaluation.Val, 0, "planted"), nil
 	}
-	if _, _, err := runs.Run(s.Name).Result(id).Record(t.Context(), r.Bucket, plant); err != nil {
+	if _, _, err := run.Result(id).Record(t.Context(), r.Bucket, plant); err != nil {
 		t.Fatal(err)
+	}
+	for n := 1; n <= s.Evaluation.Val; n++ {
+		solved := func() (runs.EvalEpisode, error) {
+			return runs.EvalEpisode{Outcome: domain.Outcome{Success: true}}, nil
+		}
+		if _, _, err := run.EvalEpisode(id, n).Record(t.Context(), r.Bucket, solved); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	return r

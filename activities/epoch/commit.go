@@ -86,7 +86,7 @@ func (c *Control) assemble(ctx context.Context, id CommitID) (assembly, error) {
 }
 
 // judge reads what the epoch's system reached on val, if it was evaluated. If the system that the epoch's updates began
-// with was better, it rolls the epoch back to that one.
+// with was certainly better, it rolls the epoch back to that one.
 func (c *Control) judge(ctx context.Context, specification spec.Spec, evaluated bool, a *assembly) error {
 	recorded := ValResult(specification.Name, a.epoch.Number, rules.TrainedName(specification.Agents))
 	if !evaluated {
@@ -110,7 +110,14 @@ func (c *Control) judge(ctx context.Context, specification spec.Spec, evaluated 
 	if err != nil || !rules.SameVal(specification, then) {
 		return err
 	}
-	a.epoch.Kept = rules.Rollback(specification.Gates, val.Rate, parent.Rate)
+	if valDecidesNothing(specification) {
+		return nil
+	}
+	pairs, err := pairedVal(ctx, c.Bucket, specification, a.before.Version, a.epoch.Number)
+	if err != nil {
+		return err
+	}
+	a.epoch.Kept = rules.Rollback(specification.Gates, pairs)
 	if a.epoch.Kept != "" {
 		a.epoch.System = a.before
 		a.parts.Kept = a.epoch.Kept

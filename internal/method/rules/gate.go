@@ -10,7 +10,9 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/method/stats"
 )
 
 // UpdateGate compares an updated policy with its parent, by a probe on pairs of the agent's own data set
@@ -49,15 +51,47 @@ func UpdateGate(gates spec.Gates, p domain.Probe, pairs []domain.Example) string
 	return ""
 }
 
-// Rollback compares the rates on val, from 0 to 1, of an epoch's new system (val) and of the system that played its
-// rollouts (parent). It returns the reason for which the agents continue with the parent, or "" if they switch to the
-// new system.
-func Rollback(gates spec.Gates, val, parent float64) string {
-	if drop := parent - val; drop > gates.MaxValDrop+1e-9 { // allows for rounding: 0.55 − 0.5 is slightly above 0.05
-		return fmt.Sprintf("val fell from %.1f %% to %.1f %%", 100*parent, 100*val)
+// PairedVal holds what two systems reached in one episode of val, from 0 to 1: 0 or 1 or, for recorded tasks, the share
+// of right steps.
+type PairedVal struct{ Parent, New float64 }
+
+// ValOutcome returns what a system reached in an episode of val: success or, for recorded tasks, the share of right
+// steps. It returns false if the episode has no outcome.
+func ValOutcome(outcome domain.Outcome) (float64, bool) {
+	metric, recorded := outcome.Metrics[envadapters.StepSR]
+	switch {
+	case outcome.Void != "", recorded && metric.N == 0:
+		return 0, false
+	case recorded:
+		return metric.Sum / float64(metric.N), true
+	case outcome.Success:
+		return 1, true
 	}
 
-	return ""
+	return 0, true
+}
+
+// Rollback compares an epoch's new system with the system that its updates began with, on the same episodes of val. The
+// new system is worse if the 95 % interval of the mean of the differences lies below −MaxValDrop. Rollback returns the
+// reason for which the agents continue with the parent, or "" if they switch to the new system. It never finds a new
+// system worse on fewer than two episodes.
+func Rollback(gates spec.Gates, pairs []PairedVal) string {
+	if gates.MaxValDrop >= 1 || len(pairs) < 2 {
+		return ""
+	}
+	parent := 0.0
+	differences := make([]float64, len(pairs))
+	for i, pair := range pairs {
+		parent += pair.Parent / float64(len(pairs))
+		differences[i] = pair.New - pair.Parent
+	}
+	mean, low, high := stats.TInterval(differences)
+	if high >= -gates.MaxValDrop {
+		return ""
+	}
+
+	return fmt.Sprintf("val fell from %.1f %% to %.1f %%: %+.1f [%+.1f, %+.1f] points on %d episodes that both played",
+		100*parent, 100*(parent+mean), 100*mean, 100*low, 100*high, len(pairs))
 }
 
 // Finite reports whether all figures of a probe are finite numbers.

@@ -2,31 +2,131 @@ package rules_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-func TestAFallOnValKeepsTheSystemThatRolledOut(t *testing.T) {
+// paired returns n episodes of val of which lost were solved by the parent alone and won by the new system alone.
+func paired(lost, won, n int) []rules.PairedVal {
+	out := make([]rules.PairedVal, n)
+	for i := range out {
+		switch {
+		case i < lost:
+			out[i].Parent = 1
+		case i < lost+won:
+			out[i].New = 1
+		case i%2 == 0:
+			out[i] = rules.PairedVal{Parent: 1, New: 1}
+		}
+	}
+
+	return out
+}
+
+func TestOnlyACertainFallOnValKeepsTheParent(t *testing.T) {
 	for name, c := range map[string]struct {
-		drop, val, parent float64
-		want              string
+		drop  float64
+		pairs []rules.PairedVal
+		want  string
 	}{
-		"better":                 {0, 0.6, 0.5, ""},
-		"equal":                  {0, 0.5, 0.5, ""},
-		"worse":                  {0, 0.45, 0.5, "val fell from 50.0 % to 45.0 %"},
-		"within the allowance":   {0.1, 0.45, 0.5, ""},
-		"by the allowance":       {0.05, 0.5, 0.55, ""},
-		"the gate is turned off": {1, 0, 1, ""},
+		"better":                   {0, paired(5, 15, 100), ""},
+		"equal":                    {0, paired(8, 8, 100), ""},
+		"a fall that may be noise": {0, paired(10, 5, 100), ""},
+		"a certain fall": {
+			0, paired(14, 2, 100), "val fell from 56.0 % to 44.0 %: -12.0 [-19.6, -4.4] points on 100 episodes",
+		},
+		"within the allowance":   {0.05, paired(14, 2, 100), ""},
+		"beyond the allowance":   {0.05, paired(24, 2, 100), "val fell from"},
+		"in every episode":       {0, paired(6, 0, 6), "val fell from 100.0 % to 0.0 %"},
+		"the gate is turned off": {1, paired(6, 0, 6), ""},
+		"one episode":            {0, paired(1, 0, 1), ""},
+		"no episode":             {0, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := rules.Rollback(spec.Gates{MaxValDrop: c.drop}, c.val, c.parent); got != c.want {
-				t.Errorf("Rollback(%v, %v) = %q, want %q", c.val, c.parent, got, c.want)
+			got := rules.Rollback(spec.Gates{MaxValDrop: c.drop}, c.pairs)
+			if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+				t.Errorf("Rollback = %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestAnOutcomeOnValIsASuccessOrAShareOfRightSteps(t *testing.T) {
+	recorded := func(sum float64, n int) domain.Outcome {
+		return domain.Outcome{Metrics: map[string]domain.Metric{envadapters.StepSR: {Sum: sum, N: n}}}
+	}
+	for name, c := range map[string]struct {
+		outcome domain.Outcome
+		want    float64
+		ok      bool
+	}{
+		"success":         {domain.Outcome{Success: true}, 1, true},
+		"failure":         {domain.Outcome{}, 0, true},
+		"void":            {domain.Outcome{Void: "the browser died"}, 0, false},
+		"recorded":        {recorded(3, 4), 0.75, true},
+		"no counted step": {recorded(0, 0), 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, ok := rules.ValOutcome(c.outcome); got != c.want || ok != c.ok {
+				t.Errorf("ValOutcome = %v, %v; want %v, %v", got, ok, c.want, c.ok)
+			}
+		})
+	}
+}
+
+// TestWhatRollbackDiscards simulates epochs: 100 episodes of val, in 15 of which, on average, only one of the systems
+// succeeds. docs/decisions/0052-val-decides-by-pairs.md has its figures.
+func TestWhatRollbackDiscards(t *testing.T) {
+	const epochs = 4000
+	const episodes = 100
+	const discordance = 0.15
+	for _, c := range []struct {
+		gain             float64 // true difference of the rates
+		byRate, byPaired [2]float64
+	}{
+		{gain: 0.02, byRate: [2]float64{0.24, 0.30}, byPaired: [2]float64{0, 0.02}},
+		{gain: 0, byRate: [2]float64{0.42, 0.48}, byPaired: [2]float64{0.01, 0.05}},
+		{gain: -0.05, byRate: [2]float64{0.85, 0.92}, byPaired: [2]float64{0.2, 0.32}},
+		{gain: -0.1, byRate: [2]float64{0.98, 1}, byPaired: [2]float64{0.72, 0.86}},
+	} {
+		random := rand.New(rand.NewPCG(1, 2))
+		fell := 0
+		rolledBack := 0
+		for range epochs {
+			pairs := make([]rules.PairedVal, episodes)
+			difference := 0.0
+			for i := range pairs {
+				switch u := random.Float64(); {
+				case u < (discordance-c.gain)/2:
+					pairs[i].Parent = 1
+				case u < discordance:
+					pairs[i].New = 1
+				}
+				difference += pairs[i].New - pairs[i].Parent
+			}
+			if difference < 0 {
+				fell++
+			}
+			if rules.Rollback(spec.Gates{}, pairs) != "" {
+				rolledBack++
+			}
+		}
+
+		rate := float64(fell) / epochs
+		share := float64(rolledBack) / epochs
+		t.Logf("gain %+.2f: %.3f fall by their rate, %.3f are rolled back", c.gain, rate, share)
+		if rate < c.byRate[0] || rate > c.byRate[1] {
+			t.Errorf("gain %+.2f: the rate of %.3f of epochs falls, want %v", c.gain, rate, c.byRate)
+		}
+		if share < c.byPaired[0] || share > c.byPaired[1] {
+			t.Errorf("gain %+.2f: %.3f of epochs are rolled back, want %v", c.gain, share, c.byPaired)
+		}
 	}
 }
 
