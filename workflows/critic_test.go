@@ -2,12 +2,14 @@ package workflows_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/test/kit/testrun"
@@ -25,6 +27,7 @@ func TestAnAdversaryThatIsAModelGivesTheRejectedAnswers(t *testing.T) {
 		t.Errorf("%d of %d blinded positives were called right again, want all", again, blinded)
 	}
 	g.wantCallsOnce(t)
+	wantSharedProposals(t, sound)
 
 	broken, h := withGrader(t, s, 0.3)
 	play(t, broken)
@@ -58,6 +61,48 @@ func wantRejectedByModel(t *testing.T, r *testrun.Run) (blinded, again int) {
 	}
 
 	return blinded, again
+}
+
+// wantSharedProposals checks that agents with the same right action at a step share a call of the adversary, that it is
+// paid for once, and that each agent has its own log-probabilities of the answers.
+func wantSharedProposals(t *testing.T, r *testrun.Run) {
+	t.Helper()
+	recorded := 0
+	count := func(_ string, answer runs.Answer) {
+		if answer.Role == prompts.Adversary {
+			recorded++
+		}
+	}
+	if err := runs.Run("small").Calls(t.Context(), r.Bucket, nil, count); err != nil {
+		t.Fatal(err)
+	}
+
+	proposed := 0
+	own := 0 // answers whose log-probability is another one for the agent that shares the call
+	calls := map[uint64]runs.Call{}
+	for epoch := 1; epoch <= r.Spec.Epochs; epoch++ {
+		for slot := 1; slot <= r.Spec.Slots; slot++ {
+			for _, call := range read(t, r, runs.Run("small").Pairs(epoch, slot)).Calls {
+				proposed++
+				first, shared := calls[call.Seed]
+				if !shared {
+					calls[call.Seed] = call
+
+					continue
+				}
+				if !slices.Equal(call.Texts, first.Texts) || call.Agent == first.Agent || call.Usage.Prompt > 0 {
+					t.Errorf("%+v shares the call of %+v, want its texts for another agent at no cost", call, first)
+				}
+				if !slices.Equal(call.LogProbs, first.LogProbs) {
+					own++
+				}
+			}
+		}
+	}
+	if recorded != len(calls) || proposed <= len(calls) || own == 0 {
+		t.Errorf("%d calls are recorded for %d seeds and %d agents, %d with log-probabilities of their own; "+
+			"want one call per seed, and several agents for some", recorded, len(calls), proposed, own)
+	}
 }
 
 func TestABudgetThatIsSpentPausesTheRunUntilAPersonRaisesIt(t *testing.T) {

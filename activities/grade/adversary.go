@@ -33,6 +33,16 @@ func Proposals(call runs.Call) []credit.Proposal {
 // call whose seed is given.
 type Proposer func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) error
 
+// proposalSeed returns the seed of the adversary's call for a cell. A chat model is not shown which agent gave the right
+// action, so its calls for a right action of a step have one seed and are one recorded call.
+func proposalSeed(specification spec.Spec, slot domain.Slot, step int, cell domain.Cell) uint64 {
+	if specification.Adversary.Prompted() {
+		return domain.Seed(slot.Seed, "adversary", step, cell.Canonical)
+	}
+
+	return domain.Seed(slot.Seed, "adversary", step, cell.Agent, cell.Round)
+}
+
 // Proposer returns how the adversary proposes answers: as the agent's own policy at high temperature, at random, or as
 // a chat model, whose actions are put in the wording of the embedded policy if that is trained.
 func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
@@ -73,7 +83,7 @@ func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 	}
 	adversary := credit.ModelAdversary{
 		Chat: model, Prompt: prompt, Forms: forms,
-		Temperature: s.Models[s.Adversary.Model].Temperature, TopP: 1,
+		Temperature: s.Adversary.Temperature, TopP: s.Adversary.TopP,
 	}
 
 	return func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) (err error) {

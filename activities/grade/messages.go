@@ -65,7 +65,7 @@ func (g *grading) listening(
 		},
 		Propose: func(ctx context.Context, step domain.Step, cell domain.Cell, n int, asked *credit.Asked) error {
 			call := runs.Call(*asked)
-			call.Seed = domain.Seed(episode.Slot.Seed, "adversary", step.Number, cell.Agent, cell.Round)
+			call.Seed = proposalSeed(specification, episode.Slot, step.Number, cell)
 			err := propose(ctx, step, cell, n, &call)
 			*asked = credit.Asked(call)
 			g.heard(*asked)

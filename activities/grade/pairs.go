@@ -3,6 +3,7 @@ package grade
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -87,7 +88,8 @@ func (g *grading) makePairs(ctx context.Context) (runs.Pairs, error) {
 	return out, err
 }
 
-// adversary returns the adversary of an episode. Its calls are appended to calls.
+// adversary returns the adversary of an episode. Its calls are appended to calls, one for each agent that learns from
+// the answers. Only the first of several calls with the same seed has a usage, because they are one call of a model.
 func (g *grading) adversary(
 	specification spec.Spec, episode Episode, policies []string, calls *[]runs.Call,
 ) (credit.Adversary, error) {
@@ -96,7 +98,7 @@ func (g *grading) adversary(
 	return func(ctx context.Context, step domain.Step, cell domain.Cell, n int) ([]credit.Proposal, error) {
 		call := runs.Call{
 			Step: step.Number, Agent: cell.Agent, Round: cell.Round,
-			Seed: domain.Seed(episode.Slot.Seed, "adversary", step.Number, cell.Agent, cell.Round),
+			Seed: proposalSeed(specification, episode.Slot, step.Number, cell),
 		}
 		if err := propose(ctx, step, cell, n, &call); err != nil {
 			if fault.KindOf(err) == fault.Refused {
@@ -105,6 +107,9 @@ func (g *grading) adversary(
 			}
 
 			return nil, err
+		}
+		if slices.ContainsFunc(*calls, func(earlier runs.Call) bool { return earlier.Seed == call.Seed }) {
+			call.Usage = domain.Usage{} // another agent shares the call
 		}
 		*calls = append(*calls, call)
 		g.progress(fmt.Sprintf("step %d, agent %d, round %d", call.Step, call.Agent, call.Round))

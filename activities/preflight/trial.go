@@ -187,7 +187,8 @@ func playRole(
 		_, _, err = critic.Label(ctx, step, seed)
 	case prompts.Adversary:
 		adversary := credit.ModelAdversary{
-			Chat: trial, Prompt: prompt, Forms: forms, Temperature: model.Temperature, TopP: 1,
+			Chat: trial, Prompt: prompt, Forms: forms,
+			Temperature: specification.Adversary.Temperature, TopP: specification.Adversary.TopP,
 		}
 		_, _, err = adversary.Propose(ctx, step, right, specification.Adversary.Candidates, seed)
 	case prompts.Questions:

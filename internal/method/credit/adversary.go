@@ -21,7 +21,8 @@ type ModelAdversary struct {
 	TopP        float64
 }
 
-// Propose requests n wrong answers to the prompt of a positive cell. They have the form in which agents answer, so
+// Propose requests n wrong answers for a positive cell. The request depends only on the step, the cell's canonical
+// action and the seed, so agents with the same right action can share it. The answers have the form in which agents answer, so
 // their style reveals nothing. An answer that is missing or malformed is an empty text, which does not parse and is
 // counted as such. Errors are errors of the endpoint. The call may be repeated.
 func (m ModelAdversary) Propose(
@@ -32,7 +33,7 @@ func (m ModelAdversary) Propose(
 		view
 		Right string
 		N     int
-	}{Forms: m.Forms, view: viewOf(step), Right: agents.ShortenAnswer(cell.Action.JSON(), maxCell), N: n})
+	}{Forms: m.Forms, view: viewOf(step), Right: agents.ShortenAnswer(wordingOf(step, cell), maxCell), N: n})
 	if err != nil {
 		return nil, domain.Usage{}, err
 	}
@@ -58,6 +59,17 @@ func (m ModelAdversary) Propose(
 	response.Read(wrong)
 
 	return out, response.Usage, nil
+}
+
+// wordingOf returns the JSON of the action of the first cell of a step with the canonical action of a cell.
+func wordingOf(step domain.Step, cell domain.Cell) string {
+	for _, first := range step.Decision.Cells {
+		if first.Action != nil && first.Canonical == cell.Canonical {
+			return first.Action.JSON()
+		}
+	}
+
+	return cell.Action.JSON()
 }
 
 // answersSchema returns the schema of an adversary's n answers. The fields of actions differ by type, so the parser

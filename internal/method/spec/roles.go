@@ -99,6 +99,8 @@ func (s Spec) checkRoles(must Must) {
 	must.count(s.Critic.Asks, "critic.asks", 0, 10000)
 
 	must.within(s.Adversary.Temperature, "adversary.temperature", 0, 100)
+	must(s.Adversary.Temperature > 0 || !s.Adversary.Prompted(), "adversary.temperature",
+		"a number above 0 where a model proposes: at 0, it would propose the same mistakes in every epoch")
 	must.within(s.Adversary.TopP, "adversary.top_p", 0.01, 1)
 	must.count(s.Adversary.Candidates, "adversary.candidates", 1, 64)
 
