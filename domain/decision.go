@@ -1,6 +1,10 @@
 package domain
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Usage counts the tokens of one model call.
 type Usage struct {
@@ -52,7 +56,7 @@ type Cell struct {
 	Calls int `json:"calls,omitempty"`
 	// Prompt is the exact user message that the agent saw.
 	Prompt string `json:"prompt"`
-	// LeftOut is what the prompt lacks because the policy reads no more.
+	// LeftOut is what the prompt lacks because of the limits of prompts, or because the policy reads no more.
 	LeftOut LeftOut `json:"left_out,omitzero"`
 	// Told holds the indices of elements that the prompt does not show, but that peers' actions in it name.
 	Told []int `json:"told,omitempty"`
@@ -63,14 +67,46 @@ func (c Cell) Votes() bool { return c.Action != nil && !c.Action.Speech() }
 
 // LeftOut is what a prompt lacks of the agent's view.
 type LeftOut struct {
-	// History counts the oldest lines of the history.
+	// History counts the oldest lines of the history that a prompt may show.
 	History int `json:"history,omitempty"`
 	// Elements holds the indices of elements, in ascending order.
 	Elements []int `json:"elements,omitempty"`
+
+	// Texts counts the texts that the prompt shows only in part, because they are longer than its limits.
+	Texts int `json:"texts,omitempty"`
+	// Older counts the lines of the history that are older than those that a prompt may show.
+	Older int `json:"older,omitempty"`
+	// Beyond counts the elements beyond the number that a prompt may show.
+	Beyond int `json:"beyond,omitempty"`
 }
 
 // Any reports whether the prompt lacks anything.
-func (l LeftOut) Any() bool { return l.History > 0 || len(l.Elements) > 0 }
+func (l LeftOut) Any() bool {
+	return l.History > 0 || len(l.Elements) > 0 || l.Texts > 0 || l.Older > 0 || l.Beyond > 0
+}
+
+// String describes what the prompt lacks, such as "3 history lines, 1 element". It returns "" if
+// the prompt lacks nothing.
+func (l LeftOut) String() string {
+	var out []string
+	for _, part := range []struct {
+		count     int
+		one, many string
+	}{
+		{l.History + l.Older, "history line", "history lines"},
+		{len(l.Elements) + l.Beyond, "element", "elements"},
+		{l.Texts, "end of a text", "ends of texts"},
+	} {
+		switch {
+		case part.count == 1:
+			out = append(out, "1 "+part.one)
+		case part.count > 1:
+			out = append(out, fmt.Sprintf("%d %s", part.count, part.many))
+		}
+	}
+
+	return strings.Join(out, ", ")
+}
 
 // Vote is the outcome of the vote over some of the cells.
 type Vote struct {

@@ -30,7 +30,7 @@ type Outcome struct {
 	Steps     int  `json:"steps"`
 	// Invalid counts the steps at which nothing was executed because of a mistake of the agents.
 	Invalid int `json:"invalid"`
-	// Cut counts the cells whose prompts lack a part of the agent's view, because the policy reads no more.
+	// Cut counts the cells whose prompts lack a part of the agent's view or the end of a text.
 	Cut int `json:"cut,omitempty"`
 	// Refused counts the cells whose prompts the model refused.
 	Refused int `json:"refused,omitempty"`

@@ -83,7 +83,7 @@ func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 	}
 	adversary := credit.ModelAdversary{
 		Chat: model, Prompt: prompt, Forms: forms,
-		Temperature: s.Adversary.Temperature, TopP: s.Adversary.TopP,
+		Temperature: s.Adversary.Temperature, TopP: s.Adversary.TopP, Limits: s.Prompt,
 	}
 
 	return func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) (err error) {

@@ -27,7 +27,8 @@ func Summariser(
 		}
 		happened := agents.ExecutedStep{
 			Step: turn.Number, Goal: turn.Goal, Before: turn.Observation, After: turn.After, Invalid: turn.Invalid,
-			Line: agents.Summarise(turn.Number, turn.Action, turn.Observation, turn.Invalid),
+			Limits: specification.Prompt, Notes: specification.Summariser.Notes == spec.NotesSummariser,
+			Line: specification.Prompt.Summarise(turn.Number, turn.Action, turn.Observation, turn.Invalid),
 		}
 
 		return agents.ModelSummary(ctx, model, prompt, happened, domain.Seed(seed, "summary", turn.Number))

@@ -7,7 +7,7 @@ import (
 	"github.com/collabui/collabui/internal/method/synth"
 )
 
-// Wording is what the embedded policy can write and read. Language models use their own words and read everything.
+// Wording is what the embedded policy can write and read. Language models use their own words.
 type Wording struct {
 	Render func(domain.Action) (string, error)   // the answer with an action
 	Fits   func(prompt, answer string) (ok bool) // reports whether the policy can write an answer to a prompt
@@ -20,6 +20,7 @@ func (w Wording) Target(specification spec.Spec) (synth.Target, error) {
 	target := synth.Target{
 		Template: rules.Bound(specification, template, w.Over), Family: specification.Family(),
 		Share: specification.FineTune.MessageShare, Agents: specification.Agents,
+		Notes: specification.Summariser.Notes == spec.NotesPolicy,
 	}
 	if specification.Embedded() {
 		target.Render = w.Render

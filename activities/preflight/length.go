@@ -2,7 +2,7 @@ package preflight
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -14,8 +14,8 @@ import (
 	"github.com/collabui/collabui/internal/policy/endpoints"
 )
 
-// checkLength notes where an agent's prompt of a screen is too long: for training, and for the servers of policies and
-// of models that see screens, as far as their windows are known. If quiet, it calls no server of a model.
+// checkLength notes where an agent's prompt of a screen is too long: for the limits of prompts, and for the servers of
+// policies and of models that see screens, as far as their windows are known. If quiet, it calls no server of a model.
 func (r *Rollouts) checkLength(ctx context.Context, given spec.Spec, view agents.View, quiet bool, o *obstacles) {
 	if given.Embedded() && len(given.Models) == 0 {
 		return // the embedded policy's prompts are cut to what it reads
@@ -31,14 +31,18 @@ func (r *Rollouts) checkLength(ctx context.Context, given spec.Spec, view agents
 	tokens := (len(template.System()) + len(user)) / chat.CharsPerToken
 
 	if !given.Embedded() {
-		var options struct{ Cutoff int }
-		if json.Unmarshal(given.Trainer.Options, &options) == nil && options.Cutoff > 0 && tokens > options.Cutoff {
-			o.add(ctx, "trainer.options.cutoff", fault.New(fault.Invalid,
-				"the prompt of the first screen has about %d tokens, of which training reads %d: set a higher cutoff, "+
-					"as far as the devices' memory allows", tokens, options.Cutoff))
+		cut, left, err := rules.Bound(given, template, nil).Fit(view, "", nil)
+		if err != nil {
+			return
+		}
+		if left.Any() {
+			*o = append(*o, Obstacle{Where: "prompt", Warning: true, Why: fmt.Sprintf(
+				"the prompt of the first screen, of about %d tokens, is cut: it lacks %s. Raise the limits, as far as "+
+					"the trainer's cutoff and the devices' memory allow", tokens, left)})
 		}
 		window := endpoints.Window(ctx, r.Policies, "")
-		o.add(ctx, "serving", checkWindow(tokens, given.Decoding.MaxTokens, window))
+		cutTokens := (len(template.System()) + len(cut)) / chat.CharsPerToken
+		o.add(ctx, "serving", checkWindow(cutTokens, given.Decoding.MaxTokens, window))
 	}
 	if quiet {
 		return

@@ -179,16 +179,18 @@ func playRole(
 	screen := synth.Screen{Step: 1, Observation: step.Observation, Action: right.Action, Image: "trial"}
 	author := synth.Model{
 		Chat: trial, Prompt: prompt, Images: model.Images, Forms: forms, Temperature: model.Temperature,
-		Image: func(context.Context, string) ([]byte, error) { return trialImage() },
+		Limits: specification.Prompt,
+		Image:  func(context.Context, string) ([]byte, error) { return trialImage() },
 	}
 	switch one.role {
 	case prompts.Critic:
-		critic := credit.ModelCritic{Chat: trial, Prompt: prompt, Forms: forms}
+		critic := credit.ModelCritic{Chat: trial, Prompt: prompt, Forms: forms, Limits: specification.Prompt}
 		_, _, err = critic.Label(ctx, step, seed)
 	case prompts.Adversary:
 		adversary := credit.ModelAdversary{
 			Chat: trial, Prompt: prompt, Forms: forms,
 			Temperature: specification.Adversary.Temperature, TopP: specification.Adversary.TopP,
+			Limits: specification.Prompt,
 		}
 		_, _, err = adversary.Propose(ctx, step, right, specification.Adversary.Candidates, seed)
 	case prompts.Questions:

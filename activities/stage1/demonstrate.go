@@ -94,7 +94,10 @@ func (r *Rollouts) demonstrate(ctx context.Context, tasks batchTasks, slot domai
 		}
 		rng := domain.Rand(slot.Seed, "demonstration")
 		out.Pairs = nil
+		note := ""
 		player := episode.Player{
+			Limits: given.Prompt,
+			Note:   func() string { return note },
 			Decide: func(_ context.Context, turn episode.Turn) (domain.Action, error) {
 				helpful := episode.Helpful(env)
 				if len(helpful) == 0 {
@@ -104,11 +107,18 @@ func (r *Rollouts) demonstrate(ctx context.Context, tasks batchTasks, slot domai
 				if err := checkRenders(target, action); err != nil {
 					return action, err
 				}
+				scene := synth.Scene{
+					Goal: turn.Goal, History: turn.History, Observation: turn.Observation, Right: helpful,
+					Because: episode.Because(env),
+				}
+				if target.Notes {
+					note = scene.Note(action, nil)
+				}
 				var rows []domain.Example
 				if given.Speech {
-					rows, err = r.speak(ctx, env, tasks, slot, target, turn)
+					rows, err = r.speak(ctx, scene, tasks, slot, target, turn)
 				} else {
-					rows, err = actAlone(rng, target, turn, action)
+					rows, err = actAlone(rng, target, turn, action, note)
 				}
 				for _, row := range rows {
 					row.Slot = slot.Number
@@ -129,11 +139,12 @@ func (r *Rollouts) demonstrate(ctx context.Context, tasks batchTasks, slot domai
 	return out, err
 }
 
-// actAlone returns the example of an expert who sees the whole screen and takes an action.
+// actAlone returns the example of an expert who sees the whole screen, takes an action and writes a note, if it is not
+// empty.
 func actAlone(
-	rng *rand.Rand, target synth.Target, turn episode.Turn, action domain.Action,
+	rng *rand.Rand, target synth.Target, turn episode.Turn, action domain.Action, note string,
 ) ([]domain.Example, error) {
-	text := target.Word(action, turn.Observation)
+	text := agents.WithNote(target.Word(action, turn.Observation), note)
 	own, peers := target.Messages(rng, text, turn.Observation)
 	prompt, err := target.Template.User(turn.View(), own, peers)
 
@@ -146,8 +157,7 @@ const heardMistakes = 0.25
 // speak returns the examples of an expert in every cell of a step's action matrix. At some steps, the agents hear what
 // the policy of the chunk before says there, with its mistakes as correlated as they are.
 func (r *Rollouts) speak(
-	ctx context.Context, env envadapters.Environment, tasks batchTasks, slot domain.Slot, target synth.Target,
-	turn episode.Turn,
+	ctx context.Context, scene synth.Scene, tasks batchTasks, slot domain.Slot, target synth.Target, turn episode.Turn,
 ) ([]domain.Example, error) {
 	given := tasks.spec
 	policies := slices.Repeat([]string{tasks.Policy}, given.Agents)
@@ -156,10 +166,6 @@ func (r *Rollouts) speak(
 		return nil, err
 	}
 	config.Template = target.Template
-	scene := synth.Scene{
-		Goal: turn.Goal, History: turn.History, Observation: turn.Observation, Right: episode.Helpful(env),
-		Because: episode.Because(env),
-	}
 	rows, err := target.Matrix(config, scene, nil)
 	if err != nil || tasks.Policy == "" {
 		return rows, err

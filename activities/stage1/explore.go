@@ -80,6 +80,7 @@ func (r *Rollouts) explore(
 		out = runs.Trajectory{Slot: slot}
 		var screen synth.Screen
 		player := episode.Player{
+			Limits: given.Prompt,
 			Begin: func(_ context.Context, tr envadapters.Transition) error {
 				out.Goal = tr.Goal
 

@@ -132,7 +132,7 @@ func (m *Models) author(specification spec.Spec, level int) (synth.Author, error
 
 	return synth.Model{
 		Chat: model, Prompt: prompt, Images: settings.Images, Temperature: settings.Temperature,
-		Forms: prompts.FormsOf(string(specification.Family())),
+		Forms: prompts.FormsOf(string(specification.Family())), Limits: specification.Prompt,
 		Image: func(ctx context.Context, digest string) ([]byte, error) { return store.GetBlob(ctx, m.Bucket, digest) },
 	}, err
 }

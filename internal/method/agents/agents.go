@@ -33,6 +33,8 @@ type Config struct {
 
 	// Speech lets agents speak instead of acting: tell, point and pass.
 	Speech bool `json:"speech,omitempty"`
+	// Notes keeps what agents write in a line "Note:" of their answers in the history.
+	Notes bool `json:"notes,omitempty"`
 	// Reads specifies whose messages an agent reads; empty means ReadDAG.
 	Reads Reads `json:"reads,omitempty"`
 

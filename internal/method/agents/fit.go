@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -10,20 +9,36 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// Fit renders the user message as User does, and also returns what the message leaves out. Only a Bounded template
-// leaves anything out. It leaves out as little as possible, in this order: lines of the history, the oldest first,
-// except the newest one; distant elements, from the end of the screen; all other elements, from the end. The goal, the
-// agent's own previous answer and its peers' messages always stay. Errors are errors of the template. Fit may be
-// repeated.
+// Fit renders the user message as User does, and also returns what the message lacks. Besides what the limits cut, a
+// Bounded template leaves out as little as possible, in this order: lines of the history, the oldest first, except the
+// newest one and the notes; distant elements, from the end of the screen; all other elements, from the end. The goal, the agent's own
+// previous answer and its peers' messages always stay. Errors are errors of the template. Fit may be repeated.
 func (t *Template) Fit(view View, own string, peers []Message) (string, domain.LeftOut, error) {
+	text, left, err := t.fit(view, own, peers)
+	if err != nil {
+		return text, left, err
+	}
+	left.Texts = t.shortened(view, own, peers, left)
+	left.Older = len(view.History) - len(t.recent(view))
+	left.Beyond = view.beyond()
+
+	return text, left, nil
+}
+
+// fit renders the user message, and returns what it leaves out because the policy reads no more.
+func (t *Template) fit(view View, own string, peers []Message) (string, domain.LeftOut, error) {
 	nothing := domain.LeftOut{}
 	text, err := t.render(view, own, peers, nothing)
 	if err != nil || t.excess == nil || t.excess(text) == 0 {
 		return text, nothing, err
 	}
 
-	lines := max(0, len(view.recent())-1)
-	elements := view.omissionOrder(own, peers)
+	newest := 1
+	if Notes(view.History) != "" {
+		newest = 2
+	}
+	lines := max(0, len(t.recent(view))-newest)
+	elements := t.omissionOrder(view, own, peers)
 	leftOutAt := func(n int) domain.LeftOut {
 		n++
 		left := domain.LeftOut{History: min(n, lines), Elements: append([]int(nil), elements[:max(0, n-lines)]...)}
@@ -52,8 +67,8 @@ func (t *Template) Fit(view View, own string, peers []Message) (string, domain.L
 // omissionOrder returns the indices of the shown elements in the order in which they are left out. An element is near
 // if the action in the agent's previous answer or in a peer's message names it, or if its text shares a word with the
 // goal or the history. All others are distant and come first.
-func (v View) omissionOrder(own string, peers []Message) []int {
-	known := words(v.Goal + " " + strings.Join(v.recent(), " "))
+func (t *Template) omissionOrder(view View, own string, peers []Message) []int {
+	known := words(view.Goal + " " + strings.Join(t.recent(view), " "))
 	namedByAgents := map[int]bool{}
 	for _, message := range append([]Message{{Text: own}}, peers...) {
 		if parsed := Usual.read(message.Text); parsed.err == nil && parsed.action.Index != nil {
@@ -62,7 +77,7 @@ func (v View) omissionOrder(own string, peers []Message) []int {
 	}
 
 	var distant, near []int
-	for _, element := range slices.Backward(v.Shown()) {
+	for _, element := range slices.Backward(view.Shown()) {
 		group := &distant
 		if namedByAgents[element.Index] {
 			group = &near
@@ -107,22 +122,4 @@ func words(text string) map[string]bool {
 	}
 
 	return out
-}
-
-// leftOut describes what a prompt lacks, such as "3 history lines, 1 element". It returns "" if nothing was left out.
-func leftOut(l domain.LeftOut) string {
-	var out []string
-	for _, x := range []struct {
-		n    int
-		what string
-	}{{n: l.History, what: "history line"}, {n: len(l.Elements), what: "element"}} {
-		switch {
-		case x.n == 1:
-			out = append(out, "1 "+x.what)
-		case x.n > 1:
-			out = append(out, fmt.Sprintf("%d %ss", x.n, x.what))
-		}
-	}
-
-	return strings.Join(out, ", ")
 }

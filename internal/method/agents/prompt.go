@@ -7,17 +7,6 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// Bounds on what a page may put into a prompt, in characters unless stated otherwise.
-const (
-	maxGoal        = 400
-	maxElementText = 80
-	maxID          = 2000 // the ID of an element, which agents must repeat
-	maxElements    = 500  // number of elements
-	maxHistory     = 12   // number of lines
-	maxMessage     = 600
-	maxSummary     = 160 // one line of the history
-)
-
 // Message is the latest text of a peer.
 type Message struct {
 	Agent int
@@ -28,10 +17,33 @@ type Message struct {
 // space with its JSON forms, the guidelines and the answer format. The small policy ignores it.
 type Template struct {
 	prompt *prompts.Prompt
+	forms  prompts.Forms
 	system string
 	speech bool
+	limits Limits
 	excess func(user string) int
 }
+
+// Limited returns the template with other limits. A new template has SmallLimits.
+func (t *Template) Limited(limits Limits) *Template {
+	limited := *t
+	limited.limits = limits.OrSmall()
+
+	return &limited
+}
+
+// Noting returns the template of agents that write notes.
+func (t *Template) Noting() (*Template, error) {
+	noting := *t
+	noting.forms = t.forms.WithNotes()
+	var err error
+	noting.system, err = t.prompt.Render("system", noting.forms)
+
+	return &noting, err
+}
+
+// Limits returns the limits of the prompts.
+func (t *Template) Limits() Limits { return t.limits }
 
 // Bounded returns the template for a policy that reads only a limited prompt. excess returns by how much a user message
 // exceeds the limit, or 0 if the policy reads all of it. If excess is nil, the policy reads messages of any length.
@@ -50,7 +62,7 @@ func NewTemplate(prompt *prompts.Prompt, family domain.Family, speech bool) (*Te
 	}
 	sys, err := prompt.Render("system", forms)
 
-	return &Template{prompt: prompt, system: sys, speech: speech}, err
+	return &Template{prompt: prompt, forms: forms, system: sys, speech: speech, limits: SmallLimits}, err
 }
 
 // Default is the built-in template for the mobile family.
@@ -93,20 +105,31 @@ func (t *Template) render(view View, own string, peers []Message, left domain.Le
 		Screen                   []Seen
 		Peers                    []Message
 	}{
-		Goal: Line(view.Goal, maxGoal), Own: ShortenAnswer(own, maxMessage), LeftOut: leftOut(left),
+		Goal: Line(view.Goal, t.limits.Goal), Own: ShortenAnswer(own, t.limits.Message), LeftOut: left.String(),
 		View: view.seenLine(t.speech),
 	}
-	for _, h := range view.recent()[left.History:] {
-		data.History = append(data.History, Line(h, maxSummary))
+	for _, line := range t.recent(view)[left.History:] {
+		data.History = append(data.History, t.limits.HistoryLine(line))
 	}
-	for _, element := range view.Shown() {
-		if !slices.Contains(left.Elements, element.Index) {
-			data.Screen = append(data.Screen, newSeen(element))
-		}
+	for _, element := range t.included(view, left) {
+		data.Screen = append(data.Screen, t.limits.seen(element))
 	}
 	for _, message := range peers {
-		data.Peers = append(data.Peers, Message{Agent: message.Agent, Text: ShortenAnswer(message.Text, maxMessage)})
+		text := ShortenAnswer(message.Text, t.limits.Message)
+		data.Peers = append(data.Peers, Message{Agent: message.Agent, Text: text})
 	}
 
 	return t.prompt.Render("user", data)
+}
+
+// recent returns the newest lines of the history, which prompts show.
+func (t *Template) recent(view View) []string {
+	return view.History[max(0, len(view.History)-t.limits.History):]
+}
+
+// included returns the shown elements without those that are left out.
+func (t *Template) included(view View, left domain.LeftOut) []domain.Element {
+	return slices.DeleteFunc(view.Shown(), func(element domain.Element) bool {
+		return slices.Contains(left.Elements, element.Index)
+	})
 }

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/collabui/collabui/domain"
@@ -11,29 +12,44 @@ import (
 	"github.com/collabui/collabui/internal/method/prompts"
 )
 
-// Summarise returns the history's line for an executed action by fixed rules. The observation is the one on which the
-// action was chosen. invalid is the reason why the action was not executed, or empty.
+// Summarise returns the history's line for an executed action by fixed rules, within SmallLimits. The observation is
+// the one on which the action was chosen. invalid is the reason why the action was not executed, or empty.
 func Summarise(step int, action domain.Action, observation domain.Observation, invalid string) string {
-	return historyLine(step, Phrase(action, observation), invalid)
+	return SmallLimits.Summarise(step, action, observation, invalid)
+}
+
+// Summarise is Summarise within other limits.
+func (l Limits) Summarise(step int, action domain.Action, observation domain.Observation, invalid string) string {
+	l = l.OrSmall()
+
+	return l.historyLine(step, l.describe(action, observation), invalid)
 }
 
 // Phrase describes an action on a screen, such as "click button Submit".
 func Phrase(action domain.Action, o domain.Observation) string {
-	return phrase(action, o, func(e domain.Element) string { return e.Role + " " + Line(e.Text, maxElementText) })
+	return SmallLimits.describe(action, o)
+}
+
+func (l Limits) describe(action domain.Action, observation domain.Observation) string {
+	return l.phrase(action, observation, func(element domain.Element) string {
+		return element.Role + " " + Line(element.Text, l.Element)
+	})
 }
 
 // Reason describes an action on a screen by the name of its element, such as "click Submit 6 button".
 func Reason(action domain.Action, observation domain.Observation) string {
-	return phrase(action, observation, func(element domain.Element) string { return newSeen(element).Name() })
+	return SmallLimits.phrase(action, observation, func(element domain.Element) string {
+		return SmallLimits.seen(element).Name()
+	})
 }
 
-func phrase(action domain.Action, observation domain.Observation, name func(domain.Element) string) string {
+func (l Limits) phrase(action domain.Action, observation domain.Observation, name func(domain.Element) string) string {
 	text := action.Type
 	if element, ok := action.Named(observation); ok {
 		text += " " + name(element)
 	}
 	for _, x := range action.Words() {
-		text += " " + Line(x, maxElementText)
+		text += " " + Line(x, l.Element)
 	}
 
 	return text
@@ -41,15 +57,15 @@ func phrase(action domain.Action, observation domain.Observation, name func(doma
 
 // historyLine returns the history's line of a step. If invalid is not empty, it appears in the line even where the rest
 // is too long for prompts.
-func historyLine(step int, what, invalid string) string {
+func (l Limits) historyLine(step int, what, invalid string) string {
 	number := fmt.Sprintf("%d ", step)
 	failed := ""
 	if invalid != "" {
 		failed = " failed: " + invalid
 	}
-	if utf8.RuneCountInString(number+what+failed) > maxSummary && invalid != "" {
-		failed = " failed: " + Line(invalid, maxSummary/2)
-		what = Line(what, max(0, maxSummary-utf8.RuneCountInString(number+failed)-1))
+	if utf8.RuneCountInString(number+what+failed) > l.Line && invalid != "" {
+		failed = " failed: " + Line(invalid, l.Line/2)
+		what = Line(what, max(0, l.Line-utf8.RuneCountInString(number+failed)-1))
 	}
 
 	return number + what + failed
@@ -62,23 +78,29 @@ type ExecutedStep struct {
 	Line          string // the line that Summarise returns
 	Before, After domain.Observation
 	Invalid       string // the reason why the action was not executed, or empty
+	Limits        Limits
+	Notes         bool // whether the model also notes facts that later steps need
 }
 
 // ModelSummary has a chat model write the history's line of a step. If the action was not executed, the line contains
 // the reason regardless of the model's answer. If the model's answer is empty or the prompt is refused, it returns the
-// line of Summarise. The call may be repeated.
+// line of Summarise. If the model notes a fact that a later step may need, the text ends with it (see SplitNote). The
+// call may be repeated.
 func ModelSummary(
 	ctx context.Context, model chat.Model, prompt *prompts.Prompt, step ExecutedStep, seed uint64,
 ) (string, error) {
+	limits := step.Limits.OrSmall()
 	data := struct {
 		Goal, Done, Invalid string
 		Screen, After       []string
+		Notes               bool
 	}{
-		Goal:    Line(step.Goal, maxGoal),
+		Notes:   step.Notes,
+		Goal:    Line(step.Goal, limits.Goal),
 		Done:    step.Line,
-		Invalid: Line(step.Invalid, maxSummary),
-		Screen:  Lines(step.Before),
-		After:   Lines(step.After),
+		Invalid: Line(step.Invalid, limits.Line),
+		Screen:  limits.Lines(step.Before),
+		After:   limits.Lines(step.After),
 	}
 	sys, user, err := prompt.Messages(data)
 	if err != nil {
@@ -92,7 +114,13 @@ func ModelSummary(
 	if err != nil {
 		return "", err
 	}
-	summary := Line(response.Texts[0], maxSummary)
+	text := response.Texts[0]
+	note := ""
+	if step.Notes {
+		note = NoteOf(text)
+		text, _, _ = strings.Cut(text, "\n"+noteMark)
+	}
+	summary := Line(text, limits.Line)
 	if summary == "" {
 		response.Read("it is empty")
 
@@ -100,5 +128,10 @@ func ModelSummary(
 	}
 	response.Read("")
 
-	return historyLine(step.Step, summary, step.Invalid), nil
+	line := limits.historyLine(step.Step, summary, step.Invalid)
+	if note != "" {
+		line = Line(line, len(line)) + lineOfNote + note
+	}
+
+	return line, nil
 }

@@ -17,6 +17,36 @@ func (s storyteller) Complete(context.Context, chat.Request) (chat.Response, err
 	return chat.Response{Texts: []string{string(s)}}, nil
 }
 
+func TestAModelNotesAFactInASecondLine(t *testing.T) {
+	p, err := prompts.BuiltIn(prompts.Summariser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		said, want string
+		notes      bool
+	}{
+		"a note":             {"opened the safe\nNote: Ann has 4711", "3 opened the safe\nNote: Ann has 4711", true},
+		"no note":            {"opened the safe", "3 opened the safe", true},
+		"notes are not kept": {"opened the safe\nNote: b", "3 opened the safe Note: b", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			step := ExecutedStep{Step: 3, Line: "3 click", Notes: c.notes}
+			if got, err := ModelSummary(t.Context(), storyteller(c.said), p, step, 1); got != c.want || err != nil {
+				t.Errorf("ModelSummary = %q, %v; want %q", got, err, c.want)
+			}
+			system, _, err := p.Messages(struct {
+				Goal, Done, Invalid string
+				Screen, After       []string
+				Notes               bool
+			}{Notes: c.notes})
+			if strings.Contains(system, `"Note:"`) != c.notes || err != nil {
+				t.Errorf("the system prompt is %q, %v; want a word on notes: %v", system, err, c.notes)
+			}
+		})
+	}
+}
+
 // TestNoSummaryHidesThatNothingWasExecuted checks the line as prompts show it.
 func TestNoSummaryHidesThatNothingWasExecuted(t *testing.T) {
 	text, err := prompts.Default(prompts.Summariser)
@@ -44,11 +74,11 @@ func TestNoSummaryHidesThatNothingWasExecuted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got = Line(got, maxSummary); !strings.Contains(got, c.want) {
+			if got = Line(got, SmallLimits.Line); !strings.Contains(got, c.want) {
 				t.Errorf("the model's line is %q, want %q in it", got, c.want)
 			}
 
-			fixed := Line(h.Line, maxSummary)
+			fixed := Line(h.Line, SmallLimits.Line)
 			if got, want := strings.Contains(fixed, " failed: "), c.invalid != ""; got != want {
 				t.Errorf("the template's line %q says that it failed: %v, want %v", fixed, got, want)
 			}

@@ -20,19 +20,25 @@ type View struct {
 // Shown returns the elements that the agent's prompt shows: the first maxElements that are visible, not covered, and in
 // its view.
 func (v View) Shown() []domain.Element {
+	visible := v.visible()
+
+	return visible[:min(len(visible), maxElements)]
+}
+
+// beyond returns the number of elements in view that are not shown because there are too many.
+func (v View) beyond() int { return max(0, len(v.visible())-maxElements) }
+
+func (v View) visible() []domain.Element {
 	var out []domain.Element
 	for _, element := range v.Observation.Elements {
 		inView := v.Seen == nil || slices.Contains(v.Seen, element.Index)
-		if element.Shown() && inView && len(out) < maxElements {
+		if element.Shown() && inView {
 			out = append(out, element)
 		}
 	}
 
 	return out
 }
-
-// recent returns the newest lines of the history, which prompts show.
-func (v View) recent() []string { return v.History[max(0, len(v.History)-maxHistory):] }
 
 // indices returns the indices of the shown elements. It never returns nil.
 func (v View) indices() []int {
@@ -44,20 +50,11 @@ func (v View) indices() []int {
 	return out
 }
 
-// Lines returns the elements that agents see as text, one per line.
-func Lines(observation domain.Observation) []string {
-	var out []string
-	for _, element := range observation.Elements {
-		if element.Shown() {
-			out = append(out, ElementLine(element))
-		}
-	}
+// Lines returns the elements that agents see as text, one per line, within SmallLimits.
+func Lines(observation domain.Observation) []string { return SmallLimits.Lines(observation) }
 
-	return out
-}
-
-// ElementLine returns an element as agents see it: its ID or, without one, its index, then role, text and state.
-func ElementLine(element domain.Element) string { return newSeen(element).String() }
+// ElementLine returns an element as agents see it within SmallLimits.
+func ElementLine(element domain.Element) string { return SmallLimits.ElementLine(element) }
 
 // Seen is an element as the agents' template receives it. It prints as its index, role, text and state, without empty
 // parts.
@@ -68,9 +65,10 @@ type Seen struct {
 	State string // its value and its states, such as checked
 }
 
-func newSeen(element domain.Element) Seen {
-	seen := Seen{Index: Line(element.ID, maxID), Role: Line(element.Role, maxElementText)}
-	seen.Text = joinParts(Line(element.Text, maxElementText), Line(element.Desc, maxElementText))
+func (l Limits) seen(element domain.Element) Seen {
+	l = l.OrSmall()
+	seen := Seen{Index: Line(element.ID, maxID), Role: Line(element.Role, l.Element)}
+	seen.Text = joinParts(Line(element.Text, l.Element), Line(element.Desc, l.Element))
 	if element.ID == "" {
 		seen.Index = strconv.Itoa(element.Index)
 	}
@@ -79,10 +77,10 @@ func newSeen(element domain.Element) Seen {
 		if element.Value == "" {
 			state = append(state, "empty")
 		} else {
-			state = append(state, "holds "+Line(element.Value, maxElementText))
+			state = append(state, "holds "+Line(element.Value, l.Element))
 		}
 	}
-	seen.State = Line(strings.Join(append(state, element.State...), " "), 4*maxElementText)
+	seen.State = Line(strings.Join(append(state, element.State...), " "), 4*l.Element)
 
 	return seen
 }

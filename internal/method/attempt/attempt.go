@@ -216,7 +216,10 @@ func (a *slotState) episode(ctx context.Context) (e runs.Episode, err error) {
 		fresh := a.fresh
 		a.fresh = false // another environment continues with the steps that are recorded by then
 		part := a.Measure()
+		note := ""
 		player := episode.Player{
+			Limits: a.Spec.Prompt,
+			Note:   func() string { return note },
 			Begin: func(ctx context.Context, _ envadapters.Transition) error {
 				part("reset")
 
@@ -227,6 +230,7 @@ func (a *slotState) episode(ctx context.Context) (e runs.Episode, err error) {
 					part("execute") // the action, and what follows it
 				}
 				step, ref, err := a.step(ctx, env, turn, part, fresh)
+				note = a.Decoding.Note(step.Decision)
 				steps = append(steps, step)
 				e.Steps = append(e.Steps, ref)
 				part("record")

@@ -60,7 +60,6 @@ type turn struct {
 
 // Bounds on what goes into a prompt, in characters unless stated otherwise.
 const (
-	maxGoal     = 1000
 	maxPast     = 50 // number of lines
 	maxLine     = 400
 	maxAnalysis = 4000
@@ -149,8 +148,8 @@ func (a *Agent) summarises() bool {
 
 func (a *Agent) data(view agents.View, images bool) data {
 	d := data{
-		Forms: prompts.FormsOf(string(a.Family)), Goal: agents.Line(view.Goal, maxGoal), Screen: screen(view),
-		Images: images,
+		Forms: prompts.FormsOf(string(a.Family)), Goal: agents.Line(view.Goal, agents.ModelLimits.Goal),
+		Screen: screen(view), Images: images,
 	}
 	past := view.History
 	if a.summarises() {
@@ -170,7 +169,7 @@ func (a *Agent) data(view agents.View, images bool) data {
 func screen(view agents.View) []string {
 	var out []string
 	for _, element := range view.Shown() {
-		out = append(out, agents.ElementLine(element))
+		out = append(out, agents.ModelLimits.ElementLine(element))
 	}
 
 	return out

@@ -64,7 +64,7 @@ func letteredElements(observation domain.Observation) []domain.Element {
 
 // description returns the line of an element without the name that actions use.
 func description(element domain.Element) string {
-	_, rest, _ := strings.Cut(agents.ElementLine(element), " ")
+	_, rest, _ := strings.Cut(agents.ModelLimits.ElementLine(element), " ")
 
 	return rest
 }

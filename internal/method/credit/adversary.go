@@ -19,6 +19,7 @@ type ModelAdversary struct {
 	Forms       prompts.Forms
 	Temperature float64
 	TopP        float64
+	Limits      agents.Limits // of what the model reads of a step
 }
 
 // Propose requests n wrong answers for a positive cell. The request depends only on the step, the cell's canonical
@@ -33,7 +34,10 @@ func (m ModelAdversary) Propose(
 		view
 		Right string
 		N     int
-	}{Forms: m.Forms, view: viewOf(step), Right: agents.ShortenAnswer(wordingOf(step, cell), maxCell), N: n})
+	}{
+		Forms: m.Forms, view: viewOf(step, m.Limits), N: n,
+		Right: agents.ShortenAnswer(wordingOf(step, cell), maxCell(m.Limits)),
+	})
 	if err != nil {
 		return nil, domain.Usage{}, err
 	}

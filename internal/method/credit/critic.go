@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/prompts"
 )
@@ -17,9 +18,10 @@ type ModelCritic struct {
 	Chat    chat.Model
 	Prompt  *prompts.Prompt
 	Forms   prompts.Forms
-	Robust  bool // Scores between 0.3 and 0.7 are labelled ∅. Otherwise the label is 1 from 0.5 on, and 0 below.
-	ByRound bool // Each round is graded in a separate call, instead of all cells of a step in one call.
-	Silent  bool // Acts of speech are not sent to the model, and are labelled ∅.
+	Robust  bool          // Scores between 0.3 and 0.7 are labelled ∅. Otherwise the label is 1 from 0.5 on, and 0 below.
+	ByRound bool          // Each round is graded in a separate call, instead of all cells of a step in one call.
+	Silent  bool          // Acts of speech are not sent to the model, and are labelled ∅.
+	Limits  agents.Limits // of what the model reads of a step; it reads the whole history
 }
 
 // Label grades a step and labels its cells. Within a call, cells with equal canonical actions are graded once, with the

@@ -18,11 +18,12 @@ import (
 
 // Bounds on what reaches a prompt and on what is recorded of an answer, in characters.
 const (
-	maxGoal   = 400
-	maxLine   = 200
-	maxCell   = 1200
 	maxReason = 300
+	maxAnswer = 4800 // a critic's own answer, when it is requested again
 )
+
+// maxCell returns the most characters of a graded answer: more than other agents read of it.
+func maxCell(limits agents.Limits) int { return 2 * limits.OrSmall().Message }
 
 // view is the part of a step that the critic and the adversary see.
 type view struct {
@@ -30,10 +31,11 @@ type view struct {
 	History, Screen []string
 }
 
-func viewOf(step domain.Step) view {
-	v := view{Goal: agents.Line(step.Goal, maxGoal), Screen: agents.Lines(step.Observation)}
-	for _, h := range step.History {
-		v.History = append(v.History, agents.Line(h, maxLine))
+func viewOf(step domain.Step, limits agents.Limits) view {
+	limits = limits.OrSmall()
+	v := view{Goal: agents.Line(step.Goal, limits.Goal), Screen: limits.Lines(step.Observation)}
+	for _, line := range step.History {
+		v.History = append(v.History, limits.HistoryLine(line))
 	}
 
 	return v
@@ -53,12 +55,13 @@ func cellID(cell domain.Cell) string { return fmt.Sprintf("%d.%d", cell.Agent, c
 // grade requests scores for the cells with the given indices, and once more for the cells that the answer lacks. The
 // scores, usage and faults are added to the audit.
 func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, seed uint64, audit *Audit) error {
-	data := question{Forms: c.Forms, view: viewOf(step)}
+	data := question{Forms: c.Forms, view: viewOf(step, c.Limits)}
 	want := map[string]int{} // indices of the cells that lack a score, by ID
 	var ids []string
 	for _, i := range cells {
 		cell := step.Decision.Cells[i]
-		data.Cells = append(data.Cells, questionCell{ID: cellID(cell), Text: agents.ShortenAnswer(cell.Text, maxCell)})
+		text := agents.ShortenAnswer(cell.Text, maxCell(c.Limits))
+		data.Cells = append(data.Cells, questionCell{ID: cellID(cell), Text: text})
 		ids = append(ids, cellID(cell))
 		want[cellID(cell)] = i
 	}
@@ -92,7 +95,7 @@ func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, s
 	if err != nil {
 		return err
 	}
-	request.More = []chat.Turn{{Assistant: true, Text: agents.Line(response.Texts[0], 4*maxCell)}, {Text: again}}
+	request.More = []chat.Turn{{Assistant: true, Text: agents.Line(response.Texts[0], maxAnswer)}, {Text: again}}
 	request.Seed = domain.Seed(seed, "repair")
 	request.Schema = gradesSchema(missing)
 	response, wrong, err = c.requestScores(ctx, request, want, audit)

@@ -5,6 +5,7 @@
 package episode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,10 +51,17 @@ type Player struct {
 	// episode without a score.
 	Decide func(ctx context.Context, t Turn) (domain.Action, error)
 
-	// Summarise returns the line that a step adds to the history. If it is nil, agents.Summarise is used. It is called
+	// Limits bounds the lines of the history that are written by fixed rules.
+	Limits agents.Limits
+
+	// Summarise returns the line that a step adds to the history. If it is nil, Limits.Summarise is used. It is called
 	// neither if the environment provides its own history, nor for a step at which no answer parsed, whose line is the
-	// same for all players.
+	// same for all players. The text may end with a note, see agents.SplitNote.
 	Summarise func(ctx context.Context, e Executed) (string, error)
+
+	// Note returns what the last decision adds to the notes at the end of the history, or "". It may be nil. A
+	// note in the text of Summarise takes its place.
+	Note func() string
 
 	// After is called after a step has been executed.
 	After func(ctx context.Context, e Executed) error
@@ -153,12 +161,22 @@ func (p Player) step(
 		return tr, executed.Invalid, tr.History, nil
 	}
 
-	line := agents.Summarise(turn.Number, action, turn.Observation, executed.Invalid)
+	note := ""
+	if p.Note != nil {
+		note = p.Note()
+	}
+	line := p.Limits.Summarise(turn.Number, action, turn.Observation, executed.Invalid)
 	if p.Summarise != nil && !unparsed && !action.Speech() {
-		line, err = p.Summarise(ctx, executed)
+		text, err := p.Summarise(ctx, executed)
+		if err != nil {
+			return tr, executed.Invalid, nil, err
+		}
+		var written string
+		line, written = agents.SplitNote(text)
+		note = cmp.Or(written, note)
 	}
 
-	return tr, executed.Invalid, append(turn.History[:len(turn.History):len(turn.History)], line), err
+	return tr, executed.Invalid, p.Limits.Remember(turn.History, line, note), nil
 }
 
 // MaxReplacements is the number of replacements of a task that may be at fault, too, before no further one is drawn.

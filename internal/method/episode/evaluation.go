@@ -27,7 +27,7 @@ type Evaluation struct {
 	// Over returns by how much a prompt is too long for the embedded policy, or 0.
 	Over func(prompt string) int
 
-	// Summarise returns the line that a step adds to the history. If it is nil, agents.Summarise is used.
+	// Summarise returns the line that a step adds to the history. If it is nil, fixed rules are used.
 	Summarise func(ctx context.Context, e Executed) (string, error)
 
 	// Heard returns the message that peers read at a step in place of a cell's text. If it is nil, they read the text.
@@ -39,7 +39,7 @@ type Evaluation struct {
 
 // Player returns the player of episode i in an environment, and the number of the episode's topology.
 func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, error) {
-	player := Player{Summarise: v.Summarise}
+	player := Player{Limits: v.Spec.Prompt, Summarise: v.Summarise}
 	if v.System.IsReference() {
 		player.Decide = func(context.Context, Turn) (domain.Action, error) {
 			return referenceAction(v.System, env), nil
@@ -53,11 +53,14 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 	conf, topology, err := v.System.Config(v.Spec, v.Split, uint64(i))
 	conf.Template = rules.Bound(v.Spec, conf.Template, v.Over)
 	calls := rules.EvalCalls(v.Spec, v.Split, i)
+	note := ""
+	player.Note = func() string { return note }
 	player.Decide = func(ctx context.Context, turn Turn) (domain.Action, error) {
 		if v.Heard != nil {
 			conf.Heard = func(cell domain.Cell) string { return v.Heard(turn.Number, cell) }
 		}
 		decision, err := agents.Decide(ctx, v.Model, conf, turn.View(), domain.Seed(calls, turn.Number))
+		note = conf.Note(decision)
 		if err == nil && v.Decided != nil {
 			err = v.Decided(ctx, turn, conf, decision)
 		}

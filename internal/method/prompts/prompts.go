@@ -19,7 +19,7 @@ import (
 	"github.com/collabui/collabui/fault"
 )
 
-//go:embed *.tmpl actions-*.txt
+//go:embed *.tmpl actions-*.txt short-*.txt
 var files embed.FS
 
 // The roles that have a template.
@@ -57,17 +57,25 @@ type Forms struct {
 
 	// Guidelines is what agents must observe. The critic grades by the same text.
 	Guidelines string
+
+	Short string // the action space in few words
+	Notes bool   // whether agents write notes
 }
 
 // FormsOf returns the forms of a family, which must be mobile or web.
 func FormsOf(family string) Forms {
-	raw, err := files.ReadFile("actions-" + family + ".txt")
-	if err != nil {
-		panic(err) // the family is a constant
+	read := func(name string) string {
+		raw, err := files.ReadFile(name + "-" + family + ".txt")
+		if err != nil {
+			panic(err) // the family is a constant
+		}
+
+		return strings.TrimSuffix(string(raw), "\n")
 	}
 	forms := Forms{
 		Family:   family,
-		Actions:  strings.TrimSuffix(string(raw), "\n"),
+		Actions:  read("actions"),
+		Short:    read("short"),
 		Click:    `{"action_type":"click","index":0}`,
 		Complete: `{"action_type":"status","goal_status":"complete"}`,
 		Done:     "status complete",
@@ -93,15 +101,27 @@ func FormsOf(family string) Forms {
 // WithSpeech returns the forms with the acts of speech.
 func (f Forms) WithSpeech() Forms {
 	key := "action_type"
+	name := "index"
 	point := `"index":N`
 	if f.Family == "web" {
 		key = "action"
+		name = "element"
 		point = `"element":"ID"`
 	}
 	f.Actions += fmt.Sprintf("\n"+`{"%s":"tell","text":"..."} {"%s":"point",%s} {"%s":"pass"}`, key, key, point, key)
+	f.Short += "; instead of acting: tell: text; point: " + name + "; pass"
 	f.Guidelines += " Each agent may see only a part of the screen. If you see something that others need, tell its " +
 		"text or point at it; if you can contribute nothing, pass. " +
 		"Telling, pointing and passing do nothing on the screen."
+
+	return f
+}
+
+// WithNotes returns the forms for agents that write notes.
+func (f Forms) WithNotes() Forms {
+	f.Notes = true
+	f.Guidelines += ` If later steps need a fact of this screen, add a line "Note: ..." before the action; ` +
+		"the history keeps notes."
 
 	return f
 }
@@ -123,6 +143,17 @@ func Default(role string) (string, error) {
 	}
 
 	return string(raw), nil
+}
+
+// Short is the name of a built-in template of the role Agent that has fewer tokens.
+const Short = "short"
+
+// Variant returns the text of a built-in template of a role other than the default one. It returns false if the role has
+// no such template.
+func Variant(role, name string) (text string, ok bool) {
+	raw, err := files.ReadFile(role + "-" + name + ".tmpl")
+
+	return string(raw), err == nil && name == Short
 }
 
 // builtIn holds the built-in templates by role. They are parsed on first use.

@@ -29,7 +29,7 @@ func TestEveryRoleHasATemplateWithAVersion(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := parse(t, text)
-			want := map[string]string{Agent: "3", Critic: "3", Adversary: "3", Instructions: "2"}[role]
+			want := map[string]string{Agent: "3", Critic: "3", Adversary: "3", Instructions: "2", Summariser: "2"}[role]
 			if want == "" {
 				want = "1"
 			}

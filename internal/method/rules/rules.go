@@ -45,17 +45,35 @@ func Template(specification spec.Spec) (*agents.Template, error) {
 		return nil, err
 	}
 
-	return agents.NewTemplate(prompt, specification.Family(), specification.Speech)
-}
-
-// Bound adapts the agents' prompt to the run's policies. Language models read all of it. For the embedded policy, the
-// template leaves out parts of a user message that is too long. over returns by how much it is too long, or 0.
-func Bound(specification spec.Spec, template *agents.Template, over func(user string) int) *agents.Template {
-	if template == nil || !specification.Embedded() {
-		return template
+	template, err := agents.NewTemplate(prompt, specification.Family(), specification.Speech)
+	if err != nil {
+		return nil, err
 	}
 
-	return template.Bounded(over)
+	template = template.Limited(specification.Prompt)
+	if specification.Summariser.Notes == spec.NotesPolicy {
+		return template.Noting()
+	}
+
+	return template, nil
+}
+
+// Bound adapts the agents' prompt to the run's policies: the template leaves out parts of a user message that is too
+// long. over returns by how much it is too long for the embedded policy, or 0. For language models, the number of tokens
+// is estimated.
+func Bound(specification spec.Spec, template *agents.Template, over func(user string) int) *agents.Template {
+	limit := specification.Prompt.Tokens
+	switch {
+	case template == nil:
+		return nil
+	case specification.Embedded():
+		return template.Bounded(over)
+	case limit == 0:
+		return template
+	}
+	room := limit - agents.EstimateTokens(template.System())
+
+	return template.Bounded(func(user string) int { return max(0, agents.EstimateTokens(user)-room) })
 }
 
 // Decoding returns how a system decides on a topology in an episode with a seed.
@@ -67,6 +85,7 @@ func Decoding(s spec.Spec, policies []string, topology domain.Topology, seed uin
 		Rounds: s.Rounds, Temperature: s.Temperatures(), TopP: s.Decoding.TopP, MaxTokens: s.Decoding.MaxTokens,
 		VoteScope: s.VoteScope, Answers: s.Answers,
 		Views: s.Views, Regions: s.Agents, ViewSeed: domain.Seed(seed, "views"), Speech: s.Speech, Reads: s.Reads,
+		Notes: s.Summariser.Notes == spec.NotesPolicy,
 	}, err
 }
 

@@ -54,6 +54,7 @@ var effects = map[string]Effect{
 	"reads":      {StepRollout, true},
 	"vote_scope": {StepRollout, true},
 	"summariser": {StepRollout, true},
+	"prompt":     {StepRollout, true},
 
 	"credit":              {StepCredit, false},
 	"critic":              {StepCredit, false},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/yamldoc"
 )
 
@@ -40,6 +41,7 @@ func Parse(src Source, raw []byte, catalog Catalog) (Spec, error) {
 	d.decode(root, reflect.ValueOf(&s).Elem(), "")
 	s.divide(d.at)
 	d.options(&s.Trainer, catalog)
+	d.limits(&s, catalog)
 	if len(d.errs) == 0 {
 		d.prompts(s.Prompts, src)
 		Absolute(s.Environments, src.Dir)
@@ -96,15 +98,37 @@ func (d *decoder) options(trainer *Trainer, catalog Catalog) {
 	trainer.Options = raw
 }
 
+// limits decodes the limits of prompts over the defaults for the trainer's policies. Prompts of language models leave
+// room for an answer within the number of tokens that the trainer reads, if that is one of its options.
+func (d *decoder) limits(s *Spec, catalog Catalog) {
+	rules, _ := catalog.Trainer(s.Trainer.Name)
+	if !rules.LanguageModels || len(d.errs) > 0 {
+		return
+	}
+	s.Prompt = agents.ModelLimits
+	var options struct{ Cutoff int }
+	if json.Unmarshal(s.Trainer.Options, &options) == nil {
+		s.Prompt.Tokens = max(options.Cutoff/2, options.Cutoff-s.Decoding.MaxTokens)
+	}
+	if given := d.at["prompt"]; given != nil {
+		d.decode(given, reflect.ValueOf(&s.Prompt).Elem(), "prompt")
+	}
+}
+
 // maxTemplate is the maximum size of a template in bytes. It keeps a specification with all templates readable.
 const maxTemplate = 32 << 10
 
-// prompts replaces the names of template files by their contents, so a stored specification needs no files. A value
-// that is itself a template is kept.
+// prompts replaces the names of template files and of built-in templates by their contents, so a stored specification
+// needs no files. A value that is itself a template is kept.
 func (d *decoder) prompts(templates map[string]string, src Source) {
 	for _, role := range slices.Sorted(maps.Keys(templates)) {
 		file := templates[role]
 		if strings.HasPrefix(file, "{{") {
+			continue
+		}
+		if text, ok := prompts.Variant(role, file); ok {
+			templates[role] = text
+
 			continue
 		}
 		if !filepath.IsAbs(file) {

@@ -162,6 +162,14 @@ func (s Spec) checkMethod(must Must) {
 	must.within(s.Decoding.TopP, "decoding.top_p", 0.01, 1)
 	must.count(s.Decoding.MaxTokens, "decoding.max_tokens", 1, 100000)
 
+	must.count(s.Prompt.Element, "prompt.element", 10, 100_000)
+	must.count(s.Prompt.History, "prompt.history", 1, 10_000)
+	must.count(s.Prompt.Line, "prompt.line", 40, 100_000)
+	must.count(s.Prompt.Goal, "prompt.goal", 10, 100_000)
+	must.count(s.Prompt.Message, "prompt.message", 100, 100_000)
+	must.count(s.Prompt.Notes, "prompt.notes", 20, 100_000)
+	must.count(s.Prompt.Tokens, "prompt.tokens", 0, 10_000_000)
+
 	must.count(s.Pairs.Negatives, "pairs.negatives", 1, 64)
 	must.within(s.Pairs.MaxWeight, "pairs.max_weight", 1, 1000)
 	must.count(s.Pairs.PerStep, "pairs.per_step", 1, 100)

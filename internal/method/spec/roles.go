@@ -82,8 +82,19 @@ func (a Adversary) Prompted() bool { return a.Model != RolePolicy && a.Model != 
 
 // Summariser writes a step's line of the history.
 type Summariser struct {
-	Model Role `json:"model"` // RoleTemplate or a model
+	Model Role       `json:"model"` // RoleTemplate or a model
+	Notes NoteWriter `json:"notes"` // what writes the history's line of notes
 }
+
+// NoteWriter specifies what writes the line of notes at the end of the history.
+type NoteWriter string
+
+// Writers of notes.
+const (
+	NotesNone       NoteWriter = "none"       // there are no notes
+	NotesPolicy     NoteWriter = "policy"     // the agents, in a line of their answers
+	NotesSummariser NoteWriter = "summariser" // the summariser's model
+)
 
 // checkRoles checks the players of all roles and their parameters.
 func (s Spec) checkRoles(must Must) {
@@ -113,6 +124,11 @@ func (s Spec) checkRoles(must Must) {
 		must(ok || player == builtin || slices.Contains(others, player), field, "%s or a name under models, not %q",
 			names, player)
 	}
+	oneOf(must, s.Summariser.Notes, "summariser.notes", NotesNone, NotesPolicy, NotesSummariser)
+	must(s.Summariser.Notes != NotesPolicy || !s.Embedded(), "summariser.notes",
+		"none, or summariser with a model: the embedded policy cannot write notes")
+	must(s.Summariser.Notes != NotesSummariser || s.Summariser.Model != RoleTemplate, "summariser.notes",
+		"none or policy: fixed rules write no notes, so name a model as summariser.model")
 	plays(s.Critic.Model, "critic.model", RoleOracle)
 	plays(s.Adversary.Model, "adversary.model", RolePolicy, RoleRandom)
 	plays(s.Synthesis.Agent, "synthesis.agent", RoleExpert)

@@ -67,6 +67,8 @@ type Spec struct {
 	// Models holds chat endpoints by the names under which roles refer to them.
 	Models map[Role]Model `json:"models,omitempty"`
 	Budget Budget         `json:"budget"`
+	// Prompt bounds what is put into the prompts of agents, critics and other roles. Its defaults depend on the trainer.
+	Prompt agents.Limits `json:"prompt"`
 	// Prompts holds templates by role. A file contains the name of a template's file, and a Spec the template's text.
 	Prompts map[string]string `json:"prompts,omitempty"`
 
@@ -101,6 +103,7 @@ func Default() Spec {
 		Slots:       200,
 		Decoding:    Decoding{Temperatures: []float64{0.2, 0.5, 0.6, 0.8}, TopP: 0.8, MaxTokens: 1000},
 
+		Prompt:     agents.SmallLimits,
 		Views:      agents.Views{Kind: agents.FullViews},
 		Reads:      agents.ReadDAG,
 		Answers:    agents.Usual,
@@ -114,7 +117,7 @@ func Default() Spec {
 		Critic: Critic{
 			Model: RoleOracle, Rule: RuleRobust, Scope: ScopeStep, Messages: MessagesByEffect, Asks: 100,
 		},
-		Summariser: Summariser{Model: RoleTemplate},
+		Summariser: Summariser{Model: RoleTemplate, Notes: NotesNone},
 		Adversary:  Adversary{Model: RolePolicy, Temperature: 1, TopP: 1, Candidates: 4},
 
 		Pairs: Pairs{

@@ -57,6 +57,9 @@ func (target Target) Matrix(config agents.Config, scene Scene, decision *domain.
 			}
 			for _, action := range scene.answers(views[agent], heard, round) {
 				text := target.Word(action, scene.Observation)
+				if target.Notes {
+					text = agents.WithNote(text, scene.Note(action, scene.known(views[agent], heard)))
+				}
 				if target.Fits != nil && !target.Fits(prompt, text) {
 					continue
 				}
@@ -172,7 +175,8 @@ func pointAt(element domain.Element, family domain.Family) domain.Action {
 	return action.At(element.Index)
 }
 
-// support returns the elements that support action i of Right, and whether all of them are on the screen.
+// support returns the elements that support action i of Right, and whether they are all that supports it. A fact of an
+// earlier screen supports it if it is noted.
 func (scene Scene) support(i int) (elements []domain.Element, complete bool) {
 	if scene.Because == nil {
 		if element, ok := scene.Right[i].Named(scene.Observation); ok {
@@ -185,13 +189,51 @@ func (scene Scene) support(i int) (elements []domain.Element, complete bool) {
 	for _, index := range scene.Because[i] {
 		element, ok := scene.Observation.Element(index)
 		if !ok {
-			complete = false
+			complete = complete && scene.noted(scene.Right[i])
 			continue
 		}
 		elements = append(elements, element)
 	}
 
 	return elements, complete
+}
+
+// Note returns what an expert notes who takes an action: the texts of the elements that support a right action, but of
+// which neither the action nor its element has a word, so that only a later step can need them. Elements that are not
+// known are left out; if known is nil, all are known. It returns "" for other actions, and if there is nothing to note.
+func (scene Scene) Note(action domain.Action, known map[int]bool) string {
+	i := slices.IndexFunc(scene.Right, func(right domain.Action) bool {
+		return right.Canonical(scene.Observation) == action.Canonical(scene.Observation)
+	})
+	if i < 0 {
+		return ""
+	}
+	target, _ := action.Named(scene.Observation)
+	used := mentionedWords(strings.Join(append(action.Words(), target.Text), " "))
+	support, _ := scene.support(i)
+	var facts []string
+	for _, element := range support {
+		unknown := known != nil && !known[element.Index]
+		text := strings.TrimSpace(element.Text)
+		if !unknown && text != "" && element.Index != target.Index && mentions(element, used) == 0 {
+			facts = append(facts, text)
+		}
+	}
+
+	return strings.Join(facts, "; ")
+}
+
+// noted reports whether the notes have all words of an action, and at least one.
+func (scene Scene) noted(action domain.Action) bool {
+	notes := mentionedWords(agents.Notes(scene.History))
+	words := mentionedWords(strings.Join(action.Words(), " "))
+	for word := range words {
+		if !notes[word] {
+			return false
+		}
+	}
+
+	return len(words) > 0
 }
 
 // known returns the elements that an agent knows: those that it sees, those that a peer names, and those whose text a

@@ -140,3 +140,61 @@ func TestAnExpertAnswersWhatAgentsReallySaid(t *testing.T) {
 		t.Errorf("a share of %v is mistaken, want all cells", share)
 	}
 }
+
+func TestAnExpertNotesWhatOnlyALaterStepNeeds(t *testing.T) {
+	click := func(index int) domain.Action { return domain.Action{Type: domain.ActionClick}.At(index) }
+	typed := domain.Action{Type: domain.ActionInputText, Text: "4711"}.At(1)
+	elements := []domain.Element{
+		{Index: 0, Role: "note", Text: "Anna 4711", Visible: true},
+		{Index: 1, Role: "field", Text: "Code", Editable: true, Visible: true},
+		{Index: 2, Role: "button", Text: "Safe", Visible: true},
+	}
+	scene := Scene{
+		Goal: "Type the code of Anna", Observation: domain.Observation{Elements: elements},
+		Right: []domain.Action{click(2), typed}, Because: [][]int{{0, 2}, {0, 1}},
+	}
+	for name, c := range map[string]struct {
+		action domain.Action
+		known  map[int]bool
+		want   string
+	}{
+		"the page is left":         {click(2), nil, "Anna 4711"},
+		"the fact is not known":    {click(2), map[int]bool{2: true}, ""},
+		"the fact is used at once": {typed, nil, ""},
+		"a wrong action":           {click(0), nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := scene.Note(c.action, c.known); got != c.want {
+				t.Errorf("Note = %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestAnAgentThatReadsANoteKnowsTheFactOfAnEarlierScreen demonstrates the last step of the task note-later.
+func TestAnAgentThatReadsANoteKnowsTheFactOfAnEarlierScreen(t *testing.T) {
+	scene := Scene{
+		Goal: "Type the code of Anna",
+		Observation: domain.Observation{Elements: []domain.Element{
+			{Index: 1, Role: "field", Text: "Code", Editable: true, Visible: true},
+		}},
+		Right:   []domain.Action{domain.Action{Type: domain.ActionInputText, Text: "4711"}.At(1)},
+		Because: [][]int{{-1, 1}},
+	}
+	config := agents.Config{Policies: []string{""}, Topology: domain.Topology{Agents: 1}, Rounds: 1}
+	target := Target{Template: agents.Default, Notes: true}
+	for history, want := range map[string]string{
+		"1 click button Safe": "point index=1",
+		"Notes: Anna 4711":    `input_text index=1 text="4711"`,
+		"Notes: Bob 12":       "point index=1",
+	} {
+		scene.History = []string{history}
+		rows, err := target.Matrix(config, scene, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rows[0].ChosenCanonical; got != want {
+			t.Errorf("after %q, the expert answers %q, want %q", history, got, want)
+		}
+	}
+}

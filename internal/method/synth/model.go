@@ -22,15 +22,16 @@ type Model struct {
 	Image       func(ctx context.Context, digest string) ([]byte, error)
 	Temperature float64
 	Forms       prompts.Forms
+	Limits      agents.Limits // of what the model reads of a screen
 }
 
 // Questions requests items of level 1.
 func (m Model) Questions(ctx context.Context, screen Screen, n int, seed uint64) ([]Item, bool, error) {
 	data := m.data(screen, n)
 	if screen.Action != nil {
-		data.Executed = agents.Summarise(screen.Step, *screen.Action, screen.Observation, "")
+		data.Executed = m.Limits.Summarise(screen.Step, *screen.Action, screen.Observation, "")
 		if screen.After != nil {
-			data.After = agents.Lines(*screen.After)
+			data.After = m.Limits.Lines(*screen.After)
 		}
 	}
 
@@ -52,7 +53,7 @@ type screenData struct {
 }
 
 func (m Model) data(s Screen, n int) screenData {
-	return screenData{Screen: agents.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
+	return screenData{Screen: m.Limits.Lines(s.Observation), N: n, Forms: m.Forms, Images: m.Images && s.Image != ""}
 }
 
 // propose makes the only call about a screen and parses its answer.

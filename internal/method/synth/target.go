@@ -22,6 +22,9 @@ type Target struct {
 	// Fits reports whether the policy can write the answer. If it is nil, the policy can write any answer.
 	Fits func(prompt, answer string) bool
 
+	// Notes reports whether the agents write notes.
+	Notes bool
+
 	// Share is the share of prompts that contain messages, from 0 to 1. Half of the messages are wrong.
 	Share  float64
 	Agents int
@@ -72,7 +75,7 @@ func (target Target) question(it Item, pair domain.Example, screen Screen, _ uin
 		return target.pointing(it, pair, screen)
 	}
 
-	pair.Prompt = screenPrefix + "\n" + strings.Join(agents.Lines(screen.Observation), "\n") +
+	pair.Prompt = screenPrefix + "\n" + strings.Join(target.Template.Limits().Lines(screen.Observation), "\n") +
 		"\nQuestion: " + agents.Line(it.Ask, maxAsk)
 	pair.Chosen = it.Answer
 	if it.Answer == "" {

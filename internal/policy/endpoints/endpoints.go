@@ -134,11 +134,16 @@ func Window(ctx context.Context, server chat.Model, model string) int {
 // Critic returns a run's critic, which must be a model.
 func (e *Endpoints) Critic(specification spec.Spec) (credit.ModelCritic, error) {
 	model, prompt, err := e.For(specification, specification.Critic.Model, prompts.Critic)
+	forms := prompts.FormsOf(string(specification.Family()))
+	if specification.Summariser.Notes == spec.NotesPolicy {
+		forms = forms.WithNotes()
+	}
 
 	return credit.ModelCritic{
-		Chat: model, Prompt: prompt, Forms: prompts.FormsOf(string(specification.Family())),
+		Chat: model, Prompt: prompt, Forms: forms,
 		Robust: specification.Critic.Rule == spec.RuleRobust, ByRound: specification.Critic.Scope == spec.ScopeRound,
 		Silent: specification.Critic.Messages != spec.MessagesAsActions,
+		Limits: specification.Prompt,
 	}, err
 }
 

@@ -96,6 +96,9 @@ function CellPage({ d, step, chosen, system, pair, pairLink }) {
   const left = c.left_out || {};
   const cut = [hidden && hidden + ' elements hidden from this agent', left.history &&
     left.history + ' lines of history left out',
+    left.older && left.older + ' older lines of history',
+    left.texts && left.texts + ' texts cut at their limits',
+    left.beyond && left.beyond + ' elements beyond the limit',
     left.elements?.length && left.elements.length + ' elements left out: ' + left.elements.join(', '),
     c.told?.length && 'elements known from peers only: ' + c.told.join(', ')].filter(Boolean).join('; ');
 
