@@ -191,7 +191,7 @@ integration: build chromium ## run the tests with real services and processes, a
 	$(GO) test -count=1 -tags integration -run Faults ./workflows
 	$(GO) test -count=1 -parallel 4 -tags integration ./test/chaos -args -runs 12 -cells 4
 
-test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (half an hour, installs several GB)
+test-llamafactory: chromium ## test the real LLaMA-Factory, TRL and PEFT on the CPU (half an hour, installs several GB)
 	program="$$(scripts/llamafactory.sh)" && python="$$(scripts/trl.sh)" && \
 		COLLABUI_LLAMAFACTORY="$$program" COLLABUI_TRL_PYTHON="$$python" \
 		$(GO) test -count=1 -v -timeout 40m -run Real ./trainer ./cmd/collabui/results
@@ -199,7 +199,7 @@ test-llamafactory: chromium ## test the real LLaMA-Factory and TRL on the CPU (h
 test-production: build chromium ## test the production row: real vLLM, SGLang, LLaMA-Factory (half an hour, several GB)
 	vllm="$$(scripts/vllm.sh)" && sglang="$$(scripts/sglang.sh)" && program="$$(scripts/llamafactory.sh)" && \
 		export COLLABUI_VLLM="$$vllm" COLLABUI_SGLANG="$$sglang" COLLABUI_LLAMAFACTORY="$$program" && \
-		$(GO) test -count=1 -v -timeout 40m -run Real ./internal/policy/gateway && \
+		$(GO) test -count=1 -v -timeout 40m -run Real ./internal/policy/gateway ./activities/training && \
 		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheProductionRow ./test/integration
 
 production-small: build chromium ## train a small model by real programs on the CPU (two hours, several GB)

@@ -65,3 +65,20 @@ type ProbeType struct {
 	Sampled int      `json:"sampled"`
 	Chosen  LogProbs `json:"chosen"`
 }
+
+// Gap is how far two computations of log π of the same answers are apart, per token of the answer, in nats.
+type Gap struct {
+	// Answers is the number of answers that were compared, and Left the number of those that could not be.
+	Answers int `json:"answers"`
+	Left    int `json:"left,omitempty"`
+	// Mean and Worst are over the answers.
+	Mean  float64 `json:"mean"`
+	Worst float64 `json:"worst"`
+	// Limit is the highest mean that is no fault.
+	Limit float64 `json:"limit,omitempty"`
+	// Unknown is the reason why nothing was compared.
+	Unknown string `json:"unknown,omitempty"`
+}
+
+// Wide reports whether the gap is above its limit.
+func (g Gap) Wide() bool { return g.Answers > 0 && !(g.Mean <= g.Limit) }

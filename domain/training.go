@@ -80,3 +80,14 @@ type TrainReport struct {
 
 // UntrainedBase takes the place of a policy's digest where the policy is the untrained base model.
 const UntrainedBase = "model"
+
+// Precision names the arithmetic in which a trainer computes.
+type Precision string
+
+// The precisions. Exact means that trainer and server run the same code.
+const (
+	Exact    Precision = "exact"
+	Float32  Precision = "float32"
+	Float16  Precision = "float16"
+	BFloat16 Precision = "bfloat16"
+)

@@ -12,6 +12,7 @@ package trainer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/collabui/collabui/domain"
 )
@@ -85,7 +86,57 @@ type Result struct {
 	Report *domain.TrainReport `json:"report,omitempty"`
 }
 
-// Trainer updates policies.
+// ScoreJob is answers that a trainer scores.
+type ScoreJob struct {
+	Rows []Row
+	// System is the system message of every prompt.
+	System string
+	// Options are the options of the job that trained the policies.
+	Options json.RawMessage
+}
+
+// Row is an answer to a prompt under a policy.
+type Row struct {
+	Policy string // digest
+	Prompt string
+	Answer string
+	// Sampled is set if a server sampled the answer, at Temperature and within TopP. The token that ends a turn then
+	// counts, if the policy writes one.
+	Sampled     bool
+	Temperature float64
+	TopP        float64
+}
+
+// Scores are the scores of the rows of a ScoreJob, in order.
+type Scores struct {
+	Scores []Score
+	// Precision is the precision in which the trainer computes.
+	Precision domain.Precision
+}
+
+// Score is the log-probability of a row's answer, summed over its tokens, in nats.
+type Score struct {
+	LogProb float64 // at temperature 1; −∞ if the policy cannot say the answer
+	Tokens  int     // of the answer
+	Prompt  int     // tokens of the prompt; 0 if unknown
+	IDs     string  // chat.TokensDigest of the tokens of prompt and answer; empty if unknown
+	// Scaled and Cut are LogProb at the temperature at which the answer was sampled, and within TopP, too. They are 0
+	// unless the row is sampled.
+	Scaled float64
+	Cut    float64
+}
+
+// ErrNoScores means that a trainer cannot score answers. The error that wraps it states the reason.
+var ErrNoScores = errors.New("the trainer cannot score answers")
+
+// Scorer is a Trainer that scores answers with the weights that it has saved. What servers answer is compared with
+// these scores (docs/method.md, Gates).
+type Scorer interface {
+	// Score reads the policies from the store, and scores every row. It may be repeated.
+	Score(ctx context.Context, j ScoreJob) (Scores, error)
+}
+
+// Trainer updates policies. It should be a Scorer, too.
 type Trainer interface {
 	// Train is idempotent on the job's ID: a finished job returns its policy, an interrupted one resumes. A job that
 	// the trainer cannot honour, such as one with an unknown objective or a missing reference, is an invalid fault.

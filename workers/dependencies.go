@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/activities/guard"
 	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/activities/roles"
+	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -115,6 +116,11 @@ func (d *dependencies) emit(run string, event events.Event) {
 
 // activities returns the dependencies of all activities. They share what this process knows of runs.
 func (d *dependencies) activities(temporal client.Client) roles.Dependencies {
+	var servers []training.Server
+	for _, server := range d.policies.Servers() {
+		servers = append(servers, training.Server{Name: server.URL, Scorer: server})
+	}
+
 	return roles.Dependencies{
 		Common: activities.Common{
 			Bucket: d.bucket, Catalog: catalog.All{}, Emit: d.emit, Log: activities.Log{Logger: d.log},
@@ -122,6 +128,7 @@ func (d *dependencies) activities(temporal client.Client) roles.Dependencies {
 		},
 		Suites: d.suites, Policies: d.policies, Scores: d.policies, Endpoints: d.endpoints, Wording: smallPolicy,
 		Trainers: d.trainers, Threads: updateThreads, Load: d.policies.Load, Ready: d.policies.Ready,
+		Servers: servers,
 		Notices: d.notices(temporal), Missed: missedFirings(temporal), View: d.view,
 	}
 }

@@ -115,6 +115,11 @@ func wantSamples(t *testing.T, r *testrun.Run) {
 		if u.Kept == "" && (u.Policy == u.Parent || p.Chosen.Change() <= p.Rejected.Change() || p.Preference != 1) {
 			t.Errorf("agent %d: the probe is %+v, want raised answers to gain on lowered ones", agent, p)
 		}
+		for of, gap := range map[string]domain.Gap{"policy that is served": u.Served, "rollouts": u.Played} {
+			if gap.Answers == 0 || gap.Wide() || gap.Unknown != "" {
+				t.Errorf("agent %d: the gap of the %s is %+v, want none, but answers compared", agent, of, gap)
+			}
+		}
 	}
 
 	again := testrun.LearningWithBase(t, r.Spec)

@@ -96,6 +96,8 @@ type Dependencies struct {
 	Load func(ctx context.Context, policy string, quorum int) error
 	// Ready returns why fewer policy servers than a quorum are healthy; 0 means all. If it is nil, that is unknown.
 	Ready func(ctx context.Context, quorum int) error
+	// Servers are the policy servers, each alone; if empty, Scores is taken for the only one.
+	Servers []training.Server
 
 	Notices lifecycle.Notices
 	Missed  func(ctx context.Context, schedule string) (int, error) // see retrain.Control
@@ -146,7 +148,13 @@ func (d Dependencies) Models() *Models {
 
 // GPU returns the activities of the role gpu.
 func (d Dependencies) GPU() *GPU {
-	jobs := &training.Jobs{Common: d.Common, Trainers: d.Trainers, Threads: d.Threads, Load: d.Load}
+	servers := d.Servers
+	if len(servers) == 0 && d.Scores != nil {
+		servers = []training.Server{{Name: "the policy server", Scorer: d.Scores}}
+	}
+	jobs := &training.Jobs{
+		Common: d.Common, Trainers: d.Trainers, Threads: d.Threads, Load: d.Load, Servers: servers,
+	}
 
 	return &GPU{
 		&gpu{Common: d.Common, Jobs: jobs, Policies: d.Policies, Scores: d.Scores},

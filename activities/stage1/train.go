@@ -56,10 +56,15 @@ func (g *GPU) TrainChunk(ctx context.Context, id ChunkID) (Trained, error) {
 
 			return chunk, err
 		})
-		err = writer.Check(recorded.Key, chunk.By, err)
-		if err == nil {
-			err = g.Jobs.Publish(ctx, id.Run, chunk.Policy.Digest)
+		if err := writer.Check(recorded.Key, chunk.By, err); err != nil {
+			return Trained{}, err
 		}
+		specification, err := g.Runs.Spec(ctx, id.Run, 0)
+		if err != nil {
+			return Trained{}, err
+		}
+		_, err = g.Jobs.PublishChecked(ctx, specification, training.Published{}, chunk.Policy.Digest, chunk.Canaries)
+		chunk.Canaries = nil // too long for a history
 
 		return Trained{Chunk: chunk, StepSeconds: pace.PerStep()}, err
 	})
@@ -111,6 +116,14 @@ func (g *GPU) chunk(
 	out.Skipped = got.Skipped
 	out.Policy = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
 	out.Report = got.Report
+	if specification.Serving.Canaries > 0 {
+		progress("the trainer scores canaries")
+		seed := domain.Seed(specification.Seed, "canaries", "stage 1", id.Chunk)
+		out.Canaries, _, err = g.Jobs.Canaries(ctx, specification, got.Digest, job.System, job.Pairs, seed)
+		if err != nil {
+			return out, err
+		}
+	}
 	if n := len(got.Curve); n > 0 {
 		out.Loss = got.Curve[n-1].Loss
 	}

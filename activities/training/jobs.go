@@ -28,6 +28,8 @@ type Jobs struct {
 
 	// Load publishes a policy to a number of servers; 0 means all.
 	Load func(ctx context.Context, policy string, quorum int) error
+	// Servers are the policy servers. They score the canaries of policies that are published.
+	Servers []Server
 
 	Data atomic.Pointer[Data] // what the newest job of stage 1 was trained on
 }
@@ -127,6 +129,9 @@ func describe(point domain.TrainPoint) string {
 // untilDrained ends a context when the worker has to stop: a job of hours must not delay that, and continues from its
 // newest checkpoint.
 func untilDrained(ctx context.Context) (context.Context, func()) {
+	if !activity.IsActivity(ctx) { // tests call jobs directly
+		return ctx, func() {}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		select {

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -17,12 +18,19 @@ import (
 // probers is the number of requests of a probe that are under way concurrently.
 const probers = 8
 
-// gate probes the new policy. If it breaches a gate, the parent is kept, with the reason.
+// gate publishes the new policy, checks that it is served as it was trained, and probes it. If it breaches a gate, the
+// parent is kept, with the reason.
 func (g *GPU) gate(
 	ctx context.Context, specification spec.Spec, id AgentID, update runs.Update, pairs []domain.Example, base string,
 ) (runs.Update, error) {
 	seed := domain.Seed(specification.Seed, "probe", id.Epoch, update.Agent)
 	sample := rules.ProbePairs(specification.Gates, pairs, seed)
+	var err error
+	of := training.Published{Epoch: id.Epoch, Agent: id.Agent}
+	update.Served, err = g.Jobs.PublishChecked(ctx, specification, of, update.Policy.Digest, update.Canaries)
+	if err != nil {
+		return update, err
+	}
 	probe, err := g.probe(ctx, specification, id, update, base, rules.TypeShares(pairs), sample, seed)
 	if err != nil {
 		return update, err
@@ -47,9 +55,6 @@ func (g *GPU) probe(
 ) (domain.Probe, error) {
 	template, err := rules.Template(given)
 	if err != nil {
-		return domain.Probe{}, err
-	}
-	if err := g.Jobs.Load(ctx, update.Policy.Digest, given.Serving.Quorum); err != nil {
 		return domain.Probe{}, err
 	}
 	probed, err := g.sample(ctx, given, update.Policy.Digest, template.System(), pairs, seed)

@@ -72,9 +72,19 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, progress activities.Progr
 		Params: given.Train, Seed: domain.Seed(given.Seed, "imitation", id.Epoch, agent), Steps: update.Steps,
 		Skip: 1, // as many as the update left out
 	}, progress, &training.Pace{})
-	if err == nil && got.Diverged != "" {
-		return start, nil // as an update that diverges
+	if err != nil || got.Diverged != "" {
+		return start, err // as an update that diverges
 	}
+	canaries := &runs.Canaries{Unknown: "serving.canaries is 0"}
+	if given.Serving.Canaries > 0 {
+		seed := domain.Seed(given.Seed, "imitation canaries", id.Epoch, agent)
+		canaries, _, err = g.Jobs.Canaries(ctx, given, got.Digest, "", pairs, seed)
+		if err != nil {
+			return start, err
+		}
+	}
+	of := training.Published{Epoch: id.Epoch, Agent: id.Agent}
+	_, err = g.Jobs.PublishChecked(ctx, given, of, got.Digest, canaries)
 
 	return runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}, err
 }

@@ -117,6 +117,7 @@ func (g *GPU) update(
 		first, _, err := run.Update(id.Epoch, 0).Must(ctx, g.Bucket)
 		first.Agent = id.Agent
 		first.Curve = nil
+		first.Canaries = nil
 
 		return first, err
 	}
@@ -170,6 +171,10 @@ func (g *GPU) update(
 		return update, nil
 	}
 	update.Policy = runs.Policy{Digest: got.Digest, Tensor: got.TensorDigest}
+	progress("the trainer scores canaries")
+	if err := g.scoreCanaries(ctx, specification, id, &update, compared); err != nil {
+		return update, err
+	}
 
 	progress(fmt.Sprintf("%d steps are made; the gates measure what they changed", update.Steps))
 

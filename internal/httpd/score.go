@@ -30,6 +30,9 @@ type ScoreResponse struct {
 type Score struct {
 	LogProb *float64 `json:"logprob"`
 	Tokens  int      `json:"tokens"`
+
+	Prompt int    `json:"prompt_tokens,omitempty"` // tokens of the prompt, if the server counts them
+	IDs    string `json:"ids,omitempty"`           // chat.TokensDigest of prompt and answer, if the server knows them
 }
 
 // NewScore returns a score. A logprob of −∞ means that the policy cannot produce the answer.

@@ -50,7 +50,9 @@ func committed(t *testing.T, b store.Bucket, run runs.Run) {
 				Chosen:   domain.LogProbs{Policy: -1, Parent: -2}, Rejected: domain.LogProbs{Policy: -4, Parent: -3},
 			},
 		}
+		u.Served = domain.Gap{Answers: 8, Mean: 0.25, Worst: 0.5, Limit: 1}
 		if agent == 1 {
+			u.Served = domain.Gap{Unknown: "no server" + hostile[1]}
 			u.Probe = domain.Probe{Unknown: "no log-probabilities" + hostile[0]}
 		}
 		e.Updates = append(e.Updates, record(t, b, run.Update(1, agent), u))

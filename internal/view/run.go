@@ -60,6 +60,8 @@ type epochUpdate struct {
 	Rows    int                 `json:"rows"`
 	Curve   []domain.TrainPoint `json:"curve,omitempty"`
 	Probe   domain.Probe        `json:"probe"`
+	Served  domain.Gap          `json:"train_serve_gap,omitzero"`
+	Played  domain.Gap          `json:"rollout_gap,omitzero"`
 	Card    *credit.Card        `json:"card,omitempty"`
 }
 
@@ -179,7 +181,7 @@ func (p *epochPage) read(ctx context.Context, library *Library, run runs.Run, sl
 func (l *Library) update(ctx context.Context, u runs.Update) (epochUpdate, error) {
 	out := epochUpdate{
 		Agent: u.Agent, Policy: u.Policy.Digest, Kept: u.Kept, Steps: u.Steps, Skipped: u.Skipped, Without: u.Without,
-		Curve: u.Curve, Probe: u.Probe,
+		Curve: u.Curve, Probe: u.Probe, Served: u.Served, Played: u.Played,
 	}
 	if u.Dataset.Key == "" {
 		return out, nil

@@ -286,6 +286,7 @@ func (p *production) verify(model string) {
 	if folders[0] == folders[1] {
 		p.t.Fatalf("no agent has an adapter after epoch 1, want at least one\n%s", p.must("show", "kill"))
 	}
+	p.served(b)
 	rows := p.rows(b, folders)
 	own, other := p.scores(model, rows), p.scores(model, swapped(rows, folders))
 
@@ -314,6 +315,28 @@ func (p *production) verify(model string) {
 	}
 	if compared < len(rows)/2 || compared < 50 {
 		p.t.Errorf("%d of %d answers could be compared, want half of them and 50", compared, len(rows))
+	}
+}
+
+// served checks that every update was compared with what vLLM served, and with the rollouts of its parent.
+func (p *production) served(b store.Bucket) {
+	p.t.Helper()
+	for epoch := 1; epoch <= 2; epoch++ {
+		for agent := range 2 {
+			u, _, err := runs.Run("kill").Update(epoch, agent).Must(p.t.Context(), b)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			if u.Steps == 0 {
+				continue
+			}
+			p.t.Logf("epoch %d, agent %d: trainer and servers differ by %+v, trainer and rollouts by %+v", epoch, agent,
+				u.Served, u.Played)
+			if u.Served.Answers == 0 || u.Served.Wide() || u.Played.Answers == 0 || u.Played.Wide() {
+				p.t.Errorf("epoch %d, agent %d: the gaps are %+v and %+v, want answers compared, and no gap", epoch, agent,
+					u.Served, u.Played)
+			}
+		}
 	}
 }
 

@@ -40,6 +40,11 @@ func (t *Tool) python(program string) string {
 		return t.Python
 	}
 
+	return interpreter(program)
+}
+
+// interpreter returns the interpreter in a program's first line, or "".
+func interpreter(program string) string {
 	file, err := os.Open(program)
 	if err != nil {
 		return ""

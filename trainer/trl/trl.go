@@ -46,7 +46,21 @@ type Tool struct {
 	Python string
 }
 
-var _ external.Tool = (*Tool)(nil)
+var (
+	_ external.Tool   = (*Tool)(nil)
+	_ external.Scorer = (*Tool)(nil)
+)
+
+// Scoring returns how answers are scored: with the script's libraries and the tokenizer's own chat template.
+func (t *Tool) Scoring(raw json.RawMessage) (external.Scoring, error) {
+	options, err := hf.Decode(raw, DefaultOptions())
+	if err != nil {
+		return external.Scoring{}, err
+	}
+	python, err := t.python()
+
+	return hf.Scoring(python, options.Precision, "", options.Devices), err
+}
 
 // Render writes the rows, the script, and job.json.
 func (t *Tool) Render(_ context.Context, folder external.Folder, job trainer.Job) (external.Command, error) {

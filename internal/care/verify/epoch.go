@@ -157,6 +157,9 @@ func (v *validator) updates(epoch runs.Epoch, parts *runs.EpochParts) error {
 		if update.Kept != "" && update.Policy != update.Parent {
 			v.say(ref.Key, "kept its parent but names another policy")
 		}
+		if update.Served.Wide() {
+			v.say(ref.Key, "names a policy that was served otherwise than it was trained")
+		}
 
 		sets = append(sets, update.Dataset.Key)
 		parts.Tensors = append(parts.Tensors, update.Policy.Tensor)

@@ -81,6 +81,11 @@ func violations(t *testing.T, b *store.Memory) map[string]func() {
 		"kept its parent but names another policy": func() {
 			change(t, b, r.Update(1, 0).Key, func(u *runs.Update) { u.Kept = "KL" })
 		},
+		"was served otherwise than it was trained": func() {
+			change(t, b, r.Update(1, 0).Key, func(u *runs.Update) {
+				u.Served = domain.Gap{Answers: 8, Mean: 0.2, Limit: 0.1}
+			})
+		},
 		"labels another episode": func() {
 			change(t, b, credits, func(c *runs.Credits) { c.Episode.SHA256 = "x" })
 		},

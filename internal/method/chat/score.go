@@ -2,7 +2,10 @@ package chat
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"strconv"
 )
 
 // ErrNoScores means that a server cannot return the log-probabilities of given answers. The error that wraps it states
@@ -24,6 +27,29 @@ type Score struct {
 	LogProb float64
 	// Tokens is the number of the answer's tokens. It is 0 if LogProb is −∞ or the answer is empty.
 	Tokens int
+	// Prompt is the number of the prompt's tokens, and IDs the TokensDigest of prompt and answer. They are 0 and empty
+	// if the server does not return them.
+	Prompt int
+	IDs    string
+}
+
+// TokensDigest identifies the tokens of a prompt and of an answer: the first 16 hex digits of the SHA-256 of both
+// lists, in decimal, separated by blanks, with a bar between the lists.
+func TokensDigest(prompt, answer []int) string {
+	hash := sha256.New()
+	for i, ids := range [][]int{prompt, answer} {
+		if i > 0 {
+			_, _ = hash.Write([]byte("|"))
+		}
+		for k, id := range ids {
+			if k > 0 {
+				_, _ = hash.Write([]byte(" "))
+			}
+			_, _ = hash.Write(strconv.AppendInt(nil, int64(id), 10))
+		}
+	}
+
+	return hex.EncodeToString(hash.Sum(nil))[:16]
 }
 
 // Scorer is a policy server that returns the log-probabilities of given answers.

@@ -130,6 +130,7 @@ func Default() Spec {
 			Loss: domain.LossDPO, Beta: 1, Smoothing: 0.1, Clip: 0.2,
 		},
 		Trainer:   Trainer{Name: Embedded},
+		Serving:   Serving{Canaries: 8},
 		FineTune:  defaultFineTune(),
 		Synthesis: defaultSynthesis(),
 		Gates:     Gates{Probe: 64, MaxKL: 5, MinLogprob: -2, MinParse: 0.95, MaxLength: 3, TypeShare: 0.03},

@@ -25,12 +25,20 @@ func (s Spec) Embedded() bool { return s.Trainer.Name == Embedded }
 type Serving struct {
 	// Quorum is the number of policy servers that must have the new policies before an epoch continues. 0 means all.
 	Quorum int `json:"quorum"`
+	// Canaries is the number of rows on which trainer and servers are compared whenever a policy is published, and the
+	// number of an agent's rollout answers that the trainer scores again. 0 turns both off.
+	Canaries int `json:"canaries"`
+	// MaxGap is the highest mean difference between log π of trainer and server that is no fault, in nats per token. 0
+	// means the limit of the trainer's precision.
+	MaxGap float64 `json:"max_gap"`
 }
 
 // checkTrainer checks the trainer, serving, and what depends on the kind of policy.
 func (s Spec) checkTrainer(catalog Catalog, must Must) {
 	must(s.Serving.Quorum >= 0 && s.Serving.Quorum <= 1000, "serving.quorum",
 		"a whole number from 0 (all servers) to 1000, not %d", s.Serving.Quorum)
+	must.count(s.Serving.Canaries, "serving.canaries", 0, 1000)
+	must.within(s.Serving.MaxGap, "serving.max_gap", 0, 100)
 
 	rules, ok := catalog.Trainer(s.Trainer.Name)
 	must(ok, "trainer.name", "one of %s, not %q", strings.Join(catalog.TrainerNames(), ", "), s.Trainer.Name)

@@ -16,6 +16,8 @@ func TestTrainersAreChecked(t *testing.T) {
 		"trainer: {options: {rank: 8}}": "x.yaml:2:20: trainer.options: the trainer tiny has no options",
 		"trainer: tiny":                 "x.yaml:2:10: trainer: expected a mapping",
 		"serving: {quorum: -1}":         "serving.quorum: expected a whole number from 0",
+		"serving: {canaries: -1}":       "serving.canaries: expected a whole number from 0 to 1000",
+		"serving: {max_gap: 101}":       "serving.max_gap: expected a number from 0 to 100",
 		"actions: web":                  "actions: expected mobile, or web where the policies are language models",
 	}.check(t, "name: a\n")
 }

@@ -68,6 +68,22 @@ type Update struct {
 	Kept  string `json:"kept"`  // why the parent policy was kept, or ""
 }
 
+// The gaps that are measured.
+const (
+	GapServed = "served" // between trainer and policy servers, on canaries of a policy that is published
+	GapPlayed = "played" // between trainer and rollouts, on answers of the policy that played
+)
+
+// Gap reports how far two computations of log π of the same answers are apart, in nats per token.
+type Gap struct {
+	Epoch int     `json:"epoch"` // 0: stage 1
+	Agent int     `json:"agent"`
+	Of    string  `json:"of"` // GapServed or GapPlayed
+	Mean  float64 `json:"mean"`
+	Worst float64 `json:"worst"`
+	Limit float64 `json:"limit"` // the highest mean that is no fault
+}
+
 // Warning reports something that a person should look into.
 type Warning struct {
 	Epoch int    `json:"epoch"`
@@ -135,6 +151,7 @@ func (Void) kind() string        { return "void" }
 func (Labels) kind() string      { return "labels" }
 func (Environment) kind() string { return "environment" }
 func (Update) kind() string      { return "update" }
+func (Gap) kind() string         { return "gap" }
 func (Warning) kind() string     { return "warning" }
 func (Epoch) kind() string       { return "epoch" }
 func (Evaluation) kind() string  { return "evaluation" }
@@ -183,6 +200,7 @@ var kinds = map[string]func([]byte) (Event, error){
 	"labels":      decode[Labels],
 	"environment": decode[Environment],
 	"update":      decode[Update],
+	"gap":         decode[Gap],
 	"warning":     decode[Warning],
 	"epoch":       decode[Epoch],
 	"evaluation":  decode[Evaluation],

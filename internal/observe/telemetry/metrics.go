@@ -3,6 +3,7 @@ package telemetry
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,6 +34,8 @@ type Metrics struct {
 	training *prometheus.GaugeVec   // share of an update's steps, by job
 	epochs   *prometheus.GaugeVec   // figures of the newest epoch, by run
 	updates  *prometheus.CounterVec // updates by outcome
+	gaps     *prometheus.GaugeVec   // newest gap, by run, agent and kind
+	wide     *prometheus.CounterVec // gaps above their limit, by kind
 	places   prometheus.Gauge
 	taken    *prometheus.GaugeVec // environments in use, by adapter
 	warnings prometheus.Counter
@@ -68,6 +71,10 @@ func New() *Metrics {
 	m.epochs = gauge(m, "run_epoch",
 		"Of a run's newest epoch: its number, rollouts and val (rates), pairs, positive (share of labels), "+
 			"failed (slots), quarantined (templates).", "run", "figure")
+	m.gaps = gauge(m, "train_serve_gap",
+		"The newest mean difference, in nats per token, between log π of the trainer and of policy servers (served) "+
+			"or rollouts (played).", "run", "agent", "of")
+	m.wide = m.counter("train_serve_gaps_wide_total", "Gaps above the limit of the trainer's precision.", "of")
 	m.places = gauge(m, "places", "Episodes that browsers of this worker can play concurrently.").WithLabelValues()
 	m.taken = gauge(m, "places_taken", "Environments that play an episode: tabs, emulators, sessions.", "environment")
 	m.warnings = m.counter("warnings_total", "Warnings that people were given.").WithLabelValues()
@@ -90,6 +97,9 @@ func (m *Metrics) begin() {
 	}
 	for _, outcome := range []string{updated, kept} {
 		m.updates.WithLabelValues(outcome)
+	}
+	for _, of := range []string{events.GapServed, events.GapPlayed} {
+		m.wide.WithLabelValues(of)
 	}
 	for _, label := range []string{"right", "wrong", "unsure"} {
 		m.labels.WithLabelValues(label)
@@ -246,8 +256,15 @@ func (m *Metrics) Event(run string, event events.Event) {
 		}
 		m.epochs.WithLabelValues(run, "failed").Set(float64(e.Failed))
 		m.epochs.WithLabelValues(run, "quarantined").Set(float64(e.Quarantined))
+	case events.Gap:
+		agent := strconv.Itoa(e.Agent)
+		m.gaps.WithLabelValues(run, agent, e.Of).Set(e.Mean)
+		if e.Mean > e.Limit {
+			m.wide.WithLabelValues(e.Of).Inc()
+		}
 	case events.End:
 		m.epochs.DeletePartialMatch(prometheus.Labels{"run": run})
+		m.gaps.DeletePartialMatch(prometheus.Labels{"run": run})
 	case events.Episode:
 		outcome := "failure"
 		if e.Success {

@@ -48,6 +48,8 @@ func TestWhatAProcessDoesIsCounted(t *testing.T) {
 	for _, e := range []events.Event{
 		events.Episode{Success: true}, events.Void{}, events.Labels{Right: 3, Wrong: 2, Pairs: 5},
 		events.Update{Kept: "too far"}, events.Warning{},
+		events.Gap{Agent: 1, Of: events.GapServed, Mean: 0.5, Limit: 0.1},
+		events.Gap{Agent: 1, Of: events.GapPlayed, Mean: 0.05, Limit: 0.1},
 		events.Epoch{Epoch: 2, Rollouts: 0.5, Pairs: 7, Val: 0.4, Positive: 0.3, Failed: 1, Quarantined: 2},
 	} {
 		m.Event("a", e)
@@ -64,6 +66,9 @@ func TestWhatAProcessDoesIsCounted(t *testing.T) {
 		`collabui_labels_total{label="right"} 3`, `collabui_pairs_total 5`,
 		`collabui_updates_total{outcome="kept the parent"} 1`, `collabui_warnings_total 1`,
 		`collabui_limit_failures_total 1`,
+		`collabui_train_serve_gap{agent="1",of="served",run="a"} 0.5`,
+		`collabui_train_serve_gap{agent="1",of="played",run="a"} 0.05`,
+		`collabui_train_serve_gaps_wide_total{of="served"} 1`, `collabui_train_serve_gaps_wide_total{of="played"} 0`,
 		`collabui_run_epoch{figure="val",run="a"} 0.4`, `collabui_run_epoch{figure="positive",run="a"} 0.3`,
 		`collabui_run_epoch{figure="failed",run="a"} 1`, `collabui_run_epoch{figure="quarantined",run="a"} 2`,
 		`collabui_places 6`, `collabui_places_taken{environment="webtasks"} 1`,
@@ -82,7 +87,7 @@ func TestWhatAProcessDoesIsCounted(t *testing.T) {
 
 	m.Trained("runs/a/epochs/0001/agents/0/job")
 	m.Event("a", events.End{})
-	if got := text(t, m); strings.Contains(got, "collabui_run_epoch{") || strings.Contains(got, "training_progress{") {
+	if got := text(t, m); strings.Contains(got, `run="a"`) || strings.Contains(got, "training_progress{") {
 		t.Errorf("/metrics says\n%s\nwant nothing of what has ended", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/collabui/collabui/internal/httpd"
+	"github.com/collabui/collabui/internal/method/chat"
 )
 
 // errGone means that the engine lacks a policy that it had.
@@ -86,6 +87,8 @@ func (g *Gateway) scoresOf(ctx context.Context, h hold, request httpd.ScoreReque
 			}
 		}
 		out[i] = httpd.NewScore(sum, len(answer))
+		out[i].Prompt = len(prompt)
+		out[i].IDs = chat.TokensDigest(prompt, answer)
 	}
 
 	return out, nil

@@ -87,6 +87,22 @@ func PolicyServers(urls []string, conf Config) (*Pool, error) {
 	return p, nil
 }
 
+// Server is one server of a pool.
+type Server struct {
+	*Client
+	URL string // without a password
+}
+
+// Servers returns the servers of the pool, in order.
+func (p *Pool) Servers() []Server {
+	var out []Server
+	for _, s := range p.servers {
+		out = append(out, Server{Client: s.client, URL: s.url})
+	}
+
+	return out
+}
+
 // Complete calls one server and, if that one does not answer, lacks the model or is throttled, the others in turn, each
 // at most once. It avoids such a server for a few seconds as long as there are others. A refused request is a refused
 // or invalid fault and is not sent to another server. If no server answers, the fault is throttled with the smallest

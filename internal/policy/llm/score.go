@@ -46,7 +46,9 @@ func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]c
 	for i, score := range got.Scores {
 		out[i] = chat.Score{LogProb: math.Inf(-1)}
 		if score.LogProb != nil {
-			out[i] = chat.Score{LogProb: *score.LogProb, Tokens: score.Tokens}
+			out[i] = chat.Score{
+				LogProb: *score.LogProb, Tokens: score.Tokens, Prompt: score.Prompt, IDs: score.IDs,
+			}
 		}
 	}
 

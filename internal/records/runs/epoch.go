@@ -72,6 +72,29 @@ type Update struct {
 	Curve   []domain.TrainPoint `json:"curve,omitempty"`
 	Probe   domain.Probe        `json:"probe"`
 	Report  *domain.TrainReport `json:"report,omitempty"` // report of a trainer that ran another program
+
+	Canaries *Canaries  `json:"canaries,omitempty"`       // of the policy that was trained
+	Served   domain.Gap `json:"train_serve_gap,omitzero"` // between trainer and servers, when it was first published
+	Played   domain.Gap `json:"rollout_gap,omitzero"`     // between trainer and rollouts, on answers of the parent
+}
+
+// Canaries are answers that a trainer has scored with the weights that it saved. Whenever the policy is published,
+// every server must give them the same scores.
+type Canaries struct {
+	System    string           `json:"system,omitempty"`    // message of all prompts
+	Precision domain.Precision `json:"precision,omitempty"` // of the trainer
+	Rows      []Canary         `json:"rows,omitempty"`
+	Unknown   string           `json:"unknown,omitempty"` // why there are none
+}
+
+// Canary is one answer with its score.
+type Canary struct {
+	Prompt  string  `json:"prompt"`
+	Answer  string  `json:"answer"`
+	LogProb float64 `json:"logprob"` // summed over the answer's tokens, at temperature 1
+	Tokens  int     `json:"tokens"`  // of the answer
+	Before  int     `json:"prompt_tokens,omitempty"`
+	IDs     string  `json:"ids,omitempty"` // chat.TokensDigest of prompt and answer
 }
 
 // Epoch is the commit of an epoch. It refers to everything that belongs to the epoch, with its hash.

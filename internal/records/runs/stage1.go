@@ -54,6 +54,8 @@ type Chunk struct {
 	Unplayed int `json:"unplayed,omitempty"` // training tasks that could not be played
 
 	Report *domain.TrainReport `json:"report,omitempty"` // report of a trainer that ran another program
+
+	Canaries *Canaries `json:"canaries,omitempty"` // of the policy
 }
 
 // Base is the result of stage 1.

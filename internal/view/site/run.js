@@ -39,12 +39,11 @@ const val = (doc) => {
     high: at.get(p.at)?.high }));
 };
 
-// probes returns a series for each agent, and one for their mean, whose band goes from the least to the greatest.
-const probes = (doc, of) => {
+// byAgent returns a series for each agent, and one for their mean, whose band goes from the least to the greatest.
+const byAgent = (doc, of) => {
   const agents = Array.from({ length: doc.spec.agents }, (_, agent) => ({
     name: 'agent ' + agent,
-    points: doc.epochs.flatMap((e) => e.updates.filter((u) => u.agent === agent && !u.probe.unknown &&
-      of(u) !== undefined)
+    points: doc.epochs.flatMap((e) => e.updates.filter((u) => u.agent === agent && of(u) !== undefined)
       .map((u) => ({ x: e.number, y: of(u) }))),
   }));
   const mean = doc.epochs.map((e) => [e.number, agents.flatMap((s) => s.points.filter((p) => p.x === e.number)
@@ -53,6 +52,9 @@ const probes = (doc, of) => {
 
   return [...agents, { name: 'mean; the band is from the least to the greatest agent', points: mean }];
 };
+
+const probes = (doc, of) => byAgent(doc, (u) => (u.probe.unknown ? undefined : of(u.probe)));
+const gaps = (doc, key) => byAgent(doc, (u) => (u[key]?.answers ? u[key].mean : undefined));
 
 function Overview({ doc, version }) {
   const s = doc.status;
@@ -78,9 +80,15 @@ function Overview({ doc, version }) {
         high=${1}
         format=${percent} series=${[{ name: 'val', points: val(doc) }, { name: 'rollouts', points: rollouts }]} />
       <${Chart} name=${doc.name + '-entropy'} title="Entropy of sampled answers, in nats"
-        series=${probes(doc, (u) => u.probe.entropy)} />
+        series=${probes(doc, (p) => p.entropy)} />
       <${Chart} name=${doc.name + '-kl'} title="KL against the parent policy, in nats"
-        series=${probes(doc, (u) => u.probe.kl)} />
+        series=${probes(doc, (p) => p.kl)} />
+      <${Chart} name=${doc.name + '-train-serve-gap'}
+        title="log π of trainer and servers, published policies: difference in nats per token"
+        series=${gaps(doc, 'train_serve_gap')} />
+      <${Chart} name=${doc.name + '-rollout-gap'}
+        title="log π of trainer and rollouts, same answers: difference in nats per token"
+        series=${gaps(doc, 'rollout_gap')} />
       <${Chart} name=${doc.name + '-pairs'} title="Pairs by source" series=${paired} />
       <${Agreement} doc=${doc} version=${version} />
       ${money.length > 0 ? html`<${Chart} name=${doc.name + '-cost'} title="Cost of chat endpoints by role"
@@ -292,6 +300,10 @@ function Updates({ doc }) {
     { name: 'parse rate', num: true, of: (u) => (u.probe.prompts ? percent(u.probe.parse_rate) : '') },
     { name: 'displaced', num: true, of: p((x) => (x.displaced ?? 0).toFixed(3)),
       title: 'probability that went to neither the chosen nor the rejected answer, against the parent' },
+    { name: 'train-serve gap', num: true, of: (u) => gapText(u.train_serve_gap),
+      title: 'mean difference between log π of trainer and servers, in nats per token' },
+    { name: 'rollout gap', num: true, of: (u) => gapText(u.rollout_gap),
+      title: 'the same between trainer and rollouts, on answers of the parent' },
     { name: 'gate',
       of: (u) => (u.kept ? 'parent kept: ' + u.kept : 'taken') +
         (u.probe.unknown ? ' · not probed: ' + u.probe.unknown : '') },
@@ -307,6 +319,8 @@ function Updates({ doc }) {
       name=${doc.name + '-loss-' + agent}
       title=${'Loss of agent ' + agent} x="optimiser step" series=${curves(agent)} />`)}</div>`;
 }
+
+const gapText = (g) => (g?.answers ? g.mean.toPrecision(2) : g?.unknown || '');
 
 // Sources are what the probes of updates found of the pairs of each source.
 function Sources({ name, rows }) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )
@@ -63,4 +64,24 @@ func (t Trainer) Adopt(ctx context.Context, digest string, _ json.RawMessage) (t
 	_, err := store.GetBlob(ctx, t.Bucket, digest)
 
 	return trainer.Result{Digest: digest, TensorDigest: digest}, err
+}
+
+// Score returns the scores of Policies, except for answers that were sampled, whose log-probabilities are random.
+func (Trainer) Score(ctx context.Context, job trainer.ScoreJob) (trainer.Scores, error) {
+	out := trainer.Scores{Precision: domain.Exact}
+	for _, row := range job.Rows {
+		if row.Sampled {
+			out.Scores = append(out.Scores, trainer.Score{})
+			continue
+		}
+		got, err := Policies{}.Score(ctx, chat.ScoreRequest{
+			Model: row.Policy, User: row.Prompt, Answers: []string{row.Answer},
+		})
+		if err != nil {
+			return out, err
+		}
+		out.Scores = append(out.Scores, trainer.Score{LogProb: got[0].LogProb, Tokens: got[0].Tokens})
+	}
+
+	return out, nil
 }

@@ -5,6 +5,9 @@ Usage: adapters.py make MODEL DIR N R  write DIR/0 to DIR/N-1, of rank R
                                        adapter means the model, and write {"logprob", "tokens"} for each, in float32.
                                        With end, the token that ends a turn counts. With temperature, they are those
                                        of sampling at it. With image, a file, it is shown after the user's text.
+       adapters.py plant FROM TO HOW   copy an adapter with a fault: zeroed-a, missing-layer or wrong-scale
+       adapters.py disguise MODEL DIR  write the tokenizer of a model into DIR, with other tokens for capital letters
+                                       and a chat template with other words
        adapters.py tokens MODEL        read the same rows and write {"prompt", "answer"}, the tokens that LLaMA-Factory
                                        trains on with its template qwen
 """
@@ -15,7 +18,7 @@ import sys
 import torch
 from peft import LoraConfig, PeftModel
 from PIL import Image
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 
 
@@ -40,6 +43,32 @@ def make(path, out, n, rank):
         config.base_model_name_or_path = path
         config.save_pretrained(f"{out}/{i}")
         save_file(weights, f"{out}/{i}/adapter_model.safetensors")
+
+
+def plant(source, out, how):
+    weights = load_file(f"{source}/adapter_model.safetensors")
+    config = LoraConfig.from_pretrained(source)
+    if how == "zeroed-a":
+        weights = {k: torch.zeros_like(w) if "lora_A" in k else w for k, w in weights.items()}
+    elif how == "missing-layer":
+        weights = {k: w for k, w in weights.items() if ".layers.1." not in k}
+    elif how == "wrong-scale":
+        config.lora_alpha //= 2
+    config.save_pretrained(out)
+    save_file(weights, f"{out}/adapter_model.safetensors")
+
+
+def disguise(path, out):
+    tokenizer = AutoTokenizer.from_pretrained(path)
+    tokenizer.chat_template = tokenizer.chat_template.replace("<|im_start|>", "<|im_start|>the ")
+    tokenizer.save_pretrained(out)
+    with open(f"{out}/chat_template.jinja", "w") as f:
+        f.write(tokenizer.chat_template)
+    with open(f"{out}/tokenizer.json") as f:
+        raw = json.load(f)
+    raw["normalizer"] = {"type": "Lowercase"}
+    with open(f"{out}/tokenizer.json", "w") as f:
+        json.dump(raw, f)
 
 
 def shown(path, tokenizer, r):
@@ -103,5 +132,9 @@ if __name__ == "__main__":
         tokens(sys.argv[2])
     elif sys.argv[1] == "make":
         make(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+    elif sys.argv[1] == "plant":
+        plant(*sys.argv[2:])
+    elif sys.argv[1] == "disguise":
+        disguise(*sys.argv[2:])
     else:
         score(sys.argv[2])
