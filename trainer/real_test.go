@@ -20,6 +20,7 @@ import (
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
+	"github.com/collabui/collabui/trainer/peft"
 	"github.com/collabui/collabui/trainer/trl"
 )
 
@@ -171,8 +172,12 @@ func host(t testing.TB, program string, b store.Bucket, options []byte) *externa
 		},
 		Tool: &llamafactory.Tool{Bucket: b, Program: program},
 	}
-	if !strings.Contains(string(options), `"template"`) {
-		h.Tool = &trl.Tool{Python: filepath.Join(filepath.Dir(program), "python")}
+	python := filepath.Join(filepath.Dir(program), "python")
+	switch {
+	case strings.Contains(string(options), `"together"`):
+		h.Tool = &peft.Tool{Python: python}
+	case !strings.Contains(string(options), `"template"`):
+		h.Tool = &trl.Tool{Python: python}
 	}
 
 	return h
@@ -265,7 +270,7 @@ func worst(t *testing.T, got, want []domain.TrainPoint) float64 {
 }
 
 // resumed reports whether a program's output shows that it did not start again; equal losses alone would not.
-// LLaMA-Factory says so. The script for TRL prints a line per step.
+// LLaMA-Factory and the script for PEFT say so. The script for TRL prints a line per step.
 func resumed(log string, steps int) bool {
 	n := strings.Count(log, "'grad_norm'")
 

@@ -45,7 +45,11 @@ func (t *Trainer) attempt(
 	go w.askVersions()
 
 	if !w.finished() {
-		if err := w.run(ctx); err != nil {
+		run := w.run
+		if cmd.Shares != "" {
+			run = w.runShared
+		}
+		if err := run(ctx); err != nil {
 			return trainer.Result{}, t.retryInLessMemory(ctx, folder, job, cmd, err)
 		}
 	}

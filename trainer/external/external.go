@@ -73,6 +73,12 @@ type Local struct {
 // Command is what to run. Args, Total and Kind are required.
 type Command struct {
 	Args []string
+	// Shares is set if one process does several jobs: those of this host with the same Shares. Its last argument is a
+	// folder in which N.json is a copy of the file Job of a job. It works on jobs as they come, keeps N.open as long as
+	// it works on one, drops one whose N.json is removed, and runs until it is ended. Tool.Alarm returns why a job
+	// failed. What it computes for a job must not depend on the others.
+	Shares string
+	Job    string
 	// Env is added to this process's environment.
 	Env []string
 	// Versions returns the versions of the software that runs. It is called once, while the program runs.

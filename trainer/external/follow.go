@@ -66,7 +66,7 @@ func (w *watch) look(running context.Context) error {
 	if err := w.store(running, false); err != nil && running.Err() == nil {
 		w.note("store a checkpoint: %v", err) // The next look tries again.
 	}
-	if w.end < w.cmd.Total && w.stored[w.end] {
+	if w.end < w.cmd.Total && w.stored[w.end] || w.cmd.Shares != "" && w.finished() {
 		return errDone
 	}
 

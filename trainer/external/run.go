@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -62,9 +63,9 @@ func (w *watch) run(ctx context.Context) error {
 
 	gone, why := w.follow(ctx, running, exit)
 	if !gone {
-		_ = w.stop(command, exit) // The folder shows how far the program got.
+		_ = stopProgram(command, exit, w.t.Grace) // The folder shows how far the program got.
 	}
-	w.clear(command)
+	clearProgram(command, w.t.Work, w.f.Path)
 
 	return w.after(ctx, why)
 }
@@ -83,28 +84,35 @@ func (w *watch) policiesPresent() error {
 
 // start starts the program on devices.
 func (w *watch) start(devices []string) (*exec.Cmd, error) {
-	program := exec.Command(w.cmd.Args[0], w.cmd.Args[1:]...)
-	program.Dir = w.f.Path
-	program.Stdout = w.log
-	program.Stderr = w.log
-	program.Env = append(environ(w.cmd.Drop), w.cmd.Env...)
-	program.Env = append(program.Env, jobVariable+"="+w.f.Path, "CUDA_VISIBLE_DEVICES="+strings.Join(devices, ","))
+	return startProgram(w.cmd, devices, w.f.Path, w.log)
+}
+
+// startProgram starts a program on devices, in a folder. further are arguments after those of the command. The
+// environment names the folder, by which reap finds what the program leaves behind.
+func startProgram(
+	cmd Command, devices []string, folder string, log *os.File, further ...string,
+) (*exec.Cmd, error) {
+	program := exec.Command(cmd.Args[0], append(slices.Clone(cmd.Args[1:]), further...)...)
+	program.Dir = folder
+	program.Stdout = log
+	program.Stderr = log
+	program.Env = append(environ(cmd.Drop), cmd.Env...)
+	program.Env = append(program.Env, jobVariable+"="+folder, "CUDA_VISIBLE_DEVICES="+strings.Join(devices, ","))
 
 	err := proc.Start(program)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return nil, fault.New(fault.Invalid,
-			"this worker has no program %s: install it, or configure its path, and restart the worker", w.cmd.Args[0])
+			"this worker has no program %s: install it, or configure its path, and restart the worker", cmd.Args[0])
 	}
 	if err != nil {
-		return nil, fault.New(fault.Transient, "start %s: %w", w.cmd.Args[0], err)
+		return nil, fault.New(fault.Transient, "start %s: %w", cmd.Args[0], err)
 	}
 
 	return program, nil
 }
 
-// stop interrupts the program, kills its process group after the grace period, and returns how the program ended.
-func (w *watch) stop(program *exec.Cmd, exit <-chan error) error {
-	grace := w.t.Grace
+// stopProgram interrupts a program, kills its process group after the grace period, and returns how the program ended.
+func stopProgram(program *exec.Cmd, exit <-chan error, grace time.Duration) error {
 	if grace == 0 {
 		grace = defaultGrace
 	}
@@ -120,11 +128,11 @@ func (w *watch) stop(program *exec.Cmd, exit <-chan error) error {
 	}
 }
 
-// clear kills what the program left behind: its process group, and children in other sessions. They would hold GPUs and
-// write into the folder.
-func (w *watch) clear(program *exec.Cmd) {
+// clearProgram kills what a program left behind: its process group, and children in other sessions. They would hold
+// GPUs and write into its folder.
+func clearProgram(program *exec.Cmd, work, folder string) {
 	proc.KillGroup(program)
-	for end := time.Now().Add(reapTime); reap(w.t.Work, w.f.Path) > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(reapTime); reap(work, folder) > 0 && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -21,6 +21,8 @@ func tidy(work string, now time.Time) {
 	}
 
 	locks, _ := filepath.Glob(filepath.Join(work, "jobs", "*"+lockSuffix))
+	shared, _ := filepath.Glob(filepath.Join(work, sharedDir, "*"+lockSuffix))
+	locks = append(locks, shared...)
 	for _, file := range locks {
 		if !idle(file, now) {
 			continue

@@ -19,6 +19,8 @@ import (
 type Trainer struct {
 	Host
 	Tool Tool
+
+	companies companies
 }
 
 var _ trainer.Trainer = (*Trainer)(nil)

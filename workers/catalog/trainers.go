@@ -6,6 +6,7 @@ import (
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/llamafactory"
+	"github.com/collabui/collabui/trainer/peft"
 	"github.com/collabui/collabui/trainer/tiny"
 	"github.com/collabui/collabui/trainer/trl"
 )
@@ -71,6 +72,19 @@ var trainers = []Trainer{
 		},
 		Open: func(h Host) trainer.Trainer {
 			return &external.Trainer{Host: h.Host, Tool: &trl.Tool{Python: h.Python}}
+		},
+	},
+	{
+		Name:  "peft",
+		About: "PEFT on GPU workers: SFT and DPO of LoRA adapters, those of all agents in one process if wished",
+		Rules: spec.TrainerRules{
+			Options:        peft.DefaultOptions(),
+			LanguageModels: true,
+			Losses:         []domain.Loss{domain.LossDPO},
+			Check:          func(o any, must spec.Must, d spec.Demand) { o.(peft.Options).Check(must, d.Batches...) },
+		},
+		Open: func(h Host) trainer.Trainer {
+			return &external.Trainer{Host: h.Host, Tool: &peft.Tool{Python: h.Python}}
 		},
 	},
 }
