@@ -56,6 +56,8 @@ type Cell struct {
 	Calls int `json:"calls,omitempty"`
 	// Prompt is the exact user message that the agent saw.
 	Prompt string `json:"prompt"`
+	// Image is the digest of the picture that the agent saw with it. It is empty if it saw none.
+	Image string `json:"image,omitempty"`
 	// LeftOut is what the prompt lacks because of the limits of prompts, or because the policy reads no more.
 	LeftOut LeftOut `json:"left_out,omitzero"`
 	// Told holds the indices of elements that the prompt does not show, but that peers' actions in it name.
@@ -128,6 +130,9 @@ type Decision struct {
 	// Seen holds, for each agent, the indices of the elements of its view. Its prompts showed them, except those that
 	// Cell.LeftOut names. Older records lack it.
 	Seen [][]int `json:"seen,omitempty"`
+	// Image is the digest of the picture of the whole screen, which models of other roles see. It is empty if agents
+	// see none.
+	Image string `json:"image,omitempty"`
 }
 
 // Cut counts the cells whose prompts lack a part of the agent's view.

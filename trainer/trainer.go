@@ -57,6 +57,9 @@ type Job struct {
 
 	// System is the system message of every prompt. The embedded trainer ignores it.
 	System string
+	// Pixels is the maximum number of pixels of the pictures of Pairs. Trainers must not scale pictures that have no
+	// more. 0 means that there are no pictures.
+	Pixels int `json:",omitempty"`
 	// Options are the trainer's own, as they are in the specification; see workers/catalog.
 	Options json.RawMessage
 }

@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"sync"
@@ -64,6 +65,7 @@ func open(options Options, counts *telemetry.Metrics) (*dependencies, error) {
 	stream := events.Over(client)
 	policies, err := llm.PolicyServers(options.Endpoints.Policies(), llm.Config{
 		Key: options.Endpoints.PolicyBearer(), Timeout: policyTimeout, Kernel: tinylm.Kernel(),
+		Picture: pictures(s3),
 	})
 	if err != nil {
 		return nil, err
@@ -147,15 +149,22 @@ func chatEndpoints(e config.Endpoints, failed func(error)) (*endpoints.Endpoints
 	if err != nil {
 		return nil, err
 	}
-	c := &clients{known: map[string]chat.Model{}}
+	c := &clients{picture: pictures(bucket), known: map[string]chat.Model{}}
 	turns := limits.Over(client, identity())
 	turns.Failed = failed
 
 	return &endpoints.Endpoints{Bucket: bucket, Connect: c.connect, Limits: turns}, nil
 }
 
+// pictures returns how the clients of models read the pictures of requests.
+func pictures(bucket store.Bucket) func(ctx context.Context, digest string) ([]byte, error) {
+	return func(ctx context.Context, digest string) ([]byte, error) { return store.GetBlob(ctx, bucket, digest) }
+}
+
 // clients are the clients of chat endpoints: one for each.
 type clients struct {
+	picture func(ctx context.Context, digest string) ([]byte, error)
+
 	mu    sync.Mutex
 	known map[string]chat.Model // clients by the digest of the endpoint's settings and secrets
 }
@@ -167,7 +176,7 @@ func (c *clients) connect(m spec.Model) (chat.Model, error) {
 		BaseURL: m.BaseURL, Model: m.Model, CA: m.CA, Proxy: m.Proxy, Named: true,
 		Timeout: time.Duration(m.Timeout * float64(time.Second)),
 		Schema:  string(m.Schema), Tokens: m.TokensKey, Images: m.Images, LogProbs: m.Logprobs, Seeds: m.Seeds,
-		Headers: map[string]string{},
+		Headers: map[string]string{}, Picture: c.picture,
 	}
 	key, err := secret(m.Key, m)
 	if err != nil {

@@ -248,13 +248,14 @@ func (r *Rollouts) evaluate(
 	out := runs.EvalEpisode{Task: task}
 	var cells domain.Outcome
 	var playing envadapters.Environment
+	var camera *play.Camera
 	v.Decided = func(ctx context.Context, turn episode.Turn, _ agents.Config, decision domain.Decision) (err error) {
 		step := runs.NewEvalStep(turn.Goal, turn.Observation, decision)
 		step.Touch = turn.Touch
 		if item.Judged {
 			step.Right = rightActions(playing, turn.Observation)
 		}
-		step.Image, err = play.Screenshot(ctx, r.Bucket, specification, playing)
+		step.Image, err = camera.Screenshot(ctx)
 		out.Goal = turn.Goal
 		out.Steps = append(out.Steps, step)
 		cells.Cut += decision.Cut()
@@ -269,6 +270,8 @@ func (r *Rollouts) evaluate(
 		out.Steps = nil
 		cells = domain.Outcome{}
 		playing = env
+		camera = play.NewCamera(r.Bucket, specification, env)
+		v.Camera = camera
 		v.Model = play.Steady(model, env, progress)
 		player, topology, err := v.Player(env, i)
 		if err != nil {
@@ -281,7 +284,7 @@ func (r *Rollouts) evaluate(
 		out.Outcome.Refused = cells.Refused
 		out.Outcome.Repaired = cells.Repaired
 		if err == nil && len(out.Steps) > 0 {
-			out.End, err = play.LastScreen(ctx, r.Bucket, specification, env, played)
+			out.End, err = camera.Last(ctx, played)
 		}
 
 		return err

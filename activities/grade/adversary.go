@@ -54,7 +54,7 @@ func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 		return func(ctx context.Context, _ domain.Step, cell domain.Cell, n int, call *runs.Call) error {
 			call.Model = policies[cell.Agent]
 			response, err := f.Policies.Complete(ctx, chat.Request{
-				Model: call.Model, System: template.System(), User: cell.Prompt,
+				Model: call.Model, System: template.System(), User: cell.Prompt, Images: chat.Stored(cell.Image),
 				Temperature: s.Adversary.Temperature, TopP: s.Adversary.TopP, MaxTokens: s.Decoding.MaxTokens,
 				Seed: call.Seed, N: n,
 			})
@@ -95,21 +95,26 @@ func (f Feedback) Proposer(s spec.Spec, policies []string) (Proposer, error) {
 			}
 		}
 		if err == nil {
-			call.LogProbs, err = f.hardness(ctx, policies[cell.Agent], template.System(), cell.Prompt, call.Texts)
+			call.LogProbs, err = f.hardness(ctx, policies[cell.Agent], template.System(), cell, call.Texts)
 		}
 
 		return err
 	}, nil
 }
 
-// hardness returns the log-probabilities of a chat model's answers under the agent's policy: the more probable a wrong
-// answer, the more there is to learn from it. It returns nil if the policy servers cannot score answers, or the policy
-// does not exist yet, as in a level 3 that comes first. Answers that the policy cannot write get 0.
-func (f Feedback) hardness(ctx context.Context, policy, system, prompt string, texts []string) ([]float64, error) {
+// hardness returns the log-probabilities of a chat model's answers to the prompt of a cell under the agent's policy:
+// the more probable a wrong answer, the more there is to learn from it. It returns nil if the policy servers cannot
+// score answers, or the policy does not exist yet, as in a level 3 that comes first. Answers that the policy cannot
+// write get 0.
+func (f Feedback) hardness(
+	ctx context.Context, policy, system string, cell domain.Cell, texts []string,
+) ([]float64, error) {
 	if policy == "" {
 		return nil, nil
 	}
-	scores, err := f.Scores.Score(ctx, chat.ScoreRequest{Model: policy, System: system, User: prompt, Answers: texts})
+	scores, err := f.Scores.Score(ctx, chat.ScoreRequest{
+		Model: policy, System: system, User: cell.Prompt, Images: chat.Stored(cell.Image), Answers: texts,
+	})
 	if errors.Is(err, chat.ErrNoScores) || fault.KindOf(err) == fault.Refused {
 		return nil, nil
 	}

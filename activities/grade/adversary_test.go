@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
 )
 
@@ -37,7 +38,7 @@ func TestAChatModelsMistakesAreAsHardAsTheAgentFindsThemProbable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := Feedback{Scores: c.scorer}
-			got, err := f.hardness(t.Context(), "policy", "system", "prompt", []string{"a", "b"})
+			got, err := f.hardness(t.Context(), "policy", "system", domain.Cell{Prompt: "prompt"}, []string{"a", "b"})
 			if !slices.Equal(got, c.want) || !errors.Is(err, c.err) {
 				t.Errorf("hardness = %v, %v; want %v, %v", got, err, c.want, c.err)
 			}

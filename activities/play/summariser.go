@@ -28,7 +28,8 @@ func Summariser(
 		happened := agents.ExecutedStep{
 			Step: turn.Number, Goal: turn.Goal, Before: turn.Observation, After: turn.After, Invalid: turn.Invalid,
 			Limits: specification.Prompt, Notes: specification.Summariser.Notes == spec.NotesSummariser,
-			Line: specification.Prompt.Summarise(turn.Number, turn.Action, turn.Observation, turn.Invalid),
+			Line:     specification.Prompt.Summarise(turn.Number, turn.Action, turn.Observation, turn.Invalid),
+			Pictures: append(turn.Pictures.Whole.Images(), turn.AfterPictures.Whole.Images()...),
 		}
 
 		return agents.ModelSummary(ctx, model, prompt, happened, domain.Seed(seed, "summary", turn.Number))

@@ -28,7 +28,7 @@ func (r *Rollouts) checkLength(ctx context.Context, given spec.Spec, view agents
 	if err != nil {
 		return
 	}
-	tokens := (len(template.System()) + len(user)) / chat.CharsPerToken
+	tokens := (len(template.System())+len(user))/chat.CharsPerToken + given.Observation.Tokens()
 
 	if !given.Embedded() {
 		cut, left, err := rules.Bound(given, template, nil).Fit(view, "", nil)

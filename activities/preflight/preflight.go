@@ -203,6 +203,9 @@ func (r *Rollouts) beginTask(ctx context.Context, specification spec.Spec, quiet
 	if needsExpert(specification) && !episode.CanDemonstrate(spoken) {
 		o.add(ctx, "synthesis.agent", episode.NoExpert(specification))
 	}
+	if specification.Observation.Pictured() && envadapters.Can(spoken).Screenshotter == nil {
+		o.add(ctx, "observation.kind", play.NoScreenshots())
+	}
 	r.checkLength(ctx, specification, agents.View{Goal: first.Goal, Observation: first.Observation}, quiet, o)
 
 	return nil

@@ -173,22 +173,29 @@ func playRole(
 	ctx context.Context, specification spec.Spec, one seat, trial *endpoints.Trial, prompt *prompts.Prompt, seed uint64,
 ) (err error) {
 	model := specification.Models[one.name]
+	shown, err := trialImage()
+	if err != nil {
+		return err
+	}
+	chatted := showing{trial, shown}
 	step := trialStep(specification.Family())
+	if specification.Observation.Pictured() {
+		step.Decision.Image = shown.Digest
+	}
 	forms := prompts.FormsOf(string(specification.Family()))
 	right := step.Decision.Cells[0]
-	screen := synth.Screen{Step: 1, Observation: step.Observation, Action: right.Action, Image: "trial"}
+	screen := synth.Screen{Step: 1, Observation: step.Observation, Action: right.Action, Image: shown.Digest}
 	author := synth.Model{
-		Chat: trial, Prompt: prompt, Images: model.Images, Forms: forms, Temperature: model.Temperature,
+		Chat: chatted, Prompt: prompt, Images: model.Images, Forms: forms, Temperature: model.Temperature,
 		Limits: specification.Prompt,
-		Image:  func(context.Context, string) ([]byte, error) { return trialImage() },
 	}
 	switch one.role {
 	case prompts.Critic:
-		critic := credit.ModelCritic{Chat: trial, Prompt: prompt, Forms: forms, Limits: specification.Prompt}
+		critic := credit.ModelCritic{Chat: chatted, Prompt: prompt, Forms: forms, Limits: specification.Prompt}
 		_, _, err = critic.Label(ctx, step, seed)
 	case prompts.Adversary:
 		adversary := credit.ModelAdversary{
-			Chat: trial, Prompt: prompt, Forms: forms,
+			Chat: chatted, Prompt: prompt, Forms: forms,
 			Temperature: specification.Adversary.Temperature, TopP: specification.Adversary.TopP,
 			Limits: specification.Prompt,
 		}
@@ -200,17 +207,33 @@ func playRole(
 	case prompts.Summariser:
 		happened := agents.ExecutedStep{Step: 1, Goal: step.Goal, Line: "1 click", Before: screen.Observation}
 		happened.After = happened.Before
-		_, err = agents.ModelSummary(ctx, trial, prompt, happened, seed)
+		happened.Pictures = chat.Stored(step.Decision.Image)
+		_, err = agents.ModelSummary(ctx, chatted, prompt, happened, seed)
 	default:
-		err = act(ctx, specification, model, trial, step, seed)
+		err = act(ctx, specification, model, chatted, step, seed)
 	}
 
 	return err
 }
 
+// showing is a model on trial that is shown one picture, whichever is meant.
+type showing struct {
+	*endpoints.Trial
+	picture chat.Image
+}
+
+func (s showing) Complete(ctx context.Context, request chat.Request) (chat.Response, error) {
+	request.Images = slices.Clone(request.Images)
+	for i := range request.Images {
+		request.Images[i] = s.picture
+	}
+
+	return s.Trial.Complete(ctx, request)
+}
+
 // act requests an action, as for agents that are chat models.
 func act(
-	ctx context.Context, given spec.Spec, model spec.Model, trial *endpoints.Trial, step domain.Step, seed uint64,
+	ctx context.Context, given spec.Spec, model spec.Model, trial showing, step domain.Step, seed uint64,
 ) error {
 	template, err := rules.Template(given)
 	if err != nil {
@@ -225,11 +248,7 @@ func act(
 		System: template.System(), User: user, Temperature: model.Temperature, TopP: 1, Seed: seed, N: 1,
 	}
 	if model.Images {
-		png, err := trialImage()
-		if err != nil {
-			return err
-		}
-		request.Images = [][]byte{png}
+		request.Images = trial.picture.Images()
 	}
 	res, err := trial.Complete(ctx, request)
 	if err != nil {
@@ -337,7 +356,7 @@ func (o *obstacles) addLeftOut(where string, model spec.Model, answer chat.Respo
 }
 
 // trialImage returns a small image.
-func trialImage() ([]byte, error) {
+func trialImage() (chat.Image, error) {
 	const side = 64
 	canvas := image.NewRGBA(image.Rect(0, 0, side, side))
 	draw.Draw(canvas, canvas.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
@@ -345,5 +364,5 @@ func trialImage() ([]byte, error) {
 	var out bytes.Buffer
 	err := png.Encode(&out, canvas)
 
-	return out.Bytes(), fault.As(fault.Fatal, err)
+	return chat.NewImage(out.Bytes()), fault.As(fault.Fatal, err)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/records/runs"
-	"github.com/collabui/collabui/internal/store"
 )
 
 // Rollouts play the slots of epochs.
@@ -100,14 +99,7 @@ func (r *Rollouts) player(
 		Summarise: func(seed uint64) func(context.Context, episode.Executed) (string, error) {
 			return play.Summariser(r.Endpoints, given, seed)
 		},
-		Screenshot: func(ctx context.Context, env envadapters.Environment) (*store.Ref, error) {
-			return play.Screenshot(ctx, r.Bucket, given, env)
-		},
-		LastScreen: func(
-			ctx context.Context, env envadapters.Environment, played episode.Played,
-		) (*runs.Screen, error) {
-			return play.LastScreen(ctx, r.Bucket, given, env, played)
-		},
+		Camera: func(env envadapters.Environment) attempt.Camera { return play.NewCamera(r.Bucket, given, env) },
 		Voided: func(attempt int, why string) {
 			r.Emit.Send(id.Run, events.Void{Epoch: id.Epoch, Slot: id.Slot, Attempt: attempt, Why: why})
 		},

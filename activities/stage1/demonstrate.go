@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/picture"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -94,10 +95,18 @@ func (r *Rollouts) demonstrate(ctx context.Context, tasks batchTasks, slot domai
 		}
 		rng := domain.Rand(slot.Seed, "demonstration")
 		out.Pairs = nil
+		config, err := matrixConfig(tasks, slot, target)
+		if err != nil {
+			return err
+		}
+		camera := play.NewCamera(r.Bucket, given, env)
 		note := ""
 		player := episode.Player{
 			Limits: given.Prompt,
 			Note:   func() string { return note },
+			Look: func(ctx context.Context, screen domain.Observation) (picture.Pictures, error) {
+				return camera.Look(ctx, screen, config)
+			},
 			Decide: func(_ context.Context, turn episode.Turn) (domain.Action, error) {
 				helpful := episode.Helpful(env)
 				if len(helpful) == 0 {
@@ -107,16 +116,13 @@ func (r *Rollouts) demonstrate(ctx context.Context, tasks batchTasks, slot domai
 				if err := checkRenders(target, action); err != nil {
 					return action, err
 				}
-				scene := synth.Scene{
-					Goal: turn.Goal, History: turn.History, Observation: turn.Observation, Right: helpful,
-					Because: episode.Because(env),
-				}
+				scene := synth.Scene{View: turn.View(), Right: helpful, Because: episode.Because(env)}
 				if target.Notes {
 					note = scene.Note(action, nil)
 				}
 				var rows []domain.Example
 				if given.Speech {
-					rows, err = r.speak(ctx, scene, tasks, slot, target, turn)
+					rows, err = r.speak(ctx, scene, config, tasks.Policy, slot, target, turn)
 				} else {
 					rows, err = actAlone(rng, target, turn, action, note)
 				}
@@ -131,12 +137,26 @@ func (r *Rollouts) demonstrate(ctx context.Context, tasks batchTasks, slot domai
 			},
 			Summarise: play.Summariser(r.Endpoints, given, slot.Seed),
 		}
-		_, err := player.Play(ctx, env, slot.Task)
+		_, err = player.Play(ctx, env, slot.Task)
 
 		return err
 	})
 
 	return out, err
+}
+
+// matrixConfig returns how the expert of a slot speaks to itself: in as many agents as the run has. Without speech, one
+// expert sees the whole screen.
+func matrixConfig(tasks batchTasks, slot domain.Slot, target synth.Target) (agents.Config, error) {
+	given := tasks.spec
+	if !given.Speech {
+		return agents.Config{}, nil
+	}
+	policies := slices.Repeat([]string{tasks.Policy}, given.Agents)
+	config, err := rules.Decoding(given, policies, rules.DemonstrationTopology(given, slot), slot.Seed)
+	config.Template = target.Template
+
+	return config, err
 }
 
 // actAlone returns the example of an expert who sees the whole screen, takes an action and writes a note, if it is not
@@ -148,7 +168,9 @@ func actAlone(
 	own, peers := target.Messages(rng, text, turn.Observation)
 	prompt, err := target.Template.User(turn.View(), own, peers)
 
-	return []domain.Example{{Prompt: prompt, Chosen: text, Weight: 1, Source: domain.SourceExpert}}, err
+	return []domain.Example{{
+		Prompt: prompt, Image: turn.Pictures.Whole.Digest, Chosen: text, Weight: 1, Source: domain.SourceExpert,
+	}}, err
 }
 
 // heardMistakes is the share of what agents hear in demonstrations that are mistakes of the policy of the chunk before.
@@ -157,17 +179,11 @@ const heardMistakes = 0.25
 // speak returns the examples of an expert in every cell of a step's action matrix. At some steps, the agents hear what
 // the policy of the chunk before says there, with its mistakes as correlated as they are.
 func (r *Rollouts) speak(
-	ctx context.Context, scene synth.Scene, tasks batchTasks, slot domain.Slot, target synth.Target, turn episode.Turn,
+	ctx context.Context, scene synth.Scene, config agents.Config, policy string, slot domain.Slot, target synth.Target,
+	turn episode.Turn,
 ) ([]domain.Example, error) {
-	given := tasks.spec
-	policies := slices.Repeat([]string{tasks.Policy}, given.Agents)
-	config, err := rules.Decoding(given, policies, rules.DemonstrationTopology(given, slot), slot.Seed)
-	if err != nil {
-		return nil, err
-	}
-	config.Template = target.Template
 	rows, err := target.Matrix(config, scene, nil)
-	if err != nil || tasks.Policy == "" {
+	if err != nil || policy == "" {
 		return rows, err
 	}
 

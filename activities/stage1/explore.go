@@ -10,8 +10,10 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/picture"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -79,8 +81,12 @@ func (r *Rollouts) explore(
 
 		out = runs.Trajectory{Slot: slot}
 		var screen synth.Screen
+		camera := play.NewCamera(r.Bucket, given, env)
 		player := episode.Player{
 			Limits: given.Prompt,
+			Look: func(ctx context.Context, observation domain.Observation) (picture.Pictures, error) {
+				return camera.Look(ctx, observation, agents.Config{})
+			},
 			Begin: func(_ context.Context, tr envadapters.Transition) error {
 				out.Goal = tr.Goal
 
@@ -88,12 +94,15 @@ func (r *Rollouts) explore(
 			},
 			Decide: func(ctx context.Context, t episode.Turn) (domain.Action, error) {
 				screen = synth.Screen{Step: t.Number, History: slices.Clone(t.History), Observation: t.Observation}
-				var png []byte
-				png, screen.Image, err = r.screenshot(ctx, given, env)
+				shown := t.Pictures.Whole
+				if !given.Observation.Pictured() {
+					shown, err = r.screenshot(ctx, given, env)
+				}
 				if err != nil {
 					return domain.Action{}, err
 				}
-				screen.Text, screen.Action, err = agent(ctx, t, png)
+				screen.Image = shown.Digest
+				screen.Text, screen.Action, err = agent(ctx, t, shown)
 				if err != nil {
 					return domain.Action{}, err
 				}
@@ -124,8 +133,8 @@ func (r *Rollouts) explore(
 }
 
 // uiAgent returns the response of the UI agent at a turn, and its action, which is nil if the response does not parse.
-// png is the screen, if screenshots are kept.
-type uiAgent func(ctx context.Context, t episode.Turn, png []byte) (string, *domain.Action, error)
+// shown is the picture of the screen, or empty if none is kept.
+type uiAgent func(ctx context.Context, t episode.Turn, shown chat.Image) (string, *domain.Action, error)
 
 // uiAgent returns the UI agent of stage 1: the environment's expert, or a chat model that reads the agents' prompt.
 func (r *Rollouts) uiAgent(specification spec.Spec, env envadapters.Environment, slot domain.Slot) (uiAgent, error) {
@@ -140,7 +149,7 @@ func (r *Rollouts) uiAgent(specification spec.Spec, env envadapters.Environment,
 	template, err := rules.Template(specification)
 	settings := specification.Models[specification.Synthesis.Agent]
 
-	return func(ctx context.Context, turn episode.Turn, png []byte) (string, *domain.Action, error) {
+	return func(ctx context.Context, turn episode.Turn, shown chat.Image) (string, *domain.Action, error) {
 		user, err := template.User(turn.View(), "", nil)
 		if err != nil {
 			return "", nil, err
@@ -149,8 +158,8 @@ func (r *Rollouts) uiAgent(specification spec.Spec, env envadapters.Environment,
 			System: template.System(), User: user, Temperature: settings.Temperature, TopP: 1,
 			Seed: domain.Seed(slot.Seed, "agent", turn.Number), N: 1,
 		}
-		if settings.Images && png != nil {
-			request.Images = [][]byte{png}
+		if settings.Images {
+			request.Images = shown.Images()
 		}
 		res, err := model.Complete(ctx, request)
 		if fault.KindOf(err) == fault.Refused && turn.Number > 1 { // the screens so far are as good as others
@@ -179,7 +188,7 @@ func (r *Rollouts) expert(specification spec.Spec, env envadapters.Environment, 
 	target, err := r.Wording.Target(specification)
 	rng := domain.Rand(slot.Seed, "explore")
 
-	return func(_ context.Context, turn episode.Turn, _ []byte) (string, *domain.Action, error) {
+	return func(_ context.Context, turn episode.Turn, _ chat.Image) (string, *domain.Action, error) {
 		helpful := episode.Helpful(env)
 		if len(helpful) == 0 {
 			return "", nil, episode.ErrStop
@@ -190,18 +199,17 @@ func (r *Rollouts) expert(specification spec.Spec, env envadapters.Environment, 
 	}, err
 }
 
-// screenshot returns the current screen and its blob's digest, if the specification keeps screenshots and the
-// environment has them.
-func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) ([]byte, string, error) {
+// screenshot keeps the current screen, if the specification keeps screenshots of stage 1 and the environment has them.
+func (r *Rollouts) screenshot(ctx context.Context, s spec.Spec, env envadapters.Environment) (chat.Image, error) {
 	screenshotter := envadapters.Can(env).Screenshotter
 	if screenshotter == nil || !s.Synthesis.Screenshots {
-		return nil, "", nil
+		return chat.Image{}, nil
 	}
 	png, err := envadapters.Take(ctx, screenshotter)
 	if err != nil {
-		return nil, "", err
+		return chat.Image{}, err
 	}
-	ref, err := store.PutBlob(ctx, r.Bucket, png)
+	_, err = store.PutBlob(ctx, r.Bucket, png)
 
-	return png, ref.SHA256, err
+	return chat.NewImage(png), err
 }

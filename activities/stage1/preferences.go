@@ -94,7 +94,8 @@ func choose(target synth.Target, trajectory runs.Trajectory, screen synth.Screen
 
 	rng := domain.Rand(trajectory.Slot.Seed, "messages", screen.Step)
 	own, peers := target.Messages(rng, text, screen.Observation)
-	view := agents.View{Goal: trajectory.Goal, History: screen.History, Observation: screen.Observation}
+	view := target.View(trajectory.Goal, screen)
+	view.History = screen.History
 	prompt, err := target.Template.User(view, own, peers)
 	if err != nil {
 		return choice{}, "", err
@@ -104,12 +105,13 @@ func choose(target synth.Target, trajectory runs.Trajectory, screen synth.Screen
 	}
 
 	cell := agents.NewCell(0, 0, text, prompt, screen.Observation)
+	cell.Image = view.Picture.Digest
 
 	return choice{
 		step: domain.Step{
 			Number: screen.Step, Goal: trajectory.Goal, History: screen.History, Observation: screen.Observation,
 			Right:    screen.Right,
-			Decision: domain.Decision{Cells: []domain.Cell{cell}, Executed: *screen.Action},
+			Decision: domain.Decision{Cells: []domain.Cell{cell}, Executed: *screen.Action, Image: cell.Image},
 		},
 		messages: own != "" || len(peers) > 0,
 	}, "", nil

@@ -11,7 +11,6 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/records/runs"
-	"github.com/collabui/collabui/internal/store"
 )
 
 // Models write the items and pairs of levels.
@@ -133,6 +132,5 @@ func (m *Models) author(specification spec.Spec, level int) (synth.Author, error
 	return synth.Model{
 		Chat: model, Prompt: prompt, Images: settings.Images, Temperature: settings.Temperature,
 		Forms: prompts.FormsOf(string(specification.Family())), Limits: specification.Prompt,
-		Image: func(ctx context.Context, digest string) ([]byte, error) { return store.GetBlob(ctx, m.Bucket, digest) },
 	}, err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -70,6 +71,9 @@ func (j *Jobs) Train(
 	if job.Objective != trainer.GRPO { // they change nothing, so they do not name another job
 		job.Params.Clip = 0
 		job.Params.KL = 0
+	}
+	if slices.ContainsFunc(job.Pairs, func(example domain.Example) bool { return example.Image != "" }) {
+		job.Pixels = specification.Observation.Pixels
 	}
 	job.Workers = j.Threads
 	job.Options = specification.Trainer.Options

@@ -91,7 +91,8 @@ func (g *GPU) sample(
 	for i, pair := range pairs {
 		requests.Go(func() error {
 			response, err := g.Policies.Complete(ctx, chat.Request{
-				Model: policy, System: system, User: pair.Prompt, Temperature: 1, TopP: 1,
+				Model: policy, System: system, User: pair.Prompt, Images: chat.Stored(pair.Image),
+				Temperature: 1, TopP: 1,
 				MaxTokens: specification.Decoding.MaxTokens, Seed: domain.Seed(seed, "answer", i), N: 1,
 			})
 			if fault.KindOf(err) == fault.Refused {
@@ -140,7 +141,7 @@ func (g *GPU) score(
 		for i, part := range probed {
 			requests.Go(func() (err error) {
 				ofPolicy[i], err = g.Scores.Score(ctx, chat.ScoreRequest{
-					Model: policy, System: system, User: part.Pair.Prompt,
+					Model: policy, System: system, User: part.Pair.Prompt, Images: chat.Stored(part.Pair.Image),
 					Answers: rules.ProbeAnswers(part.Pair, part.Sampled),
 				})
 				if fault.KindOf(err) == fault.Refused {

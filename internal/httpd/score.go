@@ -12,11 +12,13 @@ import (
 // POST and returns a ScoreResponse. Status 501 means that the server cannot score answers.
 const ScorePath = "/answers/score"
 
-// ScoreRequest requests the log-probabilities of answers to one prompt. The system message may be empty.
+// ScoreRequest requests the log-probabilities of answers to one prompt. The system message may be empty. Images are
+// data URLs of pictures, which follow the user's text.
 type ScoreRequest struct {
 	Model   string   `json:"model"`
 	System  string   `json:"system"`
 	User    string   `json:"user"`
+	Images  []string `json:"images,omitempty"`
 	Answers []string `json:"answers"`
 }
 

@@ -124,6 +124,7 @@ func (e Episode) facts(i, cell int) map[string]any {
 	put("repaired", c.Repaired, len(c.Repaired) > 0)
 	put("left_out", c.LeftOut, c.LeftOut.Any())
 	put("elements_told", c.Told, len(c.Told) > 0)
+	put("image", c.Image, c.Image != "")
 	put("pairs", e.pairs(step.Number, c), e.Pairs != nil)
 
 	return out

@@ -9,7 +9,8 @@ var blobs = map[string]string{
 	"activities/retrain.Control.look":       "schedules.Firing: Look records what it returns",
 	"activities/stage1.Control.level":       "runs.LevelSet: Assemble records what it returns",
 	"activities/update.GPU.gather":          "runs.Dataset, in whose Record it is written",
-	"activities/play.Screenshot":            "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded next",
+	"activities/play.Camera.Screenshot":     "runs.Step, runs.Episode or runs.EvalEpisode, which is recorded next",
+	"activities/play.Camera.keep":           "what an episode records next: its cells, examples and screens name it",
 	"activities/stage1.Rollouts.screenshot": "runs.Trajectory: Explore records the screens that it returns",
 
 	"cmd/collabui/results.importPath":   "runs.Imported, before a person sees the digest",

@@ -18,13 +18,15 @@ const maxRow = 64 << 20
 // check refuses rows that the program would drop with a warning: those with a wrong order or number of turns, or with
 // images that have no place. It returns the rows that the program would silently cut, because they have more tokens
 // than the cutoff.
-func (t *Tool) check(ctx context.Context, file string, raw []byte, ranking bool, options Options) ([]longRow, error) {
+func (t *Tool) check(
+	ctx context.Context, file string, raw []byte, ranking bool, options Options, pixels int,
+) ([]longRow, error) {
 	sc := bufio.NewScanner(bytes.NewReader(raw))
 	sc.Buffer(nil, maxRow)
 
 	var lengths []length
 	for n := 1; sc.Scan(); n++ {
-		l, err := checkRow(sc.Bytes(), ranking, options)
+		l, err := checkRow(sc.Bytes(), ranking, pixels)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "%s:%d: %w", file, n, err)
 		}
@@ -53,7 +55,7 @@ const (
 )
 
 // checkRow checks one row, as LLaMA-Factory reads it.
-func checkRow(line []byte, ranking bool, options Options) (length, error) {
+func checkRow(line []byte, ranking bool, pixels int) (length, error) {
 	var row rows.ShareGPTRow
 	if err := json.Unmarshal(line, &row); err != nil {
 		return length{}, fmt.Errorf("expected a JSON object: %w", err)
@@ -62,7 +64,7 @@ func checkRow(line []byte, ranking bool, options Options) (length, error) {
 		return length{}, err
 	}
 
-	l := length{extra: templateTokens + len(row.Images)*(options.Pixels/pixelsPerToken+imageTokens)}
+	l := length{extra: templateTokens + len(row.Images)*(pixels/pixelsPerToken+imageTokens)}
 	for _, message := range row.Messages {
 		l.text += message.Content
 	}

@@ -111,14 +111,14 @@ func TestRowsThatWouldBeDroppedOrCutAreRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := tl.check(t.Context(), "f.jsonl", []byte(c.row), c.ranking, shortOptions())
+			_, err := tl.check(t.Context(), "f.jsonl", []byte(c.row), c.ranking, shortOptions(), 262144)
 			wantInvalid(t, err, c.want)
 		})
 	}
 
 	t.Run("a good ranking passes", func(t *testing.T) {
 		good := `{"messages":[` + system + `,` + user + `],"chosen":` + reply + `,"rejected":` + reply + "}\n"
-		if _, err := tl.check(t.Context(), "f.jsonl", []byte(good), true, shortOptions()); err != nil {
+		if _, err := tl.check(t.Context(), "f.jsonl", []byte(good), true, shortOptions(), 262144); err != nil {
 			t.Error(err)
 		}
 	})
@@ -128,7 +128,7 @@ func TestRowsThatWouldBeDroppedOrCutAreRefused(t *testing.T) {
 func TestTokensAreCounted(t *testing.T) {
 	tl := tool(t)
 	tl.Python = script(t, "echo '[90, 30]'")
-	long, err := tl.check(t.Context(), "f.jsonl", []byte(longText+longText), false, shortOptions())
+	long, err := tl.check(t.Context(), "f.jsonl", []byte(longText+longText), false, shortOptions(), 262144)
 	if want := []longRow{{index: 0, tokens: 154, extra: 64}}; err != nil || !slices.Equal(long, want) {
 		t.Errorf("got the long rows %v and error %v, want %v", long, err, want)
 	}
@@ -143,7 +143,7 @@ func TestTheAnswerWithMoreTokensCounts(t *testing.T) {
 			`"chosen":{"role":"assistant","content":"7"},` +
 			`"rejected":{"role":"assistant","content":"` + rejected + `"}}` + "\n"
 	}
-	long, err := tl.check(t.Context(), "f.jsonl", []byte(row("a word")+row("8")), true, shortOptions())
+	long, err := tl.check(t.Context(), "f.jsonl", []byte(row("a word")+row("8")), true, shortOptions(), 262144)
 	if want := []longRow{{index: 0, tokens: 154, extra: 64}}; err != nil || !slices.Equal(long, want) {
 		t.Errorf("got the long rows %v and error %v, want %v", long, err, want)
 	}
@@ -206,7 +206,7 @@ func TestADrainWhileTokensAreCountedIsNoFault(t *testing.T) {
 	why := fault.New(fault.Transient, "the worker drains")
 	time.AfterFunc(100*time.Millisecond, func() { cancel(why) })
 
-	if _, err := tl.check(ctx, "f.jsonl", []byte(longText), false, shortOptions()); !errors.Is(err, why) {
+	if _, err := tl.check(ctx, "f.jsonl", []byte(longText), false, shortOptions(), 262144); !errors.Is(err, why) {
 		t.Errorf("error = %v, want %v", err, why)
 	}
 }

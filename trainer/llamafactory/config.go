@@ -73,6 +73,9 @@ func deepSpeed(folder external.Folder, options Options) (string, error) {
 	return file, nil
 }
 
+// pixelsOf returns the maximum number of pixels of a job's pictures.
+func pixelsOf(job trainer.Job) int { return cmp.Or(job.Pixels, 262144) }
+
 // common returns the keys that every job has.
 func common(folder external.Folder, job trainer.Job, options Options, dataset string, total int) map[string]any {
 	data := filepath.Join(folder.Path, dataDir)
@@ -91,7 +94,7 @@ func common(folder external.Folder, job trainer.Job, options Options, dataset st
 		"dataset":          dataset,
 		"cutoff_len":       options.Cutoff,
 		"overwrite_cache":  true,
-		"image_max_pixels": options.Pixels,
+		"image_max_pixels": pixelsOf(job),
 
 		"output_dir":           folder.Out(),
 		"logging_steps":        1,

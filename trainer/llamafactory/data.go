@@ -41,7 +41,7 @@ func (t *Tool) data(ctx context.Context, folder external.Folder, job trainer.Job
 	if err := errors.Join(set.Encode(&data, file), rows.Info(&info, set)); err != nil {
 		return dataset{}, fault.As(fault.Fatal, err)
 	}
-	long, err := t.check(ctx, file.Name, data.Bytes(), ranking, options)
+	long, err := t.check(ctx, file.Name, data.Bytes(), ranking, options, pixelsOf(job))
 	if err != nil {
 		return dataset{}, err
 	}

@@ -45,8 +45,6 @@ type Options struct {
 	DeepSpeed string `json:"deepspeed" yaml:"deepspeed"`
 	// SaveSteps is the number of optimiser steps between checkpoints.
 	SaveSteps int `json:"save_steps" yaml:"save_steps"`
-	// Pixels is the maximum number of pixels of a screenshot.
-	Pixels int `json:"pixels" yaml:"pixels"`
 	// Stall is the number of minutes without a sign of life after which the program counts as hung.
 	Stall float64 `json:"stall" yaml:"stall"`
 	// Extra holds further keys of the program, for example flash_attn: fa2: those that change speed, memory and
@@ -66,7 +64,6 @@ func DefaultOptions() Options {
 		PerDevice:  1,
 		Precision:  "bf16",
 		SaveSteps:  20,
-		Pixels:     262144,
 		Stall:      30,
 	}
 }
@@ -100,7 +97,6 @@ func (o Options) Check(must trainer.Must, batches ...int) {
 	must(o.DeepSpeed == "" || filepath.IsAbs(o.DeepSpeed), "deepspeed",
 		"the absolute path of a file on the GPU workers, not %q", o.DeepSpeed)
 	must(o.SaveSteps >= 1, "save_steps", "a whole number from 1")
-	must(o.Pixels >= 1024, "pixels", "a whole number from 1024")
 	must(o.Stall > 0, "stall", "minutes above 0")
 
 	at := o.PerDevice * max(1, o.Devices)

@@ -47,6 +47,7 @@ var trainers = []Trainer{
 		Rules: spec.TrainerRules{
 			Options:        llamafactory.DefaultOptions(),
 			LanguageModels: true,
+			Pictures:       true,
 			Losses:         []domain.Loss{domain.LossDPO},
 			Check: func(o any, must spec.Must, d spec.Demand) {
 				l := o.(llamafactory.Options)

@@ -7,8 +7,8 @@ import (
 
 // Again returns the request that led to the answer of a cell of a recorded decision, with other messages: said returns
 // the message of a source as the agent is to read it, and reports whether there is one. If said is nil, the messages
-// are the recorded ones, and the request equals the recorded one. view is the view of the whole step, and seed is the
-// step's seed. Errors are errors of the template.
+// are the recorded ones, and the request equals the recorded one. view is the view of the whole step, whose pictures
+// are the recorded ones, and seed is the step's seed. Errors are errors of the template.
 func (c Config) Again(
 	view View, decision domain.Decision, seed uint64, agent, round int, said func(Source) (string, bool),
 ) (chat.Request, error) {
@@ -20,9 +20,11 @@ func (c Config) Again(
 	if round > 0 {
 		own = at(Source{Agent: agent, Round: round - 1}).Text
 	}
-	user, _, err := c.template().Fit(c.AgentViews(view)[agent], own, c.Messages(agent, round, said))
+	sees := c.AgentViews(view)[agent]
+	sees.Picture = chat.Image{Digest: at(Source{Agent: agent, Round: round}).Image}
+	user, _, err := c.template().Fit(sees, own, c.Messages(agent, round, said))
 
-	return c.request(user, seed, agent, round), err
+	return c.request(user, sees.Picture, seed, agent, round), err
 }
 
 // Messages returns what an agent reads in a round: for each of its sources, what said returns, if that reports a
@@ -43,12 +45,13 @@ func (c Config) Said(cell domain.Cell) (text string, ok bool) {
 	return c.message(cell), cell.Refused == ""
 }
 
-// request returns the request of a cell with a user message. seed is the step's seed.
-func (c Config) request(user string, seed uint64, agent, round int) chat.Request {
+// request returns the request of a cell with a user message and its picture. seed is the step's seed.
+func (c Config) request(user string, picture chat.Image, seed uint64, agent, round int) chat.Request {
 	return chat.Request{
 		Model:       c.Policies[agent],
 		System:      c.template().System(),
 		User:        user,
+		Images:      picture.Images(),
 		Temperature: c.Temperature[agent],
 		TopP:        c.TopP,
 		MaxTokens:   c.MaxTokens,

@@ -113,15 +113,27 @@ func (c Config) Sources(agent, round int) []Source {
 // AgentViews returns the view of each agent of what all of them together see.
 func (c Config) AgentViews(view View) []View {
 	out := slices.Repeat([]View{view}, len(c.Policies))
-	parts := c.Regions
-	if parts == 0 {
-		parts = len(c.Policies)
-	}
-	if dealt := c.Views.Deal(view.Observation, parts, c.ViewSeed); dealt != nil {
-		for agent := range out {
-			out[agent].Seen = dealt[agent%parts]
+	dealt := c.Dealt(view.Observation)
+	for agent := range out {
+		if dealt != nil {
+			out[agent].Seen = dealt[agent%len(dealt)]
+		}
+		if view.Parts != nil {
+			out[agent].Picture = view.Parts[agent%len(view.Parts)]
+			out[agent].Parts = nil
 		}
 	}
 
 	return out
+}
+
+// Dealt returns the indices of the elements of each part of a screen. It returns nil if all agents see the whole
+// screen.
+func (c Config) Dealt(screen domain.Observation) [][]int {
+	parts := c.Regions
+	if parts == 0 {
+		parts = len(c.Policies)
+	}
+
+	return c.Views.Deal(screen, parts, c.ViewSeed)
 }

@@ -31,7 +31,9 @@ func Decide(ctx context.Context, model chat.Model, config Config, view View, see
 	defer cancel(nil)
 
 	m := newMatrix(model, config, order, seed)
-	decision := domain.Decision{Cells: m.cells, Seen: make([][]int, len(config.Policies))}
+	decision := domain.Decision{
+		Cells: m.cells, Seen: make([][]int, len(config.Policies)), Image: view.Picture.Digest,
+	}
 	var wg sync.WaitGroup
 	views := config.AgentViews(view)
 	for agent := range config.Policies {
@@ -111,10 +113,10 @@ func (m *matrix) fillCell(ctx context.Context, view View, agent, j int) error {
 	if err != nil {
 		return err
 	}
-	response, err := m.model.Complete(ctx, m.conf.request(user, m.seed, agent, j))
+	response, err := m.model.Complete(ctx, m.conf.request(user, view.Picture, m.seed, agent, j))
 	if fault.KindOf(err) == fault.Refused {
 		m.cells[m.at(agent, j)] = domain.Cell{
-			Agent: agent, Round: j, Prompt: user, LeftOut: left, Refused: Refusal(err),
+			Agent: agent, Round: j, Prompt: user, Image: view.Picture.Digest, LeftOut: left, Refused: Refusal(err),
 		}
 
 		return nil
@@ -125,6 +127,7 @@ func (m *matrix) fillCell(ctx context.Context, view View, agent, j int) error {
 
 	reader := Reader{Parsing: m.conf.Answers, Speech: m.conf.Speech}
 	cell := reader.Cell(agent, j, response.Texts[0], user, view.Observation)
+	cell.Image = view.Picture.Digest
 	response.Read(cell.ParseError)
 	cell.Usage = response.Usage
 	cell.LeftOut = left

@@ -21,6 +21,7 @@ type Template struct {
 	system string
 	speech bool
 	limits Limits
+	shown  Presentation
 	excess func(user string) int
 }
 
@@ -44,6 +45,20 @@ func (t *Template) Noting() (*Template, error) {
 
 // Limits returns the limits of the prompts.
 func (t *Template) Limits() Limits { return t.limits }
+
+// Presenting returns the template for agents that see screens in the given form.
+func (t *Template) Presenting(shown Presentation) *Template {
+	presenting := *t
+	presenting.shown = shown
+
+	return &presenting
+}
+
+// Lists reports whether prompts list the elements of the screen.
+func (t *Template) Lists() bool { return t.shown.Listed() }
+
+// Pictures reports whether pictures go with prompts.
+func (t *Template) Pictures() bool { return t.shown.Pictured() }
 
 // Bounded returns the template for a policy that reads only a limited prompt. excess returns by how much a user message
 // exceeds the limit, or 0 if the policy reads all of it. If excess is nil, the policy reads messages of any length.
@@ -106,7 +121,7 @@ func (t *Template) render(view View, own string, peers []Message, left domain.Le
 		Peers                    []Message
 	}{
 		Goal: Line(view.Goal, t.limits.Goal), Own: ShortenAnswer(own, t.limits.Message), LeftOut: left.String(),
-		View: view.seenLine(t.speech),
+		View: lines(view.pictureLine(t.shown), view.seenLine(t.speech)),
 	}
 	for _, line := range t.recent(view)[left.History:] {
 		data.History = append(data.History, t.limits.HistoryLine(line))
@@ -127,9 +142,9 @@ func (t *Template) recent(view View) []string {
 	return view.History[max(0, len(view.History)-t.limits.History):]
 }
 
-// included returns the shown elements without those that are left out.
+// included returns the shown elements that the prompt lists, without those that are left out.
 func (t *Template) included(view View, left domain.LeftOut) []domain.Element {
 	return slices.DeleteFunc(view.Shown(), func(element domain.Element) bool {
-		return slices.Contains(left.Elements, element.Index)
+		return !t.shown.Listed() || slices.Contains(left.Elements, element.Index)
 	})
 }

@@ -77,10 +77,15 @@ type ExecutedStep struct {
 	Goal          string
 	Line          string // the line that Summarise returns
 	Before, After domain.Observation
-	Invalid       string // the reason why the action was not executed, or empty
-	Limits        Limits
-	Notes         bool // whether the model also notes facts that later steps need
+	// Pictures are those of Before and After, as far as agents see pictures.
+	Pictures []chat.Image
+	Invalid  string // the reason why the action was not executed, or empty
+	Limits   Limits
+	Notes    bool // whether the model also notes facts that later steps need
 }
+
+// summaryPictures describes the pictures of a summary.
+const summaryPictures = "The pictures show the screen before the action and, if there is a second one, after it"
 
 // ModelSummary has a chat model write the history's line of a step. If the action was not executed, the line contains
 // the reason regardless of the model's answer. If the model's answer is empty or the prompt is refused, it returns the
@@ -107,7 +112,13 @@ func ModelSummary(
 		return "", err
 	}
 
-	response, err := model.Complete(ctx, chat.Request{System: sys, User: user, TopP: 1, Seed: seed, N: 1})
+	if len(step.Pictures) > 0 {
+		user += "\n" + summaryPictures
+	}
+
+	response, err := model.Complete(ctx, chat.Request{
+		System: sys, User: user, Images: step.Pictures, TopP: 1, Seed: seed, N: 1,
+	})
 	if fault.KindOf(err) == fault.Refused {
 		return step.Line, nil
 	}

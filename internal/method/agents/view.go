@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/chat"
 )
 
 // View is what one agent sees at a step, apart from messages.
@@ -15,6 +16,11 @@ type View struct {
 	Observation domain.Observation
 	// Seen holds the indices of the elements that the agent sees, in ascending order. If it is nil, the agent sees all.
 	Seen []int
+	// Picture is the picture of what the agent sees. It is empty if the agent sees text only.
+	Picture chat.Image
+	// Parts holds the pictures of the regions of a screen that is divided, in the order in which Views.Deal returns
+	// them. If it is nil, all agents see Picture.
+	Parts []chat.Image
 }
 
 // Shown returns the elements that the agent's prompt shows: the first maxElements that are visible, not covered, and in

@@ -17,6 +17,7 @@ import (
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/episode"
+	"github.com/collabui/collabui/internal/method/picture"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -64,6 +65,17 @@ type Journal interface {
 	Again(ctx context.Context, attempt int) (bool, error)
 }
 
+// Camera takes pictures of an environment.
+type Camera interface {
+	episode.Camera
+
+	// Screenshot keeps the present screen for people and returns its blob, or nil if screenshots are not kept.
+	Screenshot(ctx context.Context) (*store.Ref, error)
+
+	// Last keeps the screen after the last step, or returns nil if it shows nothing.
+	Last(ctx context.Context, played episode.Played) (*runs.Screen, error)
+}
+
 // Player plays a slot. All of its fields are required.
 type Player struct {
 	Slot
@@ -78,11 +90,8 @@ type Player struct {
 	// Summarise returns episode.Player.Summarise for the seed of a slot.
 	Summarise func(seed uint64) func(context.Context, episode.Executed) (string, error)
 
-	// Screenshot keeps the present screen and returns its blob, or nil if screenshots are not kept.
-	Screenshot func(ctx context.Context, env envadapters.Environment) (*store.Ref, error)
-
-	// LastScreen keeps the screen after the last step, or returns nil if it shows nothing.
-	LastScreen func(ctx context.Context, env envadapters.Environment, played episode.Played) (*runs.Screen, error)
+	// Camera returns the camera of an environment.
+	Camera func(envadapters.Environment) Camera
 
 	// Voided is called after every attempt that does not count, with the reason.
 	Voided func(attempt int, why string)
@@ -216,10 +225,14 @@ func (a *slotState) episode(ctx context.Context) (e runs.Episode, err error) {
 		fresh := a.fresh
 		a.fresh = false // another environment continues with the steps that are recorded by then
 		part := a.Measure()
+		camera := a.Camera(env)
 		note := ""
 		player := episode.Player{
 			Limits: a.Spec.Prompt,
 			Note:   func() string { return note },
+			Look: func(ctx context.Context, screen domain.Observation) (picture.Pictures, error) {
+				return camera.Look(ctx, screen, a.Decoding)
+			},
 			Begin: func(ctx context.Context, _ envadapters.Transition) error {
 				part("reset")
 
@@ -229,7 +242,7 @@ func (a *slotState) episode(ctx context.Context) (e runs.Episode, err error) {
 				if turn.Number > 1 {
 					part("execute") // the action, and what follows it
 				}
-				step, ref, err := a.step(ctx, env, turn, part, fresh)
+				step, ref, err := a.step(ctx, env, camera, turn, part, fresh)
 				note = a.Decoding.Note(step.Decision)
 				steps = append(steps, step)
 				e.Steps = append(e.Steps, ref)
@@ -249,7 +262,7 @@ func (a *slotState) episode(ctx context.Context) (e runs.Episode, err error) {
 			e.Outcome.Repaired += step.Decision.Repaired()
 		}
 		if err == nil {
-			e.End, err = a.LastScreen(ctx, env, played)
+			e.End, err = camera.Last(ctx, played)
 		}
 
 		return err
@@ -277,10 +290,10 @@ func (a *slotState) begin(ctx context.Context, env envadapters.Environment) erro
 
 // step returns the recorded decision of a turn, or decides and records it. It calls part after each part of the step.
 func (a *slotState) step(
-	ctx context.Context, env envadapters.Environment, turn episode.Turn, part func(string), fresh bool,
+	ctx context.Context, env envadapters.Environment, camera Camera, turn episode.Turn, part func(string), fresh bool,
 ) (runs.Step, store.Ref, error) {
 	seen := runs.Digest(turn.Observation)
-	image, err := a.Screenshot(ctx, env) // also of a replay: the page's clock runs as far
+	image, err := camera.Screenshot(ctx) // also of a replay: the page's clock runs as far
 	if err != nil {
 		return runs.Step{}, store.Ref{}, err
 	}

@@ -37,9 +37,9 @@ type Agent struct {
 	MaxTokens   int // maximum per answer; 0 means the limit of the model's endpoint
 	Answers     agents.Parsing
 
-	// Screen returns the current screen as PNG. It must be set for styles that look whose model reads images, and nil
-	// otherwise.
-	Screen func(ctx context.Context) ([]byte, error)
+	// Screen returns the picture of the current screen and, for styles with marks, also the marked one. It must be set
+	// for styles that look whose model reads images, and nil otherwise.
+	Screen func(ctx context.Context, screen domain.Observation) ([]chat.Image, error)
 
 	// Recorded reports whether tasks are recorded. Then the recorded next page follows, with the recorded history, so
 	// there is nothing to summarise or to expect.
@@ -53,7 +53,7 @@ type Agent struct {
 // turn is a step that has been decided.
 type turn struct {
 	view   agents.View
-	images [][]byte
+	images []chat.Image
 	text   string // the agent's answer
 	action domain.Action
 }
@@ -111,6 +111,9 @@ func (a *Agent) Decide(ctx context.Context, n int, view agents.View, seed uint64
 	}
 	cell.Usage = c.usage
 	cell.Calls = c.calls
+	if len(images) > 0 {
+		cell.Image = images[len(images)-1].Digest
+	}
 
 	out := domain.Decision{Cells: []domain.Cell{cell}, Executed: domain.Action{Type: domain.ActionNone}}
 	out.AllRound = agents.Count(out.Cells, 1, []int{0}, false)
@@ -125,20 +128,12 @@ func (a *Agent) Decide(ctx context.Context, n int, view agents.View, seed uint64
 }
 
 // look returns the screenshots for the current turn, or nil if the model reads none.
-func (a *Agent) look(ctx context.Context, observation domain.Observation) ([][]byte, error) {
+func (a *Agent) look(ctx context.Context, observation domain.Observation) ([]chat.Image, error) {
 	if a.Screen == nil {
 		return nil, nil
 	}
-	png, err := a.Screen(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !Marks(a.Style) {
-		return [][]byte{png}, nil
-	}
-	marked, err := Mark(png, observation)
 
-	return [][]byte{png, marked}, err
+	return a.Screen(ctx, observation)
 }
 
 // summarises reports whether the agent keeps its own history.
@@ -186,7 +181,7 @@ type call struct {
 // request makes one request from the template's parts system and user. It also returns the user message. about
 // identifies the request's seed within the turn.
 func (c *call) request(
-	ctx context.Context, system, user, about string, d data, images [][]byte,
+	ctx context.Context, system, user, about string, d data, images []chat.Image,
 ) (chat.Response, string, error) {
 	agent := c.agent
 	sys, err := agent.Prompt.Render(system, d)
@@ -209,7 +204,9 @@ func (c *call) request(
 }
 
 // act requests an action in its JSON form.
-func (c *call) act(ctx context.Context, d data, observation domain.Observation, images [][]byte) (domain.Cell, error) {
+func (c *call) act(
+	ctx context.Context, d data, observation domain.Observation, images []chat.Image,
+) (domain.Cell, error) {
 	response, prompt, err := c.request(ctx, "system", "user", "act", d, images)
 	if err != nil {
 		return domain.Cell{}, err
@@ -226,7 +223,7 @@ func (c *call) act(ctx context.Context, d data, observation domain.Observation, 
 // summarise has the model summarise the last step from the screens before and after it, and adds the answer to the
 // history. If the model refuses or its answer is empty, the history gets the line that the player writes by fixed
 // rules.
-func (c *call) summarise(ctx context.Context, n int, view agents.View, images [][]byte) error {
+func (c *call) summarise(ctx context.Context, n int, view agents.View, images []chat.Image) error {
 	agent := c.agent
 	last := c.agent.previous
 	line := agents.Summarise(n, last.action, last.view.Observation, "")
@@ -239,7 +236,7 @@ func (c *call) summarise(ctx context.Context, n int, view agents.View, images []
 	d.Invalid = restAfter(line, " failed: ")
 	shown := images
 	if Marks(agent.Style) {
-		shown = [][]byte{last.images[1], images[1]}
+		shown = []chat.Image{last.images[1], images[1]}
 	}
 	response, _, err := c.request(ctx, "summary-system", "summary", "summary", d, shown)
 	if fault.KindOf(err) == fault.Refused {

@@ -10,11 +10,12 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
 )
 
 // choose makes two requests, in the manner of SeeAct (Zheng et al. 2024): the first for an analysis in words, the
 // second for the letter of an element, with a verb and a value.
-func (c *call) choose(ctx context.Context, d data, o domain.Observation, images [][]byte) (domain.Cell, error) {
+func (c *call) choose(ctx context.Context, d data, o domain.Observation, images []chat.Image) (domain.Cell, error) {
 	response, _, err := c.request(ctx, "system", "user", "analysis", d, images)
 	if err != nil {
 		return domain.Cell{}, err

@@ -16,9 +16,9 @@ type Request struct {
 	Model       string // a policy digest, or the name of a chat endpoint
 	System      string
 	User        string
-	More        []Turn   // turns after the user's message: an answer to be repaired, and what is wrong with it
-	Images      [][]byte // PNG files, shown with the user's message
-	Schema      *Schema  // schema of a JSON answer, if the server supports it
+	More        []Turn  // turns after the user's message: an answer to be repaired, and what is wrong with it
+	Images      []Image // shown with the user's message, after its text
+	Schema      *Schema // schema of a JSON answer, if the server supports it
 	Temperature float64
 	TopP        float64
 	MaxTokens   int

@@ -17,10 +17,11 @@ type ScoreRequest struct {
 	Model   string // a policy digest
 	System  string
 	User    string
+	Images  []Image // shown with the user's message
 	Answers []string
 }
 
-// Score is log π(answer | system, user) under one policy at temperature 1.
+// Score is log π(answer | system, user, images) under one policy at temperature 1.
 type Score struct {
 	// LogProb is the sum over the answer's tokens in nats, at most 0. It is −∞ if the policy cannot produce the answer.
 	// The token with which a language model ends its turn does not count.

@@ -44,7 +44,8 @@ func (m ModelAdversary) Propose(
 
 	response, err := m.Chat.Complete(ctx, chat.Request{
 		System:      sys,
-		User:        user,
+		User:        agents.WithPicture(user, step.Decision.Image),
+		Images:      chat.Stored(step.Decision.Image),
 		Schema:      answersSchema(n),
 		Temperature: m.Temperature,
 		TopP:        m.TopP,

@@ -70,7 +70,10 @@ func (c ModelCritic) grade(ctx context.Context, step domain.Step, cells []int, s
 		return err
 	}
 
-	request := chat.Request{System: sys, User: user, Schema: gradesSchema(ids), TopP: 1, Seed: seed, N: 1}
+	request := chat.Request{
+		System: sys, User: agents.WithPicture(user, step.Decision.Image), Images: chat.Stored(step.Decision.Image),
+		Schema: gradesSchema(ids), TopP: 1, Seed: seed, N: 1,
+	}
 	response, wrong, err := c.requestScores(ctx, request, want, audit)
 	if fault.KindOf(err) == fault.Refused {
 		audit.Faults = append(audit.Faults, refusedFault(err))

@@ -112,6 +112,7 @@ func newPair(step domain.Step, at, chosen, rejected domain.Cell, source domain.S
 		Step:              step.Number,
 		Round:             at.Round,
 		Prompt:            at.Prompt,
+		Image:             at.Image,
 		Chosen:            chosen.Text,
 		ChosenCanonical:   chosen.Canonical,
 		Rejected:          rejected.Text,

@@ -120,7 +120,7 @@ func Samples(
 			cell := step.Decision.Cells[i]
 			samplesOf[cell.Agent] = append(samplesOf[cell.Agent], domain.Example{
 				Agent: cell.Agent, Slot: slot, Step: step.Number, Round: cell.Round, Template: template,
-				Prompt: cell.Prompt, Chosen: cell.Text, ChosenCanonical: cell.Canonical,
+				Prompt: cell.Prompt, Image: cell.Image, Chosen: cell.Text, ChosenCanonical: cell.Canonical,
 				Source: domain.SourceGroup, Weight: 1, Advantage: a,
 			})
 		}

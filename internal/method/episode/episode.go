@@ -17,6 +17,8 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
+	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/picture"
 )
 
 // Turn is an environment step before it is decided.
@@ -26,11 +28,15 @@ type Turn struct {
 	History     []string // one line per past step
 	Observation domain.Observation
 	Touch       *domain.Touch // where the previous action reached its screen, if known
+	Pictures    picture.Pictures
 }
 
 // View returns what agents see of the turn, apart from messages.
 func (t Turn) View() agents.View {
-	return agents.View{Goal: t.Goal, History: t.History, Observation: t.Observation}
+	return agents.View{
+		Goal: t.Goal, History: t.History, Observation: t.Observation, Picture: t.Pictures.Whole,
+		Parts: t.Pictures.Parts,
+	}
 }
 
 // Executed is a turn with its action and what followed.
@@ -39,6 +45,19 @@ type Executed struct {
 	Action  domain.Action
 	Invalid string // why the action was not executed, or empty
 	After   domain.Observation
+	// AfterPictures are the pictures of After. There are none after the last step.
+	AfterPictures picture.Pictures
+}
+
+// Camera takes the pictures that systems see.
+type Camera interface {
+	// Look returns what the agents of a configuration see of the present screen. It returns no pictures if they see
+	// text only.
+	Look(ctx context.Context, screen domain.Observation, config agents.Config) (picture.Pictures, error)
+
+	// Solo returns the pictures that an agent of the literature sees, which is a policy of the run or a chat model: the
+	// screen and, with marks, also the marked one.
+	Solo(ctx context.Context, screen domain.Observation, marks, policy bool) ([]chat.Image, error)
 }
 
 // Player holds the hooks in which the ways of playing episodes differ. Only Decide is required. An error of any hook
@@ -46,6 +65,9 @@ type Executed struct {
 type Player struct {
 	// Begin is called after the reset.
 	Begin func(ctx context.Context, tr envadapters.Transition) error
+
+	// Look returns the pictures of a screen. If it is nil, turns have none.
+	Look func(ctx context.Context, screen domain.Observation) (picture.Pictures, error)
 
 	// Decide returns the action of a turn. The action has type domain.ActionNone if no answer parsed. ErrStop ends the
 	// episode without a score.
@@ -97,11 +119,18 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 	}
 
 	history := tr.History
+	pictures, err := p.look(ctx, tr)
+	if err != nil {
+		return out, err
+	}
 	for n := 1; !tr.Terminated && !tr.Truncated; n++ {
-		turn := Turn{Number: n, Goal: out.Goal, History: history, Observation: tr.Observation, Touch: tr.Touch}
+		turn := Turn{
+			Number: n, Goal: out.Goal, History: history, Observation: tr.Observation, Touch: tr.Touch,
+			Pictures: pictures,
+		}
 
 		var invalid string
-		tr, invalid, history, err = p.step(ctx, env, turn)
+		tr, pictures, invalid, history, err = p.step(ctx, env, turn)
 		if errors.Is(err, ErrStop) {
 			out.Stopped = true
 			return out, nil
@@ -126,13 +155,23 @@ func (p Player) Play(ctx context.Context, env envadapters.Environment, task doma
 	return out, err
 }
 
-// step decides and executes one turn. It returns the transition, why the action was not executed, and the new history.
+// look returns the pictures of a screen on which a decision follows.
+func (p Player) look(ctx context.Context, tr envadapters.Transition) (picture.Pictures, error) {
+	if p.Look == nil || tr.Terminated || tr.Truncated {
+		return picture.Pictures{}, nil
+	}
+
+	return p.Look(ctx, tr.Observation)
+}
+
+// step decides and executes one turn. It returns the transition with its pictures, why the action was not executed, and
+// the new history.
 func (p Player) step(
 	ctx context.Context, env envadapters.Environment, turn Turn,
-) (envadapters.Transition, string, []string, error) {
+) (envadapters.Transition, picture.Pictures, string, []string, error) {
 	action, err := p.Decide(ctx, turn)
 	if err != nil {
-		return envadapters.Transition{}, "", nil, err
+		return envadapters.Transition{}, picture.Pictures{}, "", nil, err
 	}
 
 	executable := action
@@ -141,10 +180,16 @@ func (p Player) step(
 	}
 	tr, err := env.Step(ctx, executable)
 	if err != nil {
-		return tr, "", nil, err
+		return tr, picture.Pictures{}, "", nil, err
+	}
+	after, err := p.look(ctx, tr)
+	if err != nil {
+		return tr, after, "", nil, err
 	}
 
-	executed := Executed{Turn: turn, Action: action, Invalid: tr.Invalid, After: tr.Observation}
+	executed := Executed{
+		Turn: turn, Action: action, Invalid: tr.Invalid, After: tr.Observation, AfterPictures: after,
+	}
 	unparsed := action.Type == domain.ActionNone && action.Family == "" // agents of the web may choose to do nothing
 	switch {
 	case action.Speech():
@@ -154,11 +199,11 @@ func (p Player) step(
 	}
 	if p.After != nil {
 		if err := p.After(ctx, executed); err != nil {
-			return tr, "", nil, err
+			return tr, after, "", nil, err
 		}
 	}
 	if tr.History != nil {
-		return tr, executed.Invalid, tr.History, nil
+		return tr, after, executed.Invalid, tr.History, nil
 	}
 
 	note := ""
@@ -169,14 +214,14 @@ func (p Player) step(
 	if p.Summarise != nil && !unparsed && !action.Speech() {
 		text, err := p.Summarise(ctx, executed)
 		if err != nil {
-			return tr, executed.Invalid, nil, err
+			return tr, after, executed.Invalid, nil, err
 		}
 		var written string
 		line, written = agents.SplitNote(text)
 		note = cmp.Or(written, note)
 	}
 
-	return tr, executed.Invalid, p.Limits.Remember(turn.History, line, note), nil
+	return tr, after, executed.Invalid, p.Limits.Remember(turn.History, line, note), nil
 }
 
 // MaxReplacements is the number of replacements of a task that may be at fault, too, before no further one is drawn.

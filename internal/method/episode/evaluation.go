@@ -5,10 +5,10 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/baselines"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/picture"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 )
@@ -33,6 +33,9 @@ type Evaluation struct {
 	// Heard returns the message that peers read at a step in place of a cell's text. If it is nil, they read the text.
 	Heard func(step int, cell domain.Cell) string
 
+	// Camera takes the pictures of the environment in which Player plays. If it is nil, systems see text only.
+	Camera Camera
+
 	// Decided is called with every decision before it is executed. It may be nil.
 	Decided func(ctx context.Context, t Turn, c agents.Config, d domain.Decision) error
 }
@@ -48,13 +51,18 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 	}
 
 	if v.System.Style != "" {
-		return v.soloPlayer(player, env, i)
+		return v.soloPlayer(player, i)
 	}
 	conf, topology, err := v.System.Config(v.Spec, v.Split, uint64(i))
 	conf.Template = rules.Bound(v.Spec, conf.Template, v.Over)
 	calls := rules.EvalCalls(v.Spec, v.Split, i)
 	note := ""
 	player.Note = func() string { return note }
+	if v.Camera != nil {
+		player.Look = func(ctx context.Context, screen domain.Observation) (picture.Pictures, error) {
+			return v.Camera.Look(ctx, screen, conf)
+		}
+	}
 	player.Decide = func(ctx context.Context, turn Turn) (domain.Action, error) {
 		if v.Heard != nil {
 			conf.Heard = func(cell domain.Cell) string { return v.Heard(turn.Number, cell) }
@@ -73,7 +81,7 @@ func (v Evaluation) Player(env envadapters.Environment, i int) (Player, int, err
 
 // soloPlayer returns the player of episode i for an agent of the literature, which decides alone. The player keeps the
 // plain history, and the agent its own version of it.
-func (v Evaluation) soloPlayer(player Player, env envadapters.Environment, i int) (Player, int, error) {
+func (v Evaluation) soloPlayer(player Player, i int) (Player, int, error) {
 	prompt, err := rules.Prompt(v.Spec, v.System.Style)
 	if err != nil {
 		return player, 0, err
@@ -85,8 +93,10 @@ func (v Evaluation) soloPlayer(player Player, env envadapters.Environment, i int
 	}
 	if v.System.Model != "" {
 		agent.MaxTokens = 0 // the limit of its endpoint applies
-		if v.Spec.Models[spec.Role(v.System.Model)].Images && baselines.Looks(v.System.Style) {
-			agent.Screen = screen(env)
+	}
+	if v.Camera != nil && baselines.Looks(v.System.Style) && v.System.Sees(v.Spec) {
+		agent.Screen = func(ctx context.Context, screen domain.Observation) ([]chat.Image, error) {
+			return v.Camera.Solo(ctx, screen, baselines.Marks(v.System.Style), v.System.Model == "")
 		}
 	}
 	calls := rules.EvalCalls(v.Spec, v.Split, i)
@@ -101,18 +111,6 @@ func (v Evaluation) soloPlayer(player Player, env envadapters.Environment, i int
 	}
 
 	return player, 0, nil
-}
-
-// screen returns a function that takes screenshots of an environment.
-func screen(env envadapters.Environment) func(context.Context) ([]byte, error) {
-	return func(ctx context.Context) ([]byte, error) {
-		if screenshotter := envadapters.Can(env).Screenshotter; screenshotter != nil {
-			return envadapters.Take(ctx, screenshotter)
-		}
-
-		return nil, fault.New(fault.Invalid, "the environment has no screenshots, which this system reads: "+
-			"leave the system out there, or set images: false for its model if it needs none")
-	}
 }
 
 // Family returns the action family that the system speaks in a suite. References speak the suite's own.

@@ -136,6 +136,15 @@ func (e EvalSystem) Config(specification spec.Spec, split string, i uint64) (age
 	return conf, number, err
 }
 
+// Sees reports whether the system's policies or its chat model can see pictures.
+func (e EvalSystem) Sees(specification spec.Spec) bool {
+	if e.Model != "" {
+		return specification.Models[spec.Role(e.Model)].Images
+	}
+
+	return specification.Observation.Pictured()
+}
+
 // players returns the policies of the agents that play episode i, and their temperatures.
 func (e EvalSystem) players(given spec.Spec, split string, i uint64) (policies []string, temperature []float64) {
 	if !e.OneOf && !e.Less {

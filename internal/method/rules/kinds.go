@@ -151,8 +151,9 @@ func (k SystemKind) soloSystem(specification spec.Spec, policies []string) (Eval
 	if k.Policies() {
 		system.Policies = policies[:1]
 		switch {
-		case baselines.Marks(system.Style):
-			return system, fmt.Errorf("%s: it reads screenshots, which policies do not", k)
+		case baselines.Marks(system.Style) && !system.Sees(specification):
+			return system, fmt.Errorf("%s: it reads screenshots, which policies see only with observation.kind: both "+
+				"or image", k)
 		case system.Style != "" && specification.Embedded():
 			return system, fmt.Errorf("%s: the embedded policy understands its own prompt only", k)
 		}
@@ -166,6 +167,9 @@ func (k SystemKind) soloSystem(specification spec.Spec, policies []string) (Eval
 		return system, fmt.Errorf("%s: the specification has no model %q", k, k.Of)
 	case baselines.Marks(system.Style) && !model.Images:
 		return system, fmt.Errorf("%s: it reads screenshots: set models.%s.images if the model reads images", k, k.Of)
+	case system.Style == "" && specification.Observation.Pictured() && !model.Images:
+		return system, fmt.Errorf("%s: agents see pictures (observation.kind: %s): set models.%s.images if the model "+
+			"reads images", k, specification.Observation.Kind, k.Of)
 	}
 	system.Model = k.Of
 	system.Policies = []string{k.Of}

@@ -152,6 +152,22 @@ func TestAgentsOfTheLiteratureAreSystemsOfOne(t *testing.T) {
 		}
 	}
 
+	s.Observation.Kind = agents.AsBoth
+	for text, want := range map[string]string{
+		"trained-m3a":    "n=1 m=1 temperature=[0] top_p=1 in the style of m3a",
+		"trained-seeact": "n=1 m=1 temperature=[0] top_p=1 in the style of seeact",
+		"small-plain":    "small-plain: agents see pictures (observation.kind: both): set models.small.images",
+	} {
+		k, err := rules.ParseSystemKind(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := k.System(s, []string{"a", "b", "c", "d"})
+		if got := e.Decoding(); err == nil && got != want || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s of a run that sees is %s, %v; want %s", text, got, err, want)
+		}
+	}
+
 	s.Trainer.Name = spec.Embedded
 	k, _ := rules.ParseSystemKind("base-t3a")
 	if _, err := k.System(s, []string{"a"}); err == nil {

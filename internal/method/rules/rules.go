@@ -50,7 +50,7 @@ func Template(specification spec.Spec) (*agents.Template, error) {
 		return nil, err
 	}
 
-	template = template.Limited(specification.Prompt)
+	template = template.Limited(specification.Prompt).Presenting(specification.Observation)
 	if specification.Summariser.Notes == spec.NotesPolicy {
 		return template.Noting()
 	}

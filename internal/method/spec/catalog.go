@@ -32,6 +32,8 @@ type TrainerRules struct {
 	// LanguageModels reports whether the policies are language models, which speak both action families in their own
 	// words.
 	LanguageModels bool
+	// Pictures reports whether policies can be trained on pictures, which they then see.
+	Pictures bool
 	// Objectives lists the objectives of trainer.Objective that the trainer supports. If nil, it supports sft and dpo.
 	Objectives []string
 	// Losses lists the losses of preference optimisation that the trainer supports. If nil, it supports all.

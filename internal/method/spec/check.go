@@ -76,6 +76,7 @@ func (s Spec) check(catalog Catalog) []problem {
 	s.checkModels(must)
 	s.checkPrompts(must)
 	s.checkRoles(must)
+	s.checkObservation(catalog, must)
 
 	checkTrain(s.Train, "train", must)
 	checkTrain(s.FineTune.Train, "finetune.train", must)

@@ -39,7 +39,7 @@ type Spec struct {
 	// Window is a quarter of the number of an epoch's episodes that are open concurrently: up to four shards are open
 	// at a time. 0 lets the program choose.
 	Window int `json:"window,omitempty"`
-	// Screenshots keeps screenshots of rollouts and evaluations for people. They are not used in training.
+	// Screenshots keeps screenshots of rollouts and evaluations for people. Observation specifies what agents see.
 	Screenshots bool `json:"screenshots,omitempty"`
 	// Quarantine lists training templates from which no slot is drawn.
 	Quarantine []string `json:"quarantine,omitempty"`
@@ -47,6 +47,8 @@ type Spec struct {
 	Focus    Focus    `json:"focus,omitzero"`
 	Decoding Decoding `json:"decoding"`
 
+	// Observation specifies in which form agents see a screen.
+	Observation agents.Presentation `json:"observation"`
 	// Views specifies what each agent sees of a screen.
 	Views agents.Views `json:"views"`
 	// Speech lets agents speak instead of acting. It is on by default where views are divided.
@@ -103,7 +105,9 @@ func Default() Spec {
 		Slots:       200,
 		Decoding:    Decoding{Temperatures: []float64{0.2, 0.5, 0.6, 0.8}, TopP: 0.8, MaxTokens: 1000},
 
-		Prompt:     agents.SmallLimits,
+		Prompt:      agents.SmallLimits,
+		Observation: agents.Presentation{Kind: agents.AsText, Pixels: 262144},
+
 		Views:      agents.Views{Kind: agents.FullViews},
 		Reads:      agents.ReadDAG,
 		Answers:    agents.Usual,

@@ -12,9 +12,7 @@ import (
 
 // Scene is a step of a demonstration, with what the environment knows about it.
 type Scene struct {
-	Goal        string
-	History     []string
-	Observation domain.Observation
+	agents.View                 // of all agents together
 	Right       []domain.Action // the actions that help now
 	// Because holds, for each action of Right, the indices of the elements that support it. If it is nil, an action is
 	// supported by the element that it names.
@@ -30,9 +28,7 @@ func (target Target) Matrix(config agents.Config, scene Scene, decision *domain.
 	if err != nil {
 		return nil, err
 	}
-	views := config.AgentViews(agents.View{
-		Goal: scene.Goal, History: scene.History, Observation: scene.Observation,
-	})
+	views := config.AgentViews(scene.View)
 	said := map[agents.Source]string{}
 	if decision != nil {
 		for _, cell := range decision.Cells {
@@ -67,7 +63,7 @@ func (target Target) Matrix(config agents.Config, scene Scene, decision *domain.
 					said[agents.Source{Agent: agent, Round: round}] = text
 				}
 				out = append(out, domain.Example{
-					Agent: agent, Round: round, Prompt: prompt, Chosen: text,
+					Agent: agent, Round: round, Prompt: prompt, Image: views[agent].Picture.Digest, Chosen: text,
 					ChosenCanonical: action.Canonical(scene.Observation), Weight: 1, Source: domain.SourceExpert,
 				})
 				break

@@ -22,12 +22,14 @@ func places(t *testing.T) (Target, agents.Config, Scene) {
 	}
 	action := domain.Action{Type: domain.ActionInputText, Text: "K7-31"}.At(2)
 	scene := Scene{
-		Goal: "Type the code of Ada into Locker",
-		Observation: domain.Observation{Elements: []domain.Element{
-			text(0, "text", "Bob P2-44", 0), text(1, "text", "Ada K7-31", 20),
-			text(2, "field", "Locker", 200), text(3, "field", "Gate", 220),
-			text(4, "text", "rain", 400), text(5, "text", "snow", 420),
-		}},
+		View: agents.View{
+			Goal: "Type the code of Ada into Locker",
+			Observation: domain.Observation{Elements: []domain.Element{
+				text(0, "text", "Bob P2-44", 0), text(1, "text", "Ada K7-31", 20),
+				text(2, "field", "Locker", 200), text(3, "field", "Gate", 220),
+				text(4, "text", "rain", 400), text(5, "text", "snow", 420),
+			}},
+		},
 		Right:   []domain.Action{action},
 		Because: [][]int{{1, 2}},
 	}
@@ -150,7 +152,7 @@ func TestAnExpertNotesWhatOnlyALaterStepNeeds(t *testing.T) {
 		{Index: 2, Role: "button", Text: "Safe", Visible: true},
 	}
 	scene := Scene{
-		Goal: "Type the code of Anna", Observation: domain.Observation{Elements: elements},
+		View:  agents.View{Goal: "Type the code of Anna", Observation: domain.Observation{Elements: elements}},
 		Right: []domain.Action{click(2), typed}, Because: [][]int{{0, 2}, {0, 1}},
 	}
 	for name, c := range map[string]struct {
@@ -174,10 +176,12 @@ func TestAnExpertNotesWhatOnlyALaterStepNeeds(t *testing.T) {
 // TestAnAgentThatReadsANoteKnowsTheFactOfAnEarlierScreen demonstrates the last step of the task note-later.
 func TestAnAgentThatReadsANoteKnowsTheFactOfAnEarlierScreen(t *testing.T) {
 	scene := Scene{
-		Goal: "Type the code of Anna",
-		Observation: domain.Observation{Elements: []domain.Element{
-			{Index: 1, Role: "field", Text: "Code", Editable: true, Visible: true},
-		}},
+		View: agents.View{
+			Goal: "Type the code of Anna",
+			Observation: domain.Observation{Elements: []domain.Element{
+				{Index: 1, Role: "field", Text: "Code", Editable: true, Visible: true},
+			}},
+		},
 		Right:   []domain.Action{domain.Action{Type: domain.ActionInputText, Text: "4711"}.At(1)},
 		Because: [][]int{{-1, 1}},
 	}

@@ -19,7 +19,6 @@ type Model struct {
 	Chat        chat.Model
 	Prompt      *prompts.Prompt // prompt of the role questions or instructions
 	Images      bool            // whether the model accepts screenshots
-	Image       func(ctx context.Context, digest string) ([]byte, error)
 	Temperature float64
 	Forms       prompts.Forms
 	Limits      agents.Limits // of what the model reads of a screen
@@ -74,11 +73,7 @@ func (m Model) propose(
 		N:           1,
 	}
 	if data.Images {
-		png, err := m.Image(ctx, screen.Image)
-		if err != nil {
-			return nil, false, err
-		}
-		request.Images = [][]byte{png}
+		request.Images = chat.Stored(screen.Image)
 	}
 	response, err := m.Chat.Complete(ctx, request)
 	if err != nil {

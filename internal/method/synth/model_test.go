@@ -40,7 +40,6 @@ func author(t *testing.T, role, text string) (Model, *scriptedModel) {
 		Chat:   model,
 		Prompt: p,
 		Forms:  prompts.FormsOf("mobile"),
-		Image:  func(context.Context, string) ([]byte, error) { return []byte("png"), nil },
 	}, model
 }
 

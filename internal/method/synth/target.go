@@ -75,8 +75,11 @@ func (target Target) question(it Item, pair domain.Example, screen Screen, _ uin
 		return target.pointing(it, pair, screen)
 	}
 
-	pair.Prompt = screenPrefix + "\n" + strings.Join(target.Template.Limits().Lines(screen.Observation), "\n") +
-		"\nQuestion: " + agents.Line(it.Ask, maxAsk)
+	lines := append([]string{screenPrefix}, target.Template.Limits().Lines(screen.Observation)...)
+	if !target.Template.Lists() {
+		lines = lines[:1]
+	}
+	pair.Prompt = strings.Join(append(lines, "Question: "+agents.Line(it.Ask, maxAsk)), "\n")
 	pair.Chosen = it.Answer
 	if it.Answer == "" {
 		pair.Chosen = "Element " + fmt.Sprint(*it.Element)
@@ -135,7 +138,17 @@ func (target Target) instruction(it Item, pair domain.Example, screen Screen, se
 
 // prompt renders the agents' prompt with an instruction or a question as its goal.
 func (target Target) prompt(ask string, screen Screen, own string, peers []agents.Message) (string, error) {
-	return target.Template.User(agents.View{Goal: ask, Observation: screen.Observation}, own, peers)
+	return target.Template.User(target.View(ask, screen), own, peers)
+}
+
+// View returns what an agent sees of a screen that it gets a goal for, without a history.
+func (target Target) View(goal string, screen Screen) agents.View {
+	view := agents.View{Goal: goal, Observation: screen.Observation}
+	if target.Template.Pictures() {
+		view.Picture.Digest = screen.Image
+	}
+
+	return view
 }
 
 // Messages makes up an own answer and peers' messages for a share of prompts. Half of them are wrong. If stage 1 never

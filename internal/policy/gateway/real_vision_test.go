@@ -166,7 +166,8 @@ func (s *stage) look(digest string, shot []byte) (answer string, logprob float64
 		s.t.Fatal(err)
 	}
 	r, err := p.Complete(s.t.Context(), chat.Request{
-		Model: digest, System: visionSystem, User: visionUser, Images: [][]byte{shot}, MaxTokens: 80, N: 1, TopP: 1,
+		Model: digest, System: visionSystem, User: visionUser, Images: chat.NewImage(shot).Images(),
+		MaxTokens: 80, N: 1, TopP: 1,
 	})
 	if err != nil || len(r.Texts) != 1 || len(r.LogProbs) != 1 {
 		s.t.Fatalf("policy %.8s: got %v and error %v, want an answer with its log-probability", digest, r, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/collabui/collabui/internal/httpd"
 	"github.com/collabui/collabui/internal/method/chat"
@@ -18,7 +19,7 @@ var errGone = errors.New("the engine lacks the policy")
 // once. The prompt is tokenised by the engine's chat template with its generation prompt, as for sampling. The answer
 // is tokenised separately and appended, so the position at which it begins is known exactly.
 func (g *Gateway) score(w http.ResponseWriter, r *http.Request) error {
-	scoreRequest, err := httpd.ReadScoreRequest(io.LimitReader(r.Body, maxControl))
+	scoreRequest, err := httpd.ReadScoreRequest(io.LimitReader(r.Body, maxBody))
 	if err != nil {
 		return badJSON(err)
 	}
@@ -66,7 +67,8 @@ func (g *Gateway) scoresOf(ctx context.Context, h hold, request httpd.ScoreReque
 	if request.System != "" {
 		messages = append(messages, message{Role: "system", Content: request.System})
 	}
-	prompt, err := g.dialect.scoring.prompt(ctx, g, h, append(messages, message{Role: "user", Content: request.User}))
+	messages = append(messages, message{Role: "user", Content: contentOf(request)})
+	prompt, sumOf, err := g.summing(ctx, h, messages, len(request.Images) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -82,22 +84,46 @@ func (g *Gateway) scoresOf(ctx context.Context, h hold, request httpd.ScoreReque
 
 		sum := 0.0
 		if len(answer) > 0 {
-			if sum, err = g.dialect.scoring.sum(ctx, g, h, prompt, answer); err != nil {
+			if sum, err = sumOf(text, answer); err != nil {
 				return nil, err
 			}
 		}
 		out[i] = httpd.NewScore(sum, len(answer))
-		out[i].Prompt = len(prompt)
-		out[i].IDs = chat.TokensDigest(prompt, answer)
+		if len(request.Images) == 0 { // the tokens of a prompt with a picture are not known
+			out[i].Prompt = len(prompt)
+			out[i].IDs = chat.TokensDigest(prompt, answer)
+		}
 	}
 
 	return out, nil
 }
 
-// message is a message of a chat.
+// summing returns the tokens of a chat without pictures, and how the log-probability of an answer to the chat is found,
+// by the answer's text and tokens.
+func (g *Gateway) summing(
+	ctx context.Context, h hold, messages []message, pictured bool,
+) (prompt []int, sumOf func(text string, answer []int) (float64, error), err error) {
+	engine := g.dialect.scoring
+	if pictured {
+		if engine.pictured == nil {
+			return nil, nil, cannotScore("this gateway scores answers to pictures with vLLM only")
+		}
+
+		return nil, func(text string, answer []int) (float64, error) {
+			answered := append(slices.Clip(messages), message{Role: "assistant", Content: text})
+
+			return engine.pictured(ctx, g, h, answered, answer)
+		}, nil
+	}
+	prompt, err = engine.prompt(ctx, g, h, messages)
+
+	return prompt, func(_ string, answer []int) (float64, error) { return engine.sum(ctx, g, h, prompt, answer) }, err
+}
+
+// message is a message of a chat. Its content is a text, or parts.
 type message struct {
 	Role    string `json:"role"`
-	Content string `json:"content"`
+	Content any    `json:"content"`
 }
 
 // tokens has the engine tokenise a text or a chat.

@@ -3,10 +3,12 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +66,44 @@ func TestAnAnswerIsScoredByItsOwnTokensOnly(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAnAnswerToAPictureIsScoredWithIt compares scores of the same answer to the same text with two pictures. The score
+// counts the bytes of the prompt, in which the fake engine puts the digest of a picture in its place.
+func TestAnAnswerToAPictureIsScoredWithIt(t *testing.T) {
+	seen := map[string]bool{} // user messages, as the engine read them
+	var mu sync.Mutex
+	e := &fakeengine.Engine{LogProb: func(dir, system, user, answer string) float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[user] = true
+
+		return scoreByLength(dir, system, user, answer)
+	}}
+	s := setUp(t, e, nil)
+	r := chat.ScoreRequest{Model: s.lora("one"), System: "s", User: "you", Answers: []string{"abc", ""}}
+	for _, png := range []string{"first", "second"} {
+		r.Images = []chat.Image{chat.NewImage([]byte(png))}
+		got, err := s.pool().Score(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		user := "you" + fakeengine.Picture([]byte(png))
+		want := scoreByLength("", "s", user, "abc")
+		if math.Abs(got[0].LogProb-want) > 1e-9 || got[0].Tokens != 3 || got[1] != (chat.Score{}) {
+			t.Errorf("scores with picture %s = %+v, want %v over 3 tokens and 0", png, got, want)
+		}
+		if !seen[user] {
+			t.Errorf("the engine read %v, want %q", seen, user)
+		}
+	}
+
+	s = setUp(t, &fakeengine.Engine{SGLang: true, LogProb: scoreByLength}, nil)
+	r.Model = s.lora("one")
+	_, err := s.pool().Score(t.Context(), r)
+	if !errors.Is(err, chat.ErrNoScores) || !strings.Contains(err.Error(), "with vLLM only") {
+		t.Errorf("Score with SGLang = %v, want an ErrNoScores that names vLLM", err)
 	}
 }
 

@@ -15,11 +15,14 @@ type scoring struct {
 	// sum returns the log-probability, in nats, of an answer's tokens after a prompt's tokens. Both have at least one
 	// token.
 	sum func(ctx context.Context, g *Gateway, h hold, prompt, answer []int) (float64, error)
+	// pictured returns the same for the answer with which a chat with pictures ends. If it is nil, the engine cannot
+	// score answers to pictures.
+	pictured func(ctx context.Context, g *Gateway, h hold, chat []message, answer []int) (float64, error)
 }
 
 // vllmScoring uses vLLM's /tokenize and the prompt_logprobs of /v1/completions.
 var vllmScoring = scoring{
-	tokenize: "/tokenize", detokenize: "/detokenize", prompt: vllmPrompt, sum: vllmSum,
+	tokenize: "/tokenize", detokenize: "/detokenize", prompt: vllmPrompt, sum: vllmSum, pictured: vllmPictured,
 }
 
 // sglangScoring uses SGLang's /v1/tokenize and /generate. SGLang applies the chat template only to chats, so the tokens

@@ -216,6 +216,9 @@ func (s TrainedSystem) Decide(
 	}
 	c.Early = !options.Whole
 
+	if view, err = s.draw(view, c); err != nil {
+		return Decided{}, err
+	}
 	d, err := agents.Decide(ctx, model, c, view, options.Seed)
 	if err != nil {
 		return Decided{}, err

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,9 @@ type message struct {
 type part struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
+	URL  struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
 }
 
 // instructs reports whether a message instructs the model how to answer.
@@ -50,11 +54,15 @@ func (q *chatRequest) view(system TrainedSystem) (agents.View, error) {
 			at, agents.Line(last.Role, 20))
 	}
 
-	text, err := last.text(system.Run)
+	text, shot, err := last.read(system)
 	if err != nil {
 		return agents.View{}, refuse("messages", "messages[%d]: %w", at, err)
 	}
 	v, err := ParseView(text, system.Spec.Family())
+	if err == nil {
+		v.Picture.PNG = shot
+		err = system.checkPicture(v)
+	}
 	if err != nil {
 		return v, refuse("messages", "messages[%d]: %w", at, err)
 	}
@@ -62,26 +70,47 @@ func (q *chatRequest) view(system TrainedSystem) (agents.View, error) {
 	return v, nil
 }
 
-// text returns the message's text. It refuses images, because the policies could not see them.
-func (m message) text(run string) (string, error) {
+// read returns the message's text and its screenshot. It refuses a screenshot that the policies could not see.
+func (m message) read(system TrainedSystem) (text string, shot []byte, err error) {
 	var s *string
 	if json.Unmarshal(m.Content, &s) == nil && s != nil {
-		return *s, nil
+		return *s, nil, nil
 	}
 
 	var parts []part
 	if err := json.Unmarshal(m.Content, &parts); err != nil || parts == nil {
-		return "", errors.New("content: expected a text or a list of parts")
+		return "", nil, errors.New("content: expected a text or a list of parts")
 	}
 
 	var texts []string
 	for _, p := range parts {
-		if p.Type != "text" {
-			return "", fmt.Errorf("content: a part of type %q: the policies of %s take no images, only text; "+
-				"list the screen's elements", agents.Line(p.Type, 40), run)
+		switch {
+		case p.Type == "text":
+			texts = append(texts, p.Text)
+		case p.Type != "image_url" || !system.Spec.Observation.Pictured():
+			return "", nil, fmt.Errorf("content: a part of type %q: the policies of %s take no images, only text; "+
+				"list the screen's elements", agents.Line(p.Type, 40), system.Run)
+		case shot != nil:
+			return "", nil, errors.New("content: expected one screenshot, of the present screen")
+		default:
+			if shot, err = pngOf(p.URL.URL); err != nil {
+				return "", nil, err
+			}
 		}
-		texts = append(texts, p.Text)
 	}
 
-	return strings.Join(texts, "\n"), nil
+	return strings.Join(texts, "\n"), shot, nil
+}
+
+// pngOf returns the file in a data URL.
+func pngOf(url string) ([]byte, error) {
+	const head = "data:image/png;base64,"
+	raw, ok := strings.CutPrefix(url, head)
+	png, err := base64.StdEncoding.DecodeString(raw)
+	if !ok || err != nil || len(png) == 0 {
+		return nil, fmt.Errorf("content: expected a screenshot as a URL that begins with %q, not %q", head,
+			agents.Line(url, 40))
+	}
+
+	return png, nil
 }

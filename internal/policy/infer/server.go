@@ -17,7 +17,7 @@ import (
 const EnvKey = "COLLABUI_INFER_KEY"
 
 // maxBody is the maximum size of a request in bytes.
-const maxBody = 1 << 20
+const maxBody = 16 << 20
 
 // Server serves POST /v1/chat/completions, GET /v1/models, GET /v1/models/ID and GET /health for one system at a time.
 // It is safe for concurrent use.

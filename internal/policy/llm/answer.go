@@ -142,10 +142,7 @@ func (c *Client) estimateUsage(used domain.Usage, request chat.Request, res chat
 			size += len(turn.Text)
 		}
 
-		used.Prompt = tokens(size)
-		if c.conf.Images {
-			used.Prompt += imageTokens * len(request.Images)
-		}
+		used.Prompt = tokens(size) + imageTokens*len(request.Images)
 		used.Estimated = used.Prompt > 0
 	}
 

@@ -39,10 +39,13 @@ type Config struct {
 	Timeout  time.Duration     // limit of one call; 0 means two minutes
 	Schema   string            // SchemaJSON, SchemaObject or SchemaNone
 	Tokens   string            // TokensMax, which is the default, or TokensCompletion
-	Images   bool              // the model accepts images; otherwise they are not sent
+	Images   bool              // the model accepts images; otherwise requests with images are refused
 	LogProbs bool              // the server returns log-probabilities
 	Seeds    bool              // the server accepts seeds
 	Kernel   string            // the only kernel that a server of the small policy may compute with; empty means any
+
+	// Picture reads the file of an image by its digest. If it is nil, requests must contain the files.
+	Picture func(ctx context.Context, digest string) ([]byte, error)
 }
 
 // Ways of requesting JSON answers.
@@ -154,6 +157,9 @@ func (c *Client) Complete(ctx context.Context, request chat.Request) (res chat.R
 		span.End()
 	}()
 
+	if request.Images, err = c.withFiles(ctx, request.Images); err != nil {
+		return chat.Response{}, err
+	}
 	model := c.model(request)
 	left := c.lessons.of(model)
 	var all completion

@@ -59,7 +59,7 @@ func TestTheRequestOnTheWire(t *testing.T) {
 		Model:     "role",
 		System:    "s",
 		User:      "u",
-		Images:    [][]byte{{1, 2}},
+		Images:    []chat.Image{{PNG: []byte{1, 2}}},
 		More:      []chat.Turn{{Assistant: true, Text: "a"}, {Text: "again"}},
 		Schema:    &chat.Schema{Name: "grades", JSON: json.RawMessage(`{"type":"object"}`), Strict: true},
 		TopP:      1,

@@ -76,6 +76,7 @@ func PolicyServers(urls []string, conf Config) (*Pool, error) {
 
 		c, err := New(Config{
 			BaseURL: base, Key: conf.Key, Timeout: conf.Timeout, Kernel: conf.Kernel, LogProbs: true, Seeds: true,
+			Images: true, Picture: conf.Picture,
 		})
 		if err != nil {
 			return nil, err

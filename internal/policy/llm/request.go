@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"encoding/base64"
 	"math"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -75,15 +74,13 @@ func (c *Client) messages(request chat.Request) []openai.ChatCompletionMessage {
 	user := openai.ChatCompletionMessage{
 		Role: openai.ChatMessageRoleUser, Content: domain.BreakTokens(request.User),
 	}
-	if c.conf.Images && len(request.Images) > 0 {
+	if len(request.Images) > 0 {
 		user.MultiContent = []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: user.Content}}
 		user.Content = ""
-		for _, png := range request.Images {
+		for _, picture := range request.Images {
 			user.MultiContent = append(user.MultiContent, openai.ChatMessagePart{
-				Type: openai.ChatMessagePartTypeImageURL,
-				ImageURL: &openai.ChatMessageImageURL{
-					URL: "data:image/png;base64," + base64.StdEncoding.EncodeToString(png),
-				},
+				Type:     openai.ChatMessagePartTypeImageURL,
+				ImageURL: &openai.ChatMessageImageURL{URL: dataURL(picture)},
 			})
 		}
 	}

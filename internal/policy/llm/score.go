@@ -21,6 +21,10 @@ func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]c
 	ctx, cancel := context.WithTimeout(ctx, c.conf.Timeout)
 	defer cancel()
 
+	images, err := c.withFiles(ctx, scoreRequest.Images)
+	if err != nil {
+		return nil, err
+	}
 	request := httpd.ScoreRequest{
 		Model:  scoreRequest.Model,
 		System: domain.BreakTokens(scoreRequest.System),
@@ -28,6 +32,9 @@ func (c *Client) Score(ctx context.Context, scoreRequest chat.ScoreRequest) ([]c
 	}
 	for _, text := range scoreRequest.Answers {
 		request.Answers = append(request.Answers, domain.BreakTokens(text))
+	}
+	for _, picture := range images {
+		request.Images = append(request.Images, dataURL(picture))
 	}
 	got, err := c.requestScores(ctx, request)
 	switch {

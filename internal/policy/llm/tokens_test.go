@@ -15,10 +15,10 @@ import (
 func TestNoRequestHasAControlToken(t *testing.T) {
 	hostile := strings.Join(injection.Corpus(), "\n")
 	base, _, sent := server(t, 200, nil, answer)
-	for _, images := range []bool{false, true} {
-		c := must(t, Config{BaseURL: base, Images: images})
+	for _, images := range [][]chat.Image{nil, {{PNG: []byte{1}}}} {
+		c := must(t, Config{BaseURL: base, Images: images != nil})
 		_, err := c.Complete(t.Context(), chat.Request{
-			System: hostile, User: hostile, Images: [][]byte{{1}},
+			System: hostile, User: hostile, Images: images,
 			More: []chat.Turn{{Assistant: true, Text: hostile}, {Text: hostile}},
 		})
 		if err != nil {

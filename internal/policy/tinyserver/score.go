@@ -1,6 +1,7 @@
 package tinyserver
 
 import (
+	"errors"
 	"math"
 	"net/http"
 
@@ -13,6 +14,12 @@ func (s *Server) score(w http.ResponseWriter, r *http.Request) {
 	scoreRequest, err := httpd.ReadScoreRequest(r.Body)
 	if err != nil {
 		s.fail(w, r, http.StatusBadRequest, err)
+
+		return
+	}
+
+	if len(scoreRequest.Images) > 0 {
+		s.fail(w, r, http.StatusBadRequest, errors.New("the small policy sees no pictures"))
 
 		return
 	}

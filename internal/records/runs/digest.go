@@ -33,11 +33,20 @@ func StepsDigest(steps []Step) string {
 	for _, step := range steps {
 		digest := stepDigest{Observation: step.ObservationDigest, Executed: step.Decision.Executed}
 		for _, cell := range step.Decision.Cells {
-			digest.Prompts = append(digest.Prompts, Digest(cell.Prompt))
+			digest.Prompts = append(digest.Prompts, promptDigest(cell))
 			digest.Texts = append(digest.Texts, cell.Text)
 		}
 		all = append(all, digest)
 	}
 
 	return Digest(all)
+}
+
+// promptDigest returns what identifies the prompt of a cell: its text and, if the agent saw one, its picture.
+func promptDigest(cell domain.Cell) string {
+	if cell.Image == "" {
+		return Digest(cell.Prompt)
+	}
+
+	return Digest([]string{cell.Prompt, cell.Image})
 }

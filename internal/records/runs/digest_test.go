@@ -29,6 +29,7 @@ func TestTheDigestOfStepsIsOfWhatMustBeEqualBetweenRuns(t *testing.T) {
 		"elements seen":   {func(s *Step) { s.Decision.Seen = [][]int{{1, 2}} }, true},
 		"a text":          {func(s *Step) { s.Decision.Cells[0].Text = "other" }, false},
 		"a prompt":        {func(s *Step) { s.Decision.Cells[0].Prompt = "other" }, false},
+		"a picture":       {func(s *Step) { s.Decision.Cells[0].Image = "digest" }, false},
 		"the observation": {func(s *Step) { s.ObservationDigest = "other" }, false},
 		"the action":      {func(s *Step) { s.Decision.Executed.Type = domain.ActionBack }, false},
 	} {

@@ -42,6 +42,8 @@ type EvalCell struct {
 	Canonical string       `json:"canonical,omitempty"`
 	Usage     domain.Usage `json:"usage"`
 	Calls     int          `json:"calls,omitempty"` // calls that led to the answer; 0 means one
+	// Image is the digest of the picture that the agent saw with its prompt. It is empty if it saw none.
+	Image string `json:"image,omitempty"`
 	// Told holds the indices of elements that only peers' actions in the prompt name.
 	Told []int `json:"told,omitempty"`
 }
@@ -58,7 +60,7 @@ func NewEvalStep(goal string, o domain.Observation, d domain.Decision) EvalStep 
 		}
 		evalStep.Cells = append(evalStep.Cells, EvalCell{
 			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
-			Told: c.Told,
+			Told: c.Told, Image: c.Image,
 		})
 	}
 

@@ -255,6 +255,10 @@ func (e *Engine) chat(body []byte) (int, []byte) {
 		return e.promptTokens(body)
 	}
 
+	if !e.SGLang && e.LogProb != nil && bytes.Contains(body, []byte(`"continue_final_message":true`)) {
+		return e.continued(dir, body)
+	}
+
 	if q.MaxTokens != 1 {
 		time.Sleep(slow)
 	}

@@ -1,6 +1,8 @@
 package fakeengine
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -59,8 +61,45 @@ func tokensOf(text string) []int {
 
 // turn is a message of a chat.
 type turn struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role    string  `json:"role"`
+	Content content `json:"content"`
+}
+
+// content is the text of a message. Of a picture, it has Picture.
+type content string
+
+// Picture returns what stands in a prompt for a picture: the digest of its file.
+func Picture(png []byte) string { return fmt.Sprintf("[%x]", sha256.Sum256(png)) }
+
+// UnmarshalJSON accepts a text or a list of texts and PNG files.
+func (c *content) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, (*string)(c)) == nil {
+		return nil
+	}
+	var parts []struct {
+		Type  string `json:"type"`
+		Text  string `json:"text"`
+		Image struct {
+			URL string `json:"url"`
+		} `json:"image_url"`
+	}
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if part.Type == "text" {
+			*c += content(part.Text)
+
+			continue
+		}
+		png, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(part.Image.URL, "data:image/png;base64,"))
+		if err != nil {
+			return err
+		}
+		*c += content(Picture(png))
+	}
+
+	return nil
 }
 
 // plainTurns is a chat template whose turns are ordinary text.
@@ -70,7 +109,7 @@ var plainTurns = strings.NewReplacer(turnStart, "", turnEnd, "\n", "assistant\n"
 func (e *Engine) template(chat []turn) []int {
 	var builder strings.Builder
 	for _, t := range chat {
-		builder.WriteString(turnStart + t.Role + "\n" + t.Content + turnEnd)
+		builder.WriteString(turnStart + t.Role + "\n" + string(t.Content) + turnEnd)
 	}
 
 	builder.WriteString(generate)
@@ -197,17 +236,51 @@ func (e *Engine) completions(body []byte) (int, []byte) {
 		return fail(http.StatusBadRequest, "BadRequestError", err.Error())
 	}
 
+	return http.StatusOK, encode(map[string]any{
+		"object": "text_completion",
+		"choices": []any{
+			map[string]any{"index": 0, "text": "x", "prompt_logprobs": promptLogProbs(q.Prompt, logProbs)},
+		},
+	})
+}
+
+// promptLogProbs returns the log-probabilities of a prompt's tokens in vLLM's form.
+func promptLogProbs(tokens []int, logProbs []float64) []any {
 	list := []any{nil} // nothing precedes the first token
-	for i, t := range q.Prompt[1:] {
+	for i, t := range tokens[1:] {
 		list = append(list, map[string]any{
 			"7777":        map[string]any{"logprob": -0.5, "rank": 1}, // the likeliest token
 			fmt.Sprint(t): map[string]any{"logprob": logProbs[i+1], "rank": 2},
 		})
 	}
 
+	return list
+}
+
+// continued responds to a chat whose last message is to be continued.
+func (e *Engine) continued(dir string, body []byte) (int, []byte) {
+	var q struct {
+		Messages []turn `json:"messages"`
+		Generate *bool  `json:"add_generation_prompt"`
+		Top      *int   `json:"prompt_logprobs"`
+		Tokens   bool   `json:"return_token_ids"`
+	}
+	err := json.Unmarshal(body, &q)
+	last := len(q.Messages) - 1
+	if err != nil || last < 1 || q.Messages[last].Role != "assistant" || q.Generate == nil || *q.Generate ||
+		q.Top == nil || !q.Tokens {
+		return fail(http.StatusBadRequest, "BadRequestError", fmt.Sprintf("expected an answer to continue (%v)", err))
+	}
+	tokens := append(e.template(q.Messages[:last]), tokensOf(string(q.Messages[last].Content))...)
+	logProbs, err := e.logProbs(dir, tokens)
+	if err != nil {
+		return fail(http.StatusBadRequest, "BadRequestError", err.Error())
+	}
+
 	return http.StatusOK, encode(map[string]any{
-		"object":  "text_completion",
-		"choices": []any{map[string]any{"index": 0, "text": "x", "prompt_logprobs": list}},
+		"object":           "chat.completion",
+		"choices":          []any{map[string]any{"index": 0, "message": map[string]any{"content": "x"}}},
+		"prompt_token_ids": tokens, "prompt_logprobs": promptLogProbs(tokens, logProbs),
 	})
 }
 
