@@ -76,7 +76,7 @@ func (c *Camera) Solo(
 		images = append(images, marked)
 	}
 
-	return images, c.keep(ctx, images...)
+	return images, c.keep(ctx, images[len(images)-1]) // the one that the record of the answer names
 }
 
 func (c *Camera) marked(shot []byte, screen domain.Observation, policy bool) (chat.Image, error) {

@@ -33,10 +33,10 @@ type Card struct {
 // Describe returns the card of a data set.
 func Describe(pairs []domain.Example) Card {
 	card := Card{StyleAUC: StyleAUC(pairs), BySource: map[domain.Source]int{}, Counts: map[string]int{}}
-	type text struct{ prompt, chosen, rejected string }
+	type text struct{ prompt, image, chosen, rejected string }
 	seen := map[text]bool{}
 	for _, pair := range pairs {
-		id := text{pair.Prompt, pair.Chosen, pair.Rejected}
+		id := text{pair.Prompt, pair.Image, pair.Chosen, pair.Rejected}
 		if seen[id] {
 			card.Duplicates++
 		}
