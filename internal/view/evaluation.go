@@ -152,7 +152,7 @@ func evaluatedStep(evalStep runs.EvalStep, scope agents.VoteScope) detailStep {
 	for _, c := range evalStep.Cells {
 		cell := detailCell{Cell: domain.Cell{
 			Agent: c.Agent, Round: c.Round, Text: c.Text, Canonical: c.Canonical, Usage: c.Usage, Calls: c.Calls,
-			Told: c.Told,
+			Told: c.Told, Image: c.Image,
 		}}
 		read := agents.Reader{Speech: true}.Cell(c.Agent, c.Round, c.Text, "", step.Screen)
 		if read.Action != nil && c.Canonical != "" {

@@ -63,11 +63,16 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(png)
 }
 
-// writeImages writes the screenshots of an episode next to the documents.
+// writeImages writes the screenshots of an episode, and the pictures that agents saw, next to the documents.
 func (w writer) writeImages(ctx context.Context, d detail) error {
 	for _, step := range d.Steps {
 		if err := w.writeImage(ctx, step.Image); err != nil {
 			return err
+		}
+		for _, cell := range step.Cells {
+			if err := w.writeImage(ctx, cell.Image); err != nil {
+				return err
+			}
 		}
 	}
 	if d.End == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // pictured writes the run "crafted" with an episode of one step that has a screenshot before and after it, in slot 5
-// and as an evaluated one, and returns the picture's digest.
+// and as an evaluated one, and returns the picture's digest. The first agent saw the picture.
 func pictured(t *testing.T, b store.Bucket) string {
 	t.Helper()
 	run := crafted(t, b)
@@ -32,6 +32,7 @@ func pictured(t *testing.T, b store.Bucket) string {
 	slot := slots.Slots[4] // it has not begun
 	record(t, b, run.Start(1, slot.Number, 1), runs.Start{Slot: slot, Attempt: 1})
 	step := hostileStep()
+	step.Decision.Cells[0].Image = ref.SHA256
 	first := record(t, b, run.Step(1, slot.Number, 1, 1), runs.Step{Step: step, Image: &ref})
 	end := &runs.Screen{Observation: step.Observation, Image: &ref}
 	record(t, b, run.Attempt(1, slot.Number, 1),
@@ -66,6 +67,11 @@ func TestScreenshotsLieUnderTheBoxes(t *testing.T) {
 					t.Errorf("%s %s, %s: the pictures are %q, want %q", form, page, when, got, want)
 				}
 				x.key("b")
+			}
+			x.page(page+"/1/0.0", "What the agent saw")
+			got := x.eval("document.querySelector('img.seen').getAttribute('src')")
+			if one := "image/" + digest + ".png"; got != one {
+				t.Errorf("%s %s: the first agent saw %q, want %q", form, page, got, one)
 			}
 		}
 		x.eval(`new Promise((done, fail) => { const i = new Image(); i.onload = done; i.onerror = fail;

@@ -143,6 +143,8 @@ function CellPage({ d, step, chosen, system, pair, pairLink }) {
       ${p.rejected && html`<div><${Label} value=${0} /><pre class="text" dir="auto">${p.rejected}</pre></div>`}
         </div>`)}`}
     ${asked.map((a) => html`<${Proposed} call=${a} />`)}
+    ${c.image && html`<h4>What the agent saw</h4><img class="seen" src=${'image/' + c.image + '.png'}
+      alt=${'the picture of the screen that agent ' + c.agent + ' saw'} />`}
     ${c.prompt && html`<h4>What the agent was asked</h4><pre class="text prompt" dir="auto">
       <${Changed} text=${c.prompt} before=${before?.prompt} /></pre>
       <details><summary>system message</summary><pre class="text">${system ||
