@@ -26,7 +26,7 @@ func TestAxeFindsTextsOfEnoughContrast(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s, e := open(t, GroupApps, GroupWidgets, GroupTwoPlaces)
+	s, e := open(t, GroupApps, GroupWidgets, GroupTwoPlaces, GroupPictures, GroupWords)
 	checked := 0
 	for _, split := range []string{domain.SplitTrain, domain.SplitTestTemplates, domain.SplitTestApps} {
 		templates, err := s.Templates(split)

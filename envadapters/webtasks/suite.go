@@ -1,5 +1,5 @@
 // Package webtasks is the built-in suite: the pages of the folder pages, played in real Chromium. The templates come in
-// three groups: apps, widgets and two-places.
+// groups: apps, widgets, two-places, pictures and words.
 //
 // It links no Temporal.
 package webtasks
@@ -44,6 +44,8 @@ const (
 	GroupApps      = "apps"
 	GroupWidgets   = "widgets"
 	GroupTwoPlaces = "two-places" // a goal needs a fact from one panel and an element of another
+	GroupPictures  = "pictures"   // a goal needs what only a picture of the screen shows
+	GroupWords     = "words"      // the same screens, with goals for which the text suffices
 )
 
 // The values of the option words, for training tasks.
@@ -86,8 +88,8 @@ func Check(options envadapters.Options) error {
 	}
 	for _, group := range options.Groups {
 		if !slices.ContainsFunc(all, func(info templateInfo) bool { return info.Group == group }) {
-			return fault.New(fault.Invalid, "webtasks: groups: there is no group %q; there are %s, %s and %s", group,
-				GroupApps, GroupWidgets, GroupTwoPlaces)
+			return fault.New(fault.Invalid, "webtasks: groups: there is no group %q; there are %s, %s, %s, %s and %s",
+				group, GroupApps, GroupWidgets, GroupTwoPlaces, GroupPictures, GroupWords)
 		}
 	}
 	if !slices.Contains([]string{"", FromPools, MadeUp}, options.Words) {
