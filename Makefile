@@ -200,7 +200,7 @@ test-production: build chromium ## test the production row: real vLLM, SGLang, L
 	vllm="$$(scripts/vllm.sh)" && sglang="$$(scripts/sglang.sh)" && program="$$(scripts/llamafactory.sh)" && \
 		export COLLABUI_VLLM="$$vllm" COLLABUI_SGLANG="$$sglang" COLLABUI_LLAMAFACTORY="$$program" && \
 		$(GO) test -count=1 -v -timeout 40m -run Real ./internal/policy/gateway ./activities/training && \
-		$(GO) test -count=1 -v -timeout 60m -tags integration -run TheProductionRow ./test/integration
+		$(GO) test -count=1 -v -timeout 90m -tags integration -run 'TheProductionRow|TheModelThatSees' ./test/integration
 
 production-small: build chromium ## train a small model by real programs on the CPU (two hours, several GB)
 	scripts/production_small.sh

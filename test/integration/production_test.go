@@ -261,6 +261,7 @@ type row struct {
 	Answer  string  `json:"answer"`
 	End     bool    `json:"end"`
 	At      float64 `json:"temperature"`
+	Image   string  `json:"image,omitempty"` // file; empty: the prompt has no picture
 	logProb float64 // of the rollout
 	tokens  int
 }
