@@ -109,6 +109,7 @@ func TestTheRequestOnTheWire(t *testing.T) {
 		}
 	}
 
+	full.Images = nil
 	plain := must(t, Config{BaseURL: base, Schema: SchemaNone})
 	if _, err := plain.Complete(t.Context(), full); err != nil {
 		t.Fatal(err)
