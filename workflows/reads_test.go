@@ -59,7 +59,8 @@ func TestTheListOfSlotsIsNotReadForEverySlot(t *testing.T) {
 	}
 }
 
-// What a run reads grows with its demonstrations and slots, and not with its chunks or agents.
+// What a run reads grows with its demonstrations and slots, and not with its chunks. Each agent reads a number of steps
+// that does not depend on the slots.
 func TestEveryPartOfAnEpisodeIsReadOnceByThoseWhoNeedIt(t *testing.T) {
 	t.Parallel()
 	s := testrun.Tiny()
@@ -79,11 +80,12 @@ func TestEveryPartOfAnEpisodeIsReadOnceByThoseWhoNeedIt(t *testing.T) {
 		}
 	}
 
+	drawn := s.Agents * min(slots, s.Serving.Canaries) // answers of rollouts that trainer and servers compare
 	for name, want := range map[string]int{
-		"steps":      steps, // by whoever labels the episode
+		"steps":      steps + drawn, // also by whoever labels the episode
 		"start.json": 0,
 		// Whoever makes them looks for them first, and the commit reads them; the updates read the pairs together.
-		"episode.json": 3 * slots,
+		"episode.json": 3*slots + drawn,
 		"credit.json":  2 * slots,
 		"pairs.json":   3 * slots,
 		// Whoever plays them looks for them first; all chunks read them together.

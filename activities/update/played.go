@@ -3,6 +3,7 @@ package update
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/domain"
@@ -10,6 +11,7 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -35,7 +37,7 @@ func (g *GPU) sampled(ctx context.Context, given spec.Spec, id AgentID) ([]sampl
 		if len(out) == given.Serving.Canaries {
 			break
 		}
-		cells, err := g.cells(ctx, run, id, slot+1)
+		cells, err := g.cells(ctx, run, id, slot+1, random)
 		if err != nil {
 			return nil, err
 		}
@@ -55,23 +57,22 @@ func (g *GPU) sampled(ctx context.Context, given spec.Spec, id AgentID) ([]sampl
 	return out, nil
 }
 
-// cells returns the cells of an agent in a slot's episode that a trainer can score again.
-func (g *GPU) cells(ctx context.Context, run runs.Run, id AgentID, slot int) ([]domain.Cell, error) {
+// cells returns the cells of an agent in one step of a slot's episode, drawn at random, that a trainer can score again.
+// It reads only this step.
+func (g *GPU) cells(ctx context.Context, run runs.Run, id AgentID, slot int, random *rand.Rand) ([]domain.Cell, error) {
 	episode, _, err := run.Episode(ctx, g.Bucket, id.Epoch, slot)
-	if err != nil || episode.Failed != "" {
+	if err != nil || episode.Failed != "" || len(episode.Steps) == 0 {
 		return nil, err
 	}
-	steps, err := episode.ReadSteps(ctx, g.Bucket)
+	step, _, err := store.Must[runs.Step](ctx, g.Bucket, episode.Steps[random.IntN(len(episode.Steps))].Key)
 	if err != nil {
 		return nil, err
 	}
 
 	var out []domain.Cell
-	for _, step := range steps {
-		for _, cell := range step.Decision.Cells {
-			if cell.Agent == id.Agent && cell.LogProb != 0 && cell.Text != "" && cell.Thought == "" {
-				out = append(out, cell)
-			}
+	for _, cell := range step.Decision.Cells {
+		if cell.Agent == id.Agent && cell.LogProb != 0 && cell.Text != "" && cell.Thought == "" {
+			out = append(out, cell)
 		}
 	}
 
