@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/collabui/collabui/fault"
 )
@@ -122,6 +123,23 @@ func (f Files) Ages(ctx context.Context, prefix string) ([]Aged, error) {
 	slices.SortFunc(out, func(a, b Aged) int { return strings.Compare(a.Key, b.Key) })
 
 	return out, fault.As(fault.Transient, err)
+}
+
+// Written returns when an object was written.
+func (f Files) Written(_ context.Context, key string) (time.Time, error) {
+	path := filepath.FromSlash(key)
+	if !filepath.IsLocal(path) {
+		return time.Time{}, fault.New(fault.Corrupt, "%q is not the key of an object", key)
+	}
+	info, err := os.Stat(filepath.Join(f.Dir, path))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && info.IsDir() {
+		return time.Time{}, fmt.Errorf("%s: %w", key, ErrNotFound)
+	}
+	if err != nil {
+		return time.Time{}, fault.As(fault.Transient, err)
+	}
+
+	return info.ModTime(), nil
 }
 
 // unfinished is the folder in which the server keeps objects while it writes them.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestFilesAreTheObjectsOfAFolder(t *testing.T) {
@@ -41,7 +42,13 @@ func TestFilesAreTheObjectsOfAFolder(t *testing.T) {
 	if body, err := b.Get(t.Context(), "runs/a/spec.json"); err != nil || string(body) != "runs/a/spec.json" {
 		t.Errorf("Get = %q, %v, want the file", body, err)
 	}
+	if at, err := b.Written(t.Context(), "runs/a/spec.json"); err != nil || time.Since(at) > time.Hour {
+		t.Errorf("Written = %v, %v, want the time of the file", at, err)
+	}
 	for _, key := range []string{"runs/none.json", "runs/a"} {
+		if _, err := b.Written(t.Context(), key); !errors.Is(err, ErrNotFound) {
+			t.Errorf("Written(%q) = %v, want %v", key, err, ErrNotFound)
+		}
 		if _, err := b.Get(t.Context(), key); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Get(%q) = %v, want %v", key, err, ErrNotFound)
 		}
