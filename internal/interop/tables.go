@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/records/runs"
 )
@@ -126,9 +127,11 @@ func (r Records) updates() Table {
 			probed := []any{nil, nil, nil, nil, nil, nil}
 			if p := u.Probe; p.Prompts > 0 {
 				if p.Unknown == "" {
-					probed = []any{
-						p.KL, p.KLBase, p.Entropy, p.Chosen.Change() - p.Rejected.Change(), p.Displaced, nil,
-					}
+					probed = []any{p.KL, p.KLBase, p.Entropy, nil, nil, nil}
+				}
+				if p.Unknown == "" && p.Rejected != (domain.LogProbs{}) { // else nothing was rejected
+					probed[3] = p.Chosen.Change() - p.Rejected.Change()
+					probed[4] = p.Displaced
 				}
 				probed[5] = p.ParseRate
 			}
