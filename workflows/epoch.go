@@ -126,7 +126,7 @@ func (r *runState) conclude(ctx workflow.Context, sum epochs.Summary) error {
 	if sum.Val >= 0 {
 		r.status.Val = sum.Val
 		if err := workflow.UpsertTypedSearchAttributes(ctx,
-			attrRate.ValueSet(sum.Val), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents))); err != nil {
+			setRate(sum.Val, true), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents))); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ package workflows
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -108,9 +109,24 @@ func urgent(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, options)
 }
 
-// child returns the context of a child workflow.
+// child returns the context of a child workflow of a run, whose name is the first part of the id: lists of workflows find
+// all that belong to a run.
 func child(ctx workflow.Context, id, summary string) workflow.Context {
-	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id, StaticSummary: summary})
+	run, _, _ := strings.Cut(id, "/")
+
+	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: id, StaticSummary: summary, TypedSearchAttributes: temporal.NewSearchAttributes(attrRun.ValueSet(run)),
+	})
+}
+
+// setRate returns the update of a rate that lists of workflows show: rounded to a thousandth, and unset if nothing was
+// played.
+func setRate(rate float64, played bool) temporal.SearchAttributeUpdate {
+	if !played {
+		return attrRate.ValueUnset()
+	}
+
+	return attrRate.ValueSet(math.Round(1000*rate) / 1000)
 }
 
 func epochID(run string, epoch int) string { return fmt.Sprintf("%s/epoch/%04d", run, epoch) }

@@ -72,7 +72,7 @@ func Rollouts(ctx workflow.Context, in RolloutsInput) (RolledOut, error) {
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("topology %s; rollouts %.1f %%, %d pairs",
 		plan.Topology, 100*rate, whole.Pairs))
 
-	err = workflow.UpsertTypedSearchAttributes(ctx, attrRate.ValueSet(rate))
+	err = workflow.UpsertTypedSearchAttributes(ctx, setRate(rate, whole.Done > 0))
 
 	return RolledOut{Slots: plan.Slots, Tally: whole}, err
 }

@@ -135,6 +135,14 @@ func (p temporalPages) tell() {
 		"| [1](/namespaces/collabui/workflows/kill%2Fepoch%2F0001) | ",
 		"| [2](/namespaces/collabui/workflows/kill%2Fepoch%2F0002) | ",
 		"final digest `", "| trained-4 | test-seeds | ")
+	if got := p.list(`CollabRun IS NULL AND WorkflowId STARTS_WITH "kill"`); len(got) > 0 {
+		p.t.Errorf("the workflows %v have no CollabRun, want all workflows of a run to have it", got)
+	}
+	for _, kind := range []string{"Evaluation", "FineTune"} {
+		if len(p.list(fmt.Sprintf(`CollabRun="kill" AND WorkflowType=%q`, kind))) == 0 {
+			p.t.Errorf("no %s is listed by its run, want one", kind)
+		}
+	}
 	shards := p.list(`WorkflowType="Shard" AND CollabSuccessRate<1`)
 	if len(shards) != 2 {
 		p.t.Fatalf("the shards %v are listed, want one of each epoch", shards)
