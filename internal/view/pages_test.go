@@ -62,7 +62,7 @@ func TestEveryPageIsDrawn(t *testing.T) {
 			"#/run/" + name + "/evaluations":   end.Results[0].System,
 			"#/run/" + name + "/updates":       "log π(chosen)",
 			"#/run/" + name + "/data":          "style AUC",
-			"#/run/" + name + "/specification": "\"rounds\": 2",
+			"#/run/" + name + "/specification": "rounds: 2",
 			"#/run/" + name + "/no":            "There is no such page",
 			"#/nothing":                        "There is no such page",
 			"#/run/other":                      "",

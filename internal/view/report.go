@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/local/disk"
 	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/records/schedules"
 )
 
 // Contents lists the subjects of a report.
@@ -60,10 +62,7 @@ type writer struct {
 }
 
 func (w writer) all(ctx context.Context, contents Contents) error {
-	x := index{
-		Title: "Report", Made: time.Now().UTC().Format("2006-01-02 15:04 UTC"), Runs: []entry{}, Experiments: []entry{},
-		Lines: []entry{},
-	}
+	var names Names
 	withEpisodes := map[string]bool{}
 	for _, name := range contents.Runs {
 		withEpisodes[name] = true
@@ -74,7 +73,7 @@ func (w writer) all(ctx context.Context, contents Contents) error {
 		if err != nil {
 			return err
 		}
-		x.Experiments = append(x.Experiments, entry{Name: name})
+		names.Experiments = append(names.Experiments, name)
 		all = append(all, page.Runs...)
 		if err := w.write(docExperiment+"/"+name, page); err != nil {
 			return err
@@ -85,7 +84,7 @@ func (w writer) all(ctx context.Context, contents Contents) error {
 		if err != nil {
 			return err
 		}
-		x.Lines = append(x.Lines, entry{Name: name})
+		names.Lines = append(names.Lines, name)
 		for _, e := range p.Entries {
 			all = append(all, e.System.Run)
 		}
@@ -100,13 +99,43 @@ func (w writer) all(ctx context.Context, contents Contents) error {
 			continue
 		}
 		written[name] = true
-		x.Runs = append(x.Runs, entry{Name: name})
+		names.Runs = append(names.Runs, name)
 		if err := w.writeRun(ctx, runs.Run(name), withEpisodes[name]); err != nil {
 			return fmt.Errorf("run %s: %w", name, err)
 		}
 	}
 
-	return w.write("index", x)
+	return w.writeHome(ctx, names)
+}
+
+// writeHome writes the first page, with the schedules of its lines.
+func (w writer) writeHome(ctx context.Context, names Names) error {
+	var err error
+	if names.Schedules, err = schedules.Names(ctx, w.Bucket); err != nil {
+		return err
+	}
+	page, err := w.home(ctx, names)
+	if err != nil {
+		return err
+	}
+	page.Schedules = slices.DeleteFunc(page.Schedules, func(schedule homeSchedule) bool {
+		return !slices.Contains(names.Lines, schedule.Line)
+	})
+	if err := w.write(docHome, page); err != nil {
+		return err
+	}
+	costs, err := w.costs(ctx, names.Runs)
+	if err != nil {
+		return err
+	}
+	if err := w.write(docCosts, costs); err != nil {
+		return err
+	}
+	content := newIndex(names)
+	content.Title = "Report"
+	content.Made = time.Now().UTC().Format("2006-01-02 15:04 UTC")
+
+	return w.write(docIndex, content)
 }
 
 // writeRun writes the documents of a run: with whole episodes if whole is set, and otherwise with lines about them.
@@ -178,7 +207,8 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 	if len(slots) == 0 {
 		return w.write(path, []row{})
 	}
-	rows := make([]row, slots[len(slots)-1]+1) // by slot
+	rows := make([]row, slots[len(slots)-1]+1)       // by slot
+	answers := make([]string, slots[len(slots)-1]+1) // as well
 	err = w.chunks(ctx, len(rows)-1, func(ctx context.Context, first int) error {
 		details := map[int]detail{}
 		for slot := first; slot < min(first+chunk, len(rows)); slot++ {
@@ -197,6 +227,7 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 				return err
 			}
 			rows[slot] = episode.row()
+			answers[slot] = episode.answers()
 			details[slot] = d
 		}
 
@@ -206,10 +237,15 @@ func (w writer) writeEpoch(ctx context.Context, run runs.Run, number int, whole 
 		return err
 	}
 	begun := []row{}
-	for _, r := range rows {
+	said := map[int]string{}
+	for slot, r := range rows {
 		if r.Slot > 0 {
 			begun = append(begun, r)
+			said[slot] = answers[slot]
 		}
+	}
+	if err := w.write(fmt.Sprintf("%s/%s/%d", docAnswers, run, number), said); err != nil {
+		return err
 	}
 
 	return w.write(path, begun)

@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"reflect"
@@ -137,8 +138,9 @@ func TestAPairHasAnAddress(t *testing.T) {
 	run := string(reviewed(t, &b))
 	x := newTab(t)
 	x.open(serve(t, &b, run), "document.querySelector('h1')")
-	x.page("#/episode/"+run+"/1/5/1", "1 pairs came of this step")
-	x.eval("[...document.querySelectorAll('.decide a')].find((a) => a.textContent.includes('adversary')).click()")
+	x.page("#/episode/"+run+"/1/5/1", "1 pair of this step")
+	x.eval("[...document.querySelectorAll('.decide tbody tr')].find((r) => r.textContent.includes('adversary'))" +
+		".querySelector('a').click()")
 	x.wait("location.hash === '#/episode/" + run + "/1/5/1/0.0/1'")
 	x.wait("document.querySelector('.pair.here a')?.getAttribute('href') === location.hash")
 	x.wait("(() => { const r = document.querySelector('.pair.here').getBoundingClientRect(); " +
@@ -153,6 +155,9 @@ func TestAnEpisodeLeadsToItsWorkflow(t *testing.T) {
 		Library: library(&b, 1), Temporal: "http://127.0.0.1:1/namespaces/n",
 		Index:  func(context.Context) (view.Names, error) { return view.Names{Runs: []string{run}}, nil },
 		Events: func(context.Context, string, string) (int, string) { return 0, "0" },
+		Execution: func(_ context.Context, workflow string) string {
+			return map[string]string{run + "/epoch/0001/shard/0001": "newest"}[workflow]
+		},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	srv := httptest.NewServer(s.Handler(ctx))
@@ -162,10 +167,25 @@ func TestAnEpisodeLeadsToItsWorkflow(t *testing.T) {
 	x.open(srv.URL+"/", "document.querySelector('h1')")
 	x.page("#/episode/"+run+"/1/5", "in the Temporal UI")
 	got := x.eval("document.querySelector('header.goal a').getAttribute('href')")
-	if want := s.Temporal + "/workflows/" + url.PathEscape(run+"/epoch/0001/shard/0001"); got != want {
+	shard := url.PathEscape(run + "/epoch/0001/shard/0001")
+	if want := "temporal/" + shard; got != want {
 		t.Errorf("the page leads to %v, want %s", got, want)
 	}
-	const silent = `a[href^="http://127.0.0.1:1/"]:not([referrerpolicy=origin])`
+	for workflow, want := range map[string]string{
+		shard: "/workflows/" + shard + "/newest/user-metadata", "unknown": "/workflows/unknown",
+	} {
+		response, err := http.DefaultTransport.RoundTrip(httptest.NewRequest("GET", srv.URL+"/temporal/"+workflow, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := response.Header.Get("Location"); response.StatusCode != http.StatusFound || got != s.Temporal+want {
+			t.Errorf("%s leads to %s (%s), want %s", workflow, got, response.Status, s.Temporal+want)
+		}
+		if got := response.Header.Get("Referrer-Policy"); got != "origin" { // Temporal checks who links to it
+			t.Errorf("the referrer policy is %q, want origin", got)
+		}
+	}
+	const silent = `a[href^="temporal/"]:not([referrerpolicy=origin])`
 	for _, hash := range []string{"#/episode/" + run + "/1/5", "#/run/" + run} { // Temporal checks who links to it
 		x.page(hash, "in the Temporal UI")
 		if n := x.eval("document.querySelectorAll('" + silent + "').length"); n != 0.0 {

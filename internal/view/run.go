@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/credit"
@@ -17,11 +18,16 @@ import (
 // runPage is the content of the pages of a run.
 type runPage struct {
 	Name        string       `json:"name"`
-	Status      any          `json:"status"` // the answer of `show --json`
-	Spec        spec.Spec    `json:"spec"`   // with all changes
-	System      string       `json:"system"` // the agents' system message, from Spec
-	Epochs      []epochPage  `json:"epochs"` // epochs that have begun
-	Levels      []synth.Card `json:"levels"` // data cards of stage 1
+	Status      any          `json:"status"`           // the answer of `show --json`
+	Spec        spec.Spec    `json:"spec"`             // with all changes
+	Lines       []specLine   `json:"lines"`            // Spec as YAML
+	Began       time.Time    `json:"began,omitzero"`   // when the store received the specification
+	BaseAt      time.Time    `json:"base_at,omitzero"` // the result of stage 1
+	Ended       time.Time    `json:"ended,omitzero"`   // and the end
+	Who         string       `json:"who,omitempty"`    // who started it
+	System      string       `json:"system"`           // the agents' system message, from Spec
+	Epochs      []epochPage  `json:"epochs"`           // epochs that have begun
+	Levels      []synth.Card `json:"levels"`           // data cards of stage 1
 	Evaluations []evaluation `json:"evaluations"`
 	BaseVal     *runs.Result `json:"base_val,omitempty"` // of the base policy on val, with which curves begin
 	Lineage     []ancestor   `json:"lineage"`
@@ -32,6 +38,7 @@ type runPage struct {
 // epochPage is an epoch of a run.
 type epochPage struct {
 	Number    int           `json:"number"`
+	At        time.Time     `json:"at,omitzero"` // when the store received the commit
 	Edges     [][2]int      `json:"edges"`
 	Slots     int           `json:"slots"`
 	Committed bool          `json:"committed"`
@@ -87,6 +94,16 @@ func (l *Library) run(ctx context.Context, run runs.Run) (page runPage, err erro
 		return page, err
 	}
 	page.System = template.System()
+	changes, err := run.Changes(ctx, l.Bucket, 0, 0)
+	if err != nil {
+		return page, err
+	}
+	if lines, err := specLines(page.Spec, changes); err == nil { // else it is larger than a file may be
+		page.Lines = lines
+	}
+	if err := page.readTimes(ctx, l); err != nil {
+		return page, err
+	}
 	for n := 1; ; n++ {
 		e, begun, err := l.epoch(ctx, run, n, page.Spec.Agents)
 		if err != nil {
@@ -121,6 +138,25 @@ func (l *Library) run(ctx context.Context, run runs.Run) (page runPage, err erro
 	return page, err
 }
 
+// readTimes reads who started a run, and when its parts were recorded.
+func (p *runPage) readTimes(ctx context.Context, library *Library) error {
+	run := runs.Run(p.Name)
+	claim, _, err := run.Claim(1).May(ctx, library.Bucket)
+	if err != nil {
+		return err
+	}
+	p.Who = claim.Who
+	if p.Began, err = library.written(ctx, run.Spec().Key); err != nil {
+		return err
+	}
+	if p.BaseAt, err = library.written(ctx, run.Base().Key); err != nil {
+		return err
+	}
+	p.Ended, err = library.written(ctx, run.End().Key)
+
+	return err
+}
+
 // epoch reads an epoch, if it has begun.
 func (l *Library) epoch(ctx context.Context, run runs.Run, number, agents int) (page epochPage, begun bool, err error) {
 	page = epochPage{Number: number, Updates: []epochUpdate{}}
@@ -152,6 +188,9 @@ func (p *epochPage) read(ctx context.Context, library *Library, run runs.Run, sl
 	}
 	if committed {
 		p.Committed = true
+		if p.At, err = library.written(ctx, run.Epoch(number).Key); err != nil {
+			return err
+		}
 		p.Rollouts = &e.Rollouts
 		p.Val = e.Val
 		p.Pairs = e.Pairs

@@ -56,6 +56,7 @@ func quoted(text string) []byte {
 type index struct {
 	Title       string  `json:"title"`
 	Live        bool    `json:"live"`
+	Foreign     bool    `json:"foreign,omitempty"` // trajectories of other programs
 	Made        string  `json:"made"`
 	Temporal    string  `json:"temporal,omitempty"` // address of the Temporal UI
 	Runs        []entry `json:"runs"`
@@ -65,4 +66,18 @@ type index struct {
 
 type entry struct {
 	Name string `json:"name"`
+}
+
+// newIndex returns an index of names.
+func newIndex(names Names) index {
+	entries := func(names []string) []entry {
+		out := []entry{}
+		for _, name := range names {
+			out = append(out, entry{Name: name})
+		}
+
+		return out
+	}
+
+	return index{Runs: entries(names.Runs), Experiments: entries(names.Experiments), Lines: entries(names.Lines)}
 }

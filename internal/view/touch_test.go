@@ -76,3 +76,32 @@ func TestTheMarkerLiesWhereTheActionHappened(t *testing.T) {
 	}
 	x.quiet()
 }
+
+func TestDrawnScreensShowRolesStatesAndValues(t *testing.T) {
+	var b store.Memory
+	run := crafted(t, &b)
+	slots, _, err := run.Slots(1).Must(t.Context(), &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := hostileStep()
+	box := domain.Rect{10, 10, 200, 40}
+	step.Observation.Elements = []domain.Element{
+		{Index: 0, Role: "checkbox", Text: "Tea", State: []string{"checked"}, Visible: true, Bounds: box},
+		{Index: 1, Role: "checkbox", Text: "Milk", State: []string{"unchecked"}, Visible: true, Bounds: box},
+		{Index: 2, Role: "radio", Text: "Hot", State: []string{"unchecked"}, Visible: true, Bounds: box},
+		{Index: 3, Role: "slider", Desc: "Sugar", Value: "3", Visible: true, Bounds: box},
+		{Index: 4, Role: "button", Text: "Order", State: []string{"disabled"}, Visible: true, Bounds: box},
+	}
+	play(t, &b, run, slots.Slots[4], 1, step) // it has not begun
+	x := newTab(t)
+	x.open(serve(t, &b, string(run)), "document.querySelector('h1')")
+	x.page("#/episode/crafted/1/5", "Decision in step 1")
+	got := x.eval(`[...document.querySelectorAll('.look .box')].map((e) => e.querySelector('.words').textContent.trim() +
+		' | ' + e.querySelector('.about').textContent.trim()).join('; ')`)
+	want := "☑ Tea | checkbox; ☐ Milk | checkbox; ○ Hot | radio; Sugar: 3 | slider; Order | button, disabled"
+	if got != want {
+		t.Errorf("the screen is drawn as\n%v\nwant\n%s", got, want)
+	}
+	x.quiet()
+}

@@ -25,6 +25,9 @@ type Library struct {
 	// Status returns the output of `show RUN --json`, so that pages have the same figures.
 	Status func(ctx context.Context, run string) (any, error)
 
+	// States returns what Temporal knows about runs that have not finished, by name. It may be nil.
+	States func(ctx context.Context, runs []string) map[string]RunState
+
 	// Chunk is the number of episodes in one document.
 	Chunk int
 
@@ -33,8 +36,12 @@ type Library struct {
 
 // The kinds of documents, and the form of the path after each.
 const (
+	docIndex       = "index"       // the names of everything
+	docHome        = "home"        // the first page
+	docCosts       = "costs"       // what runs cost, for the first page
 	docRun         = "run"         // NAME
 	docRows        = "rows"        // NAME/EPOCH: a line about every episode of an epoch
+	docAnswers     = "answers"     // NAME/EPOCH: what agents answered in every episode, for searching
 	docEpisodes    = "episodes"    // NAME/EPOCH/SLOT: some episodes, from a slot on
 	docEvalRows    = "evalrows"    // NAME/FOLDER/SYSTEM/SPLIT
 	docEvaluations = "evaluations" // NAME/FOLDER/SYSTEM/SPLIT/N: some evaluated episodes, from episode N on
@@ -51,13 +58,16 @@ func (l *Library) Document(ctx context.Context, place string) (any, error) {
 	switch kind {
 	case docRun:
 		return l.run(ctx, run)
-	case docRows, docEpisodes:
+	case docRows, docAnswers, docEpisodes:
 		n, err := numbers(below)
 		if err != nil {
 			return nil, err
 		}
 		if kind == docRows && len(n) == 1 {
 			return l.epochRows(ctx, run, n[0])
+		}
+		if kind == docAnswers && len(n) == 1 {
+			return l.epochAnswers(ctx, run, n[0])
 		}
 		if kind == docEpisodes && len(n) == 2 {
 			return l.episodes(ctx, run, n[0], n[1])

@@ -14,6 +14,7 @@ var reads = map[string]string{
 	"cmd/collabui/results MayBlob": "a person named the policy, and sees the answer",
 	"internal/view Exists":         "a page, which is loaded again",
 	"internal/view May":            "a page, which is loaded again",
+	"internal/view ErrNotFound":    "a page, which is loaded again",
 	"internal/interop May":         "a document, which is exported again",
 	"internal/interop Exists":      "a document, which is exported again",
 

@@ -34,5 +34,8 @@ func libraryOf(a *app.App, bucket store.Bucket) *view.Library {
 
 			return st, err
 		},
+		States: func(ctx context.Context, names []string) map[string]view.RunState {
+			return status.States(ctx, bucket, a.RunningEndpoints(), names)
+		},
 	}
 }

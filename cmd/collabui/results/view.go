@@ -6,7 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"sync"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,8 +16,11 @@ import (
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/httpd"
+	"github.com/collabui/collabui/internal/interop"
 	"github.com/collabui/collabui/internal/observe/events"
+	"github.com/collabui/collabui/internal/records/lines"
 	"github.com/collabui/collabui/internal/records/runs"
+	"github.com/collabui/collabui/internal/records/schedules"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/internal/view"
 )
@@ -38,19 +41,28 @@ const listenDefault = "127.0.0.1:8085"
 func viewCmd(a *app.App) *cobra.Command {
 	var options viewOptions
 	cmd := &cobra.Command{
-		Use:   "view",
-		Short: "Serve pages about all runs, live",
+		Use:   "view [FILE_OR_FOLDER]",
+		Short: "Serve pages about all runs, live, or about trajectories of other programs",
 		Long: `view serves the pages of report for everything in the store, live: a run's curves while it trains, and
 every episode before it ends. Pages change nothing: note, set and fork do.
 
 The services of a data folder have a viewer already, whose address it then prints. With --listen it serves another, and
 without services it reads the files of the folder.
 
+With FILE_OR_FOLDER it serves, instead, what other programs recorded there: trajectories of ATIF (Harbor) and logs of
+Inspect, .eval or .json.
+
 On the loopback it needs no key. To be reached from other machines it needs one in ` + envViewKey + ` (or
 ` + envViewKey + `_FILE), which a browser asks for as a password, with any name; put a proxy with TLS in front of it.`,
-		Example: "  collabui view\n  collabui view --listen 127.0.0.1:8090",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runView(cmd.Context(), a, options) },
+		Example: "  collabui view\n  collabui view --listen 127.0.0.1:8090\n  collabui view logs/",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return viewForeign(cmd.Context(), a, options, args[0])
+			}
+
+			return runView(cmd.Context(), a, options)
+		},
 	}
 	cmd.Flags().StringVar(&options.listen, "listen", "", "`ADDRESS` to listen on (default "+listenDefault+")")
 	app.AddTLSFlags(cmd.Flags(), &options.tls)
@@ -84,6 +96,9 @@ func runView(ctx context.Context, a *app.App, options viewOptions) error {
 	stream := events.Over(client)
 	server := view.Server{
 		Library: lib, Temporal: status.TemporalPages(endpoints), Index: index(lib.Bucket),
+		Execution: func(ctx context.Context, workflow string) string {
+			return status.Execution(ctx, endpoints, workflow)
+		},
 		Events: func(ctx context.Context, run, after string) (int, string) {
 			found, next := stream.Read(ctx, run, after)
 
@@ -106,6 +121,32 @@ func runView(ctx context.Context, a *app.App, options viewOptions) error {
 		originOf(endpoints.UI)) // its pages link to the viewer's pages
 }
 
+// viewForeign serves the trajectories that other programs wrote into a file or folder.
+func viewForeign(ctx context.Context, a *app.App, options viewOptions, path string) error {
+	all, err := interop.Trajectories(path)
+	if err != nil {
+		return err
+	}
+	key, err := config.Secret(envViewKey)
+	if err != nil {
+		return err
+	}
+	listener, err := httpd.Listen(cmp.Or(options.listen, listenDefault), key, envViewKey, options.tls)
+	if err != nil {
+		return err
+	}
+	at := httpd.URL(listener, "http") + "/"
+	err = a.Print(map[string]any{"url": at, "key": key != "", "trajectories": len(all)}, func(w io.Writer) {
+		terminal.Line(w, "%d trajectories of %s at %s", len(all), path, at)
+	})
+	if err != nil {
+		return err
+	}
+	pages := httpd.Locked(view.Foreign(filepath.Base(path), all), config.Live(envViewKey, key))
+
+	return httpd.Serve(options.child.Lifetime(ctx), listener, pages, time.Second)
+}
+
 // originOf returns the origin of an address, as browsers write it, or "".
 func originOf(address string) string {
 	parsed, err := url.Parse(address)
@@ -116,37 +157,20 @@ func originOf(address string) string {
 	return parsed.Scheme + "://" + parsed.Host
 }
 
-// indexKept is how long the viewer keeps its list: at least this long, and long enough that making the list takes at
-// most a twentieth of the time.
-const indexKept = 10 * time.Second
-
-// index returns a function that lists runs, experiments and lines.
+// index returns a function that lists runs, experiments, lines and schedules.
 func index(bucket store.Bucket) func(context.Context) (view.Names, error) {
-	var mu sync.Mutex
-	var known view.Names
-	var until time.Time
-
-	return func(ctx context.Context) (view.Names, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if time.Now().Before(until) {
-			return known, nil
-		}
-		var names view.Names
-		var err error
-		began := time.Now()
+	return func(ctx context.Context) (names view.Names, err error) {
 		if names.Runs, err = runs.Names(ctx, bucket); err != nil {
 			return names, err
 		}
 		if names.Experiments, err = bucket.Folders(ctx, "experiments/"); err != nil {
 			return names, err
 		}
-		if names.Lines, err = bucket.Folders(ctx, "lines/"); err != nil {
+		if names.Lines, err = lines.Names(ctx, bucket); err != nil {
 			return names, err
 		}
-		known = names
-		until = time.Now().Add(max(indexKept, 20*time.Since(began)))
+		names.Schedules, err = schedules.Names(ctx, bucket)
 
-		return names, nil
+		return names, err
 	}
 }

@@ -24,10 +24,13 @@ function ticks(low, high) {
   return out;
 }
 
-// Chart draws series, each {name, points: [{x, y, low, high}]}, over x with intervals where they are known.
-function Chart({ title, name, series, low, high, format, x: across }) {
+// Chart draws series, each {name, points: [{x, y, low, high}]}, over x with intervals where they are known. A point
+// without y is a gap, with its reason in why: it is marked, and no line crosses it.
+function Chart({ title, name, series, low, high, format, x: across, xs: marks, ask }) {
   const svg = useRef(null);
-  const drawn = series.filter((s) => s.points.length > 0);
+  const known = (p) => p.y !== undefined && p.y !== null;
+  const drawn = series.filter((s) => s.points.some(known)).map((s) => ({ ...s, points: s.points.filter(known),
+    parts: pieces(s.points, known), gaps: s.points.filter((p) => !known(p)) }));
   const write = format || ((v) => String(Math.round(v * 1000) / 1000));
   const mark = (v) => (Math.abs(v) >= 1e6 ? v / 1e6 + ' M' : write(v)); // what is wider does not fit
   if (drawn.length === 0) return null;
@@ -37,7 +40,7 @@ function Chart({ title, name, series, low, high, format, x: across }) {
   const least = (vs, first) => vs.reduce((a, b) => Math.min(a, b), first); // as arguments, many would be too many
   const most = (vs, first) => vs.reduce((a, b) => Math.max(a, b), first);
   const [y0, y1] = [low ?? least(ys, 0), high ?? most(ys, 1e-9)];
-  const along = all.map((p) => p.x);
+  const along = [...all, ...drawn.flatMap((s) => s.gaps)].map((p) => p.x);
   const [x0, x1] = [least(along, Infinity), most(along, -Infinity)];
   const [W, H, L, R, T, B] = [460, 230, 58, 12, 12, 34];
   const px = (v) => L + ((v - x0) / (x1 - x0 || 1)) * (W - L - R);
@@ -50,23 +53,29 @@ function Chart({ title, name, series, low, high, format, x: across }) {
     return path(known.map((p) => ({ x: p.x, y: p.high }))) + 'L' +
       path([...known].reverse().map((p) => ({ x: p.x, y: p.low }))).slice(1) + 'Z';
   };
-  const xs = x1 - x0 <= 12 ? Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i) : ticks(x0, x1);
+  const xs = x1 - x0 <= 12 && Number.isInteger(x0) && Number.isInteger(x1) && !marks
+    ? Array.from({ length: x1 - x0 + 1 }, (_, i) => x0 + i) : ticks(x0, x1);
+  const label = marks || ((v) => v);
   const csv = () => [['series', across || 'epoch', 'value', 'low', 'high'],
     ...drawn.flatMap((s) => s.points.map((p) => [s.name, p.x, p.y, p.low ?? '', p.high ?? '']))];
-  const words = drawn.map((s) => s.name + ': ' + s.points.map((p) => p.x + ' ' + write(p.y)).join(', ')).join('; ');
+  const words = drawn.map((s) => s.name + ': ' + s.points.map((p) => label(p.x) + ' ' + write(p.y)).join(', ') +
+    s.gaps.map((p) => ', ' + label(p.x) + ' not measured').join('')).join('; ');
 
   return html`<figure class="chart">
-    <figcaption>${title} <${Save} name=${name} csv=${csv} svg=${() => svg.current} /></figcaption>
+    <figcaption>${title}${ask && html`<${Ask} of=${ask} />`} <${Save} name=${name} csv=${csv}
+      svg=${() => svg.current} /></figcaption>
     <svg ref=${svg} viewBox="0 0 ${W} ${H}" role="img" aria-label=${title + '. ' + words}>
       ${ticks(y0, y1).map((t) => html`<g class="grid"><line x1=${L} x2=${W - R} y1=${py(t)} y2=${py(t)} />
         <text x=${L - 6} y=${py(t) + 4} text-anchor="end">${mark(t)}</text></g>`)}
-      ${xs.map((t) => html`<text class="tick" x=${px(t)} y=${H - B + 16} text-anchor="middle">${t}</text>`)}
+      ${xs.map((t) => html`<text class="tick" x=${px(t)} y=${H - B + 16} text-anchor="middle">${label(t)}</text>`)}
       <text class="tick" x=${(L + W - R) / 2} y=${H - 4} text-anchor="middle">${across || 'epoch'}</text>
       ${drawn.map((s, i) => html`<g class="series s${i % 6}">
         <path class="band" d=${band(s.points)} />
-        <path class="line" d=${path(s.points)} stroke-dasharray=${DASHES[i % 6]} />
+        ${s.parts.map((ps) => html`<path class="line" d=${path(ps)} stroke-dasharray=${DASHES[i % 6]} />`)}
+        ${s.gaps.map((p) => html`<g class="gap"><title>${s.name}, ${across || 'epoch'} ${label(p.x)}: not measured${
+          p.why ? ': ' + p.why : ''}</title><path d=${`M${px(p.x) - 4} ${H - B - 5 - 7 * i}l8 8m0 -8l-8 8`} /></g>`)}
         ${s.points.length <= 40 && s.points.map((p) => html`<g class="dot">
-          <title>${s.name}, ${across || 'epoch'} ${p.x}: ${write(p.y)}${p.low !== undefined
+          <title>${s.name}, ${across || 'epoch'} ${label(p.x)}: ${write(p.y)}${p.low !== undefined
             ? ' [' + write(p.low) + ', ' + write(p.high) + ']' : ''}</title>
           ${SHAPES[i % 6](px(p.x), py(p.y))}</g>`)}
       </g>`)}
@@ -74,7 +83,16 @@ function Chart({ title, name, series, low, high, format, x: across }) {
     ${drawn.length > 1 && html`<ul class="legend">${drawn.map((s, i) => html`<li class="series s${i % 6}">
       <svg viewBox="0 0 28 10" aria-hidden="true"><path class="line" d="M0 5H28" stroke-dasharray=${DASHES[i % 6]} />
       <g class="dot">${SHAPES[i % 6](14, 5)}</g></svg>${s.name}</li>`)}</ul>`}
+    ${drawn.some((s) => s.gaps.length > 0) && html`<p class="note">× not measured<${Ask} of="not measured" /></p>`}
   </figure>`;
+}
+
+// pieces returns the points between gaps.
+function pieces(points, known) {
+  const out = [[]];
+  points.forEach((p) => (known(p) ? out.at(-1).push(p) : out.push([])));
+
+  return out.filter((ps) => ps.length > 0);
 }
 
 // Graph draws who reads whom. Agents stand on a circle; an edge a→b means that b reads a.

@@ -37,11 +37,11 @@ function EvaluationPage({ parts, query }) {
   return html`<main id="main" class="wide"><nav class="crumbs" aria-label="where this is">
     <a href=${href(['run', run])}>${run}</a> ›
       <a href=${href(['run', run, 'evaluations'])}>evaluations</a> › <a href=${href(['evaluation', run, id], query)}>
-        ${id}</a>${n ? ' › episode ' + n : ''}</nav>
+        ${doc ? sideName(doc, { id }) : id}</a>${n ? ' › episode ' + n : ''}</nav>
     ${n ? html`<${Episode} d=${d} system=${doc.system} number=${Number(number) || 1} chosen=${cellOf(place)}
       onOpen=${(s, c) => open(n, s, c)}
         onNeighbour=${(by) => here >= 0 && list[here + by] && open(String(list[here + by].n))} />`
-      : html`<h1>${id}</h1><form class="filters" role="search" onSubmit=${(e) => e.preventDefault()}>
+      : html`<h1>${doc ? sideName(doc, { id }) : id}</h1><form class="filters" role="search" onSubmit=${(e) => e.preventDefault()}>
         <${Search} value=${query.text} onText=${(t) => go(['evaluation', run, id], { ...query, text: t }, true)} />
         <label>state <select value=${query.state || ''}
           onChange=${(e) => go(['evaluation', run, id], { ...query, state: e.target.value }, true)}>
@@ -53,12 +53,12 @@ function EvaluationPage({ parts, query }) {
         ${doc?.short && html`<${Short} />`}
         <${Lines} rows=${list} label="evaluated episodes"
           to=${doc?.short ? null : (r) => href(['evaluation', run, id, r.n], query)} columns=${[
-          { name: 'episode', width: '74px', of: (r) => r.n },
-          { name: 'state', width: '120px', of: (r) => html`<${State} value=${r.void ? 'failed' : stateOf(r)} />` },
-          { name: 'goal', width: 'minmax(160px, 3fr)', of: (r) => r.goal || '' },
+          { name: 'episode', width: '74px', narrow: '58px', of: (r) => r.n },
+          { name: 'state', width: '120px', narrow: '100px', of: (r) => html`<${State} value=${r.void ? 'failed' : stateOf(r)} />` },
+          { name: 'goal', width: 'minmax(160px, 3fr)', narrow: 'minmax(90px, 1fr)', of: (r) => r.goal || '' },
           { name: 'template', width: 'minmax(110px, 1fr)', of: (r) => r.template },
           { name: 'steps', width: '60px', of: (r) => r.steps },
-          { name: 'tokens', width: '90px', of: (r) => whole(r.tokens || 0) }]} />`}
+          { name: 'tokens', width: '90px', of: (r) => (r.tokens ? whole(r.tokens) : '–') }]} />`}
   </main>`;
 }
 
@@ -98,6 +98,12 @@ function ComparePage({ index, query }) {
   const set = (q) => go(['compare'], { ...query, ...q }, true);
   const put = (i, v) => set({ n: '', step: '', ...(i === 0 ? { a: v } : i === 1 ? { b: v }
     : { more: more.map((m, k) => (k === i - 2 ? v : m)).join() }) });
+  const found = (i, e) => e.id === sides[i].id;
+  const called = (i) => {
+    const e = (runs?.[i]?.evaluations || []).find((x) => found(i, x));
+
+    return letter(i) + ': ' + sides[i].run + ', ' + (e ? evalName(e) : sides[i].id);
+  };
   if (error) return html`<${Alone} name="Compare" error=${error} />`;
   const ready = chosen && docs?.length === names.length;
   const pairs = ready ? together(docs) : [];
@@ -115,13 +121,16 @@ function ComparePage({ index, query }) {
   const lines = (runs || []).some((r) => r.short); // of a report without the episodes
 
   return html`<main id="main" class="wide"><h1>Compare</h1>
+    ${!chosen && html`<${Presets} index=${index} named=${sides[0].run} />`}
     <form class="filters" onSubmit=${(e) => e.preventDefault()}>${names.map((name, i) => html`<${Choose} key=${i}
       index=${index} name=${letter(i)} value=${name} onChange=${(v) => put(i, v)} />${i > 1 && html`
       <button type="button" onClick=${() => set({ n: '', more: more.filter((_, k) => k !== i - 2).join() })}>
         without ${letter(i)}</button>`}`)}
       ${chosen && html`<button type="button" onClick=${() => set({ n: '', more: [...more, names.at(-1)].join() })}>
         one more</button>`}</form>
-    ${ready && html`<p role="group" aria-label="kinds of pairs" class="kinds">${Object.keys(KINDS).map((k) => html`
+    ${chosen && !ready && html`<${Wait} />`}
+    ${ready && html`<ul class="named">${names.map((_, i) => html`<li>${called(i)}</li>`)}</ul>
+      <p role="group" aria-label="kinds of pairs" class="kinds">${Object.keys(KINDS).map((k) => html`
       <button type="button" aria-pressed=${query.kind === k}
         onClick=${() => set({ kind: query.kind === k ? '' : k, n: '' })}>${k}: ${count(k)}</button>`)}
       <span class="note">${pairs.length} paired episodes; ${names.map((_, i) => rate(i)).join(', ')} right${
@@ -134,26 +143,77 @@ function ComparePage({ index, query }) {
       ${(n === 0 || lines) && html`<${Lines} rows=${list} label="paired episodes"
         to=${lines ? null : ([x]) => href(['compare'], { ...query, n: x.n })}
         columns=${[
-          { name: 'episode', width: '74px', of: ([x]) => x.n },
-          ...names.map((_, i) => ({ name: letter(i), width: '120px',
+          { name: 'episode', width: '74px', narrow: '58px', of: ([x]) => x.n },
+          ...names.map((_, i) => ({ name: letter(i), width: '120px', narrow: i < 2 ? '100px' : undefined,
             of: (p) => (p[i] ? html`<${State} value=${p[i].void ? 'failed' : stateOf(p[i])} />` : '–') })),
-          { name: 'goal', width: 'minmax(160px, 3fr)', of: ([x]) => x.goal || '' },
+          { name: 'goal', width: 'minmax(160px, 3fr)', narrow: 'minmax(80px, 1fr)', of: ([x]) => x.goal || '' },
           { name: 'template', width: 'minmax(110px, 1fr)', of: ([x]) => x.template },
           { name: 'steps', width: '100px', of: (p) => p.map((r) => r?.steps ?? '–').join(' · ') }]} />`}`}
   </main>`;
 }
 
-// Choose offers the evaluations of a run.
+// Choose offers the runs, and the evaluations of a run by split.
 function Choose({ index, name, value, onChange }) {
   const { run, id } = named(value);
   const of = run || index.runs[0]?.name;
   const { doc } = useDoc(of ? 'run/' + of : '', 0);
+  const all = doc ? doc.evaluations : [];
+  const splits = [...new Set(all.map((e) => e.result.split))];
 
-  return html`<label>${name} <select value=${of} onChange=${(e) => onChange(e.target.value + '/')}>
+  return html`<fieldset class="side"><legend>${name}</legend><label>run <select value=${of}
+    onChange=${(e) => onChange(e.target.value + '/')}>
     ${index.runs.map((r) => html`<option>${r.name}</option>`)}</select></label>
-    <label class="of">of ${name} <select value=${id} onChange=${(e) => onChange(of + '/' + e.target.value)}>
-      <option value="">choose</option>
-      ${(doc ? doc.evaluations : []).map((e) => html`<option>${e.id}</option>`)}</select></label>`;
+    <label class="of">evaluation <select value=${id} onChange=${(e) => onChange(of + '/' + e.target.value)}>
+      <option value="">choose</option>${splits.map((split) => html`<optgroup label=${split}>${all
+        .filter((e) => e.result.split === split).map((e) => html`<option value=${e.id}>${evalName(e)}</option>`)}
+        </optgroup>`)}</select></label></fieldset>`;
+}
+
+// pairings returns what is worth comparing in a run: on each split, the system before and after stage 2, and with the
+// run that it is a fork of.
+function pairings(doc, home) {
+  const evaluation = (system, split, epoch) => doc.evaluations.find((e) => e.result.system === system &&
+    e.result.split === split && !e.result.environment && e.epoch >= 0 && (epoch === undefined || e.epoch === epoch));
+  const n = doc.spec.agents;
+  const newest = doc.status.best_epoch || undefined;
+  const splits = [...new Set(doc.evaluations.map((e) => e.result.split))]
+    .sort(by((split) => (split === 'val' ? '' : split)));
+  const place = (e) => doc.name + '/' + e.id;
+  const out = splits.flatMap((split) => {
+    const before = evaluation('base-' + n, split, 0);
+    const silent = evaluation('base-' + n + '-silent', split, 0);
+    const after = evaluation('trained-' + n, split, newest) || evaluation('trained-' + n, split);
+
+    return [before && after && { text: 'base against trained on ' + split, a: place(before), b: place(after) },
+      silent && before && split === 'val' && { text: 'without against with messages on val', a: place(silent),
+        b: place(before) }].filter(Boolean);
+  });
+  const me = home?.runs.find((r) => r.name === doc.name);
+  const parent = me?.fork && home.runs.find((r) => r.name === me.fork.split('@')[0]);
+
+  return [...out, ...(parent?.best && me.best ? [{ text: 'this run against its parent ' + parent.name + ' on val',
+    a: parent.name + '/' + parent.best, b: me.name + '/' + me.best }] : [])];
+}
+
+// Presets explains the page while nothing is chosen, and offers what is worth comparing.
+function Presets({ index, named: wanted }) {
+  const { doc: home } = useDoc('home', 0);
+  const newest = sorted(home?.runs || [], (r) => r.began, true);
+  const run = wanted || (newest.find((r) => r.best && r.epoch > 0) || index.runs[0])?.name;
+  const { doc } = useDoc(run ? 'run/' + run : '', 0);
+  const all = doc ? pairings(doc, home) : [];
+  const me = home?.runs.find((r) => r.name === run);
+  const others = newest.filter((r) => r.best && r.name !== run && r.environment === me?.environment);
+
+  return html`<section class="presets"><p>Two evaluations that played the same tasks, side by side: which episodes became
+      right, which became wrong, and the first step in which the systems differ. Choose a pair, or A and B below.</p>
+    <p><label>run <select value=${run} onChange=${(e) => go(['compare'], { a: e.target.value + '/' }, true)}>
+      ${index.runs.map((r) => html`<option>${r.name}</option>`)}</select></label></p>
+    <ul>${all.map((p) => html`<li><a href=${href(['compare'], { a: p.a, b: p.b })}>${p.text}</a></li>`)}
+      ${me?.best && others.slice(0, 8).map((r) => html`<li><a href=${href(['compare'], { a: r.name + '/' + r.best,
+        b: me.name + '/' + me.best })}>${r.name} against ${me.name}, each with its best epoch on val</a></li>`)}</ul>
+    ${doc && all.length === 0 && html`<p class="note">${run} has no two evaluations of the same tasks yet.</p>`}
+    </section>`;
 }
 
 // useSides returns evaluated episodes, each {run, id, n}, with their details and the pages of their runs.
@@ -167,6 +227,13 @@ function useSides(sides) {
 
   return { error: error || missing, all: ready && sides.map((s, i) => ({ ...s, doc: runs[i], d: all[i][s.n] })) };
 }
+
+// sideName is the name of a side's evaluation.
+const sideName = (doc, side) => {
+  const e = doc?.evaluations.find((x) => x.id === side.id);
+
+  return e ? evalName(e) : side.id;
+};
 
 // SideBySide shows a paired episode, from the first step at which the systems differ. Sides are {run, id, n}; one that
 // did not play the task has no n.
@@ -193,7 +260,7 @@ function SideBySide({ sides, step, onStep, onNeighbour }) {
       const { d, doc } = side.n ? all[played++] : {};
       const s = d?.steps[at - 1];
 
-      return html`<article><h3>${letter(i)}: ${side.run} ${side.id} ${d && html`<${State} value=${d.state} />`}</h3>
+      return html`<article><h3>${letter(i)}: ${side.run}, ${sideName(doc, side)} ${d && html`<${State} value=${d.state} />`}</h3>
         ${!d && html`<p class="note">It did not play this task.</p>`}
         ${d && !s && html`<p class="note">The episode had ended.</p>`}
         ${s && html`<${Screen} screen=${s.screen} image=${s.image} action=${s.action.type ? s.action : null} />

@@ -14,7 +14,9 @@ function EpisodePage({ index, parts, query, version }) {
   const { doc, error: missing } = useDoc('run/' + run, version);
   const { d, error } = useEpisode(doc, Number(epoch), Number(slot), version);
   const { rows } = useRows(doc, version);
-  const list = useMemo(() => (rows ? selected([...rows], query) : []), [rows, JSON.stringify(query)]);
+  const { answers } = useAnswers(doc || { epochs: [] }, doc && query.answers);
+  const list = useMemo(() => (rows ? selected([...rows], query, answers) : []),
+    [rows, answers, JSON.stringify(query)]);
   const here = list.findIndex((r) => r.epoch === Number(epoch) && r.slot === Number(slot));
   const open = (e, s, n, c) => go(['episode', run, e, s, ...(n ? [n] : []), ...(c ? [c.join('.')] : [])], query,
     e === epoch && s === slot);
@@ -88,7 +90,7 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
         value=${d.state} /> · ${d.template} · ${d.split} · attempt ${d.attempt ||
           1} · ${d.steps.length} of at most ${d.max_steps} steps
         ${index?.temporal && d.workflow && html` · <a
-          href=${index.temporal + '/workflows/' + encodeURIComponent(d.workflow)}
+          href=${'temporal/' + encodeURIComponent(d.workflow)}
           referrerpolicy="origin">in the Temporal UI</a>`}
         ${d.critic && ' · labels by ' + d.critic + lasted(d.took?.labels)}${d.counts && d.took?.pairs > 0 &&
           ' · pairs' + lasted(d.took.pairs)}${d.outcome.truncated ? ' · out of steps' : ''}</p>
@@ -130,18 +132,38 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
           <${Save} name=${saved + '-graph'} svg=${drawnIn('.talk')} /></div>`}
           <${Votes} d=${d} step=${step} /></div>
         <${Matrix} d=${d} step=${step} chosen=${chosen} onChoose=${(c) => onOpen(n, c)} />
+        <${Signs} />
         <${Messages} step=${step} onChoose=${(c) => onOpen(n, c)} />
         ${step.right?.length > 0 && html`<p
           class="note">Right, says the judge (privileged): ${step.right.map((r) => r.words).join('; ')}</p>`}
         ${chosen ? html`<${CellPage} d=${d} step=${step} chosen=${chosen} system=${system} pair=${pair}
           pairLink=${pairLink && ((i) => pairLink(n, chosen, i))} />`
-          : html`<p class="note">Choose an answer to see what the agent saw and what was made of it. ${(step.pairs ||
-              []).length} pairs came of this step${step.pairs && pairLink ? ':' : '.'}
-            ${pairLink && (step.pairs || []).map((p, i, all) => html` <a href=${pairLink(n, [p.agent, p.round], 1 +
-              all.slice(0, i).filter((o) => o.agent === p.agent && o.round === p.round).length)}>agent ${p.agent}, round
-              ${' '}${p.round + 1}, ${p.source}</a>`)}</p>`}
+          : html`<p class="note">Choose an answer to see what the agent saw and what was made of it.</p>
+            <${StepPairs} step=${step} link=${pairLink && ((p, i) => pairLink(n, [p.agent, p.round], i))} />`}
       </section></div>`}`;
 }
+
+// StepPairs is a table of the pairs that came of a step, each with its place among those of its answer.
+function StepPairs({ step, link }) {
+  const all = step.pairs || [];
+  if (all.length === 0) return html`<p class="note">No pair came of this step.</p>`;
+  const place = (p) => 1 + all.slice(0, all.indexOf(p)).filter((o) => o.agent === p.agent && o.round === p.round).length;
+  const first = (text) => html`<span dir="auto">${fitting(String(text || '').trim().split('\n').at(-1), 240)}</span>`;
+  const name = (p) => 'agent ' + p.agent + ', round ' + (p.round + 1);
+
+  return html`<${Table} caption=${all.length + (all.length === 1 ? ' pair' : ' pairs') + ' of this step'} ask="pairs"
+    rows=${all} columns=${[
+    { name: 'answer', csv: name, of: (p) => (link ? html`<a href=${link(p, place(p))}>${name(p)}</a>` : name(p)) },
+    { name: 'source', ask: 'source', of: (p) => p.source || '' },
+    { name: 'better', of: (p) => first(p.chosen), csv: (p) => p.chosen },
+    { name: 'worse', of: (p) => first(p.rejected), csv: (p) => p.rejected },
+    { name: 'weight', num: true, of: (p) => (p.advantage ? nats(p.advantage) : p.weight.toFixed(2)) }]} />`;
+}
+
+// Signs explains the signs of answers.
+const Signs = () => html`<p class="note signs">${[['+', 'right'], ['−', 'wrong'], ['?', 'uncertain']].map(([, name]) => html`
+  <${Label} value=${{ right: 1, wrong: 0, uncertain: -1 }[name]} /> ${name} · `)}★ executed · Δ changed since the round
+  before · ≠ the judge differs<${Ask} of="cells" /></p>`;
 
 // lasted says how long something took, as far as the store's times tell.
 const lasted = (seconds) => (seconds > 0 ? ' (' + seconds.toFixed(seconds < 10 ? 2 : 0) + ' s)' : '');

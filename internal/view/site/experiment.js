@@ -12,13 +12,13 @@ function ExperimentPage({ index, parts, version }) {
     { name: 'contrast', of: (r) => r.of + ' − ' + r.minus + ', ' + r.split + choseOn(r.split) },
     { name: 'rates', num: true, of: (r) => r.of_rate.toFixed(1) + ', ' + r.minus_rate.toFixed(1) },
     { name: 'difference', num: true, of: (r) => points(r.mean) },
-    { name: '[t]', num: true, of: (r) => (r.repeated ? '–' : points(r.low) + ', ' + points(r.high)) },
-    { name: '[c]', num: true, of: (r) => points(r.wide_low) + ', ' + points(r.wide_high) },
-    { name: 'p', num: true, of: (r) => (r.repeated ? '–' : r.p_adj.toFixed(3)) },
-    { name: 'missing pairs', num: true,
+    { name: '[t]', num: true, ask: '[t]', of: (r) => (r.repeated ? '–' : points(r.low) + ', ' + points(r.high)) },
+    { name: '[c]', num: true, ask: '[c]', of: (r) => points(r.wide_low) + ', ' + points(r.wide_high) },
+    { name: 'p', num: true, ask: 'p', of: (r) => (r.repeated ? '–' : r.p_adj.toFixed(3)) },
+    { name: 'missing pairs', num: true, ask: 'missing pairs',
       of: (r) => (r.missing ? r.missing + ': ' + points(r.worst || 0) + ' to ' + points(r.best || 0) + ' with them' : '')
     },
-    { name: 'claim',
+    { name: 'claim', ask: 'claim',
       of: (r) => (r.claim ? (r.holds ? 'holds' : 'fails') : '') + (r.primary ? ', primary' : '') +
         (r.late ? ', declared when results were known' : '') },
     { name: 'episodes', of: (r) => html`<${Seeds} doc=${doc} systems=${[r.minus, r.of]} split=${r.split} />`,
@@ -60,14 +60,14 @@ function Systems({ doc }) {
   const columns = [
     { name: 'system', of: (x) => x.key },
     { name: 'right', num: true, of: (x) => (x.r ? x.r.successes + ' of ' + x.r.episodes : '–') },
-    { name: 'rate', num: true, of: (x) => (rated(x) ? percent(x.r.rate) : '–') },
-    { name: '95 % interval', num: true,
-      of: (x) => (rated(x) ? (100 * x.r.low).toFixed(1) + ' to ' + (100 * x.r.high).toFixed(1) : '–') },
-    ...[1, 2, 4].map((k, i) => ({ name: 'pass^' + k, num: true,
+    { name: 'rate', num: true, of: (x) => (rated(x) ? rateOf(x.r) : '–') },
+    { name: '95 % interval', num: true, ask: 'Wilson interval', of: (x) => (rated(x) ? intervalOf(x.r) : '–') },
+    ...[1, 2, 4].map((k, i) => ({ name: 'pass^' + k, num: true, ask: 'pass^k',
       of: (x) => (x.f?.pass?.[i] === undefined ? '' : (100 * x.f.pass[i]).toFixed(1)) })),
-    { name: 'false completes', num: true, of: (x) => (x.f ? percent(x.f.false_completes ?? 0) : '') },
+    { name: 'false completes', num: true, ask: 'false completes',
+      of: (x) => (x.f && x.r?.episodes > 0 ? percent(x.f.false_completes) : '') },
   ];
-  const points = rows.filter(rated).map((x) => ({ group: x.key.split(' on ').at(-1), system: x.key.split(' on ')[0],
+  const points = rows.filter((x) => rated(x) && x.r.episodes > 0).map((x) => ({ group: x.key.split(' on ').at(-1), system: x.key.split(' on ')[0],
     result: x.r }));
 
   return html`<${Table} caption="Systems, over the episodes of all seeds, with Wilson intervals"
@@ -119,7 +119,7 @@ function Forest({ name, rows }) {
   const H = rows.length * line + 30;
   const px = (v) => L + ((v - low) / (high - low || 1)) * (W - L - 16);
 
-  return html`<figure class="chart forest"><figcaption>Differences in points: thick [t], thin [c] <${Save}
+  return html`<figure class="chart forest"><figcaption>Differences in points: thick [t], thin [c]<${Ask} of="[c]" /> <${Save}
     name=${name + '-differences'} svg=${() => svg.current} /></figcaption>
     <svg ref=${svg} viewBox="0 0 ${W} ${H}" role="img" aria-label="differences with their intervals, see the table">
       <line class="zero" x1=${px(0)} x2=${px(0)} y1="4" y2=${H - 22} />
@@ -145,5 +145,7 @@ function LinePage({ parts, version }) {
     { name: 'why', of: (e) => e.why }]} />
     ${(doc.entries.find((e) => e.number === doc.current)?.results || []).length > 0 && html`<${Results}
       doc=${{ name: doc.name }} title="Results of the accepted system"
-        results=${doc.entries.find((e) => e.number === doc.current).results} />`}</main>`;
+        results=${doc.entries.find((e) => e.number === doc.current).results} />
+      <${Frontiers} name=${doc.name} rows=${played(doc.entries.find((e) => e.number === doc.current).results)
+        .map(ofGroup)} />`}</main>`;
 }

@@ -12,7 +12,7 @@ function costOf(r) {
 
 // costColumns are the columns of a table of systems about what they cost. Of returns the result of a row.
 const costColumns = (of) => {
-  const column = (name, key, write, title) => ({ name, num: true, wrap: true, title, of: (row) => {
+  const column = (name, key, write, title, ask) => ({ name, num: true, wrap: true, optional: true, title, ask, of: (row) => {
     const r = of(row);
     const value = r && costOf(r)[key];
 
@@ -22,9 +22,10 @@ const costColumns = (of) => {
 
   return [
     column('prompt tokens per agent and step', 'perTurn', rounded, 'the prompts of all rounds'),
-    column('tokens per success', 'tokens', rounded, 'of the prompts and answers of all agents'),
+    column('tokens per success', 'tokens', rounded, 'of the prompts and answers of all agents',
+      'tokens per success'),
     column('calls per success', 'calls', (x) => x.toFixed(1)),
-    column('cost per success', 'money', (x) => x.toFixed(4), 'at the prices of the specification'),
+    column('cost per success', 'money', (x) => x.toFixed(4), 'at the prices of the specification', 'cost'),
   ];
 };
 
@@ -81,7 +82,7 @@ function Frontier({ title, name, points }) {
   const csv = () => [['system', 'tokens per episode', 'success', 'low', 'high'],
     ...points.map((p) => [p.name, p.x, p.y, p.low, p.high])];
 
-  return html`<figure class="chart frontier"><figcaption>${title} <${Save} name=${name} csv=${csv}
+  return html`<figure class="chart frontier"><figcaption>${title}<${Ask} of="frontier" /> <${Save} name=${name} csv=${csv}
     svg=${() => svg.current} /></figcaption>
     <svg ref=${svg} viewBox="0 0 ${W} ${H}" role="img" aria-label=${title + '. ' + points.map(say).join('; ')}>
       ${ticks(0, 1).map((t) => html`<g class="grid"><line x1=${L} x2=${W - R} y1=${py(t)} y2=${py(t)} />

@@ -12,13 +12,15 @@ const FLAGS = {
   refused: ['refused', (r) => r.refused > 0], void: ['void attempts', (r) => r.void > 0],
 };
 
-// selected returns the episodes that a query asks for, in its order.
-function selected(rows, q) {
+// selected returns the episodes that a query asks for, in its order. Answers are the texts of answers by epoch and slot,
+// if they are searched, too.
+function selected(rows, q, answers) {
   const text = (q.text || '').toLowerCase();
   const out = rows.filter((r) => (!q.epoch || r.epoch === Number(q.epoch)) && (!q.state || r.state === q.state) &&
     (!q.template || r.template === q.template) && (!q.agent || (r.wrong || [])[Number(q.agent)] > 0) &&
     Object.entries(FLAGS).every(([k, [, f]]) => !q[k] || f(r)) &&
-    (!text || (r.goal + ' ' + r.template + ' ' + r.epoch + '/' + r.slot).toLowerCase().includes(text)));
+    (!text || (r.goal + ' ' + r.template + ' ' + r.epoch + '/' + r.slot).toLowerCase().includes(text) ||
+      answers?.get(r.epoch + '/' + r.slot)?.includes(text)));
 
   return out.sort(by((SORTS[q.sort] || SORTS.slot)[1]));
 }
@@ -43,6 +45,15 @@ function useRows(doc, version) {
   return { rows, error };
 }
 
+// useAnswers returns what agents answered, by epoch and slot in lower case, once it is wanted and there.
+function useAnswers(doc, wanted) {
+  const { docs, error } = useDocs(wanted ? doc.epochs.map((e) => 'answers/' + doc.name + '/' + e.number) : [], 0);
+  const answers = useMemo(() => docs && wanted && new Map(docs.flatMap((texts, i) => Object.entries(texts)
+    .map(([slot, text]) => [doc.epochs[i].number + '/' + slot, text.toLowerCase()]))), [docs, wanted]);
+
+  return { answers: answers || undefined, error };
+}
+
 const wanted = { search: false }; // a key asked for the field before it was there
 
 function Search({ value, placeholder, onText }) {
@@ -65,6 +76,8 @@ function Filters({ rows, q, set, agents }) {
 
   return html`<form class="filters" role="search" onSubmit=${(e) => e.preventDefault()}>
     <${Search} value=${q.text} placeholder="goal, template, 2/17" onText=${(text) => set({ ...q, text })} />
+    <label class="flag"><input type="checkbox" checked=${!!q.answers}
+      onChange=${(e) => set({ ...q, answers: e.target.checked ? 1 : '' })} /> also in answers</label>
     ${choose('epoch', 'epoch', distinct((r) => r.epoch))}
     ${choose('state', 'state', distinct((r) => r.state))}
     ${choose('template', 'template', distinct((r) => r.template))}
@@ -102,9 +115,13 @@ function usePaper() {
   return paper;
 }
 
-// Lines draws of a long list only what can be seen. Columns are {name, width, of, title}; each line leads to a page,
-// unless to is null.
-function Lines({ rows, columns, to, label }) {
+// orderOf parses an order of lines: a key, and a minus before it if it is backwards.
+const orderOf = (sort) => (sort.startsWith('-') ? [sort.slice(1), true] : [sort, false]);
+
+// Lines draws of a long list only what can be seen. Columns are {name, width, of, title, narrow}; narrow is the width on
+// a phone, which shows no others. Each line leads to a page, unless to is null. If onSort is given, the headings of
+// columns with a key and by sort. A list that fits is only as high as its lines.
+function Lines({ rows, columns, to, label, sort, onSort, fit }) {
   const paper = usePaper();
   const box = useRef(null);
   const [top, setTop] = useState(0);
@@ -120,23 +137,39 @@ function Lines({ rows, columns, to, label }) {
   const first = paper ? 0 : Math.max(0, Math.floor(top / ROW) - 10);
   const last = Math.min(rows.length, paper ? PRINTED : Math.ceil((top + height) / ROW) + 10);
   const widths = columns.map((c) => c.width).join(' ');
+  const narrow = columns.some((c) => c.narrow) ? columns.filter((c) => c.narrow).map((c) => c.narrow).join(' ') : widths;
+  const least = sum(columns.map((c) => 8 + Number(/\d+/.exec(c.width)))) + 12;
+  const order = sort && [columns.find((c) => c.key === orderOf(sort)[0])?.name, orderOf(sort)[1]];
+  const kind = (c) => [c.num && 'num', c.narrow ? '' : 'wide-only'].filter(Boolean).join(' ');
+  const turn = (c) => ([, back]) => onSort((back ? '-' : '') + c.key);
 
-  return html`<div class="lines" ref=${box} tabindex="0" onScroll=${(e) => setTop(e.target.scrollTop)} role="table"
-    aria-label=${label} aria-rowcount=${rows.length + 1} style=${{ '--columns': widths }}>
-    <div class="line head" role="row">${columns.map((c) => html`<span role="columnheader">${c.name}</span>`)}</div>
+  return html`<div class=${'lines' + (fit ? ' fit' : '')} ref=${box} tabindex="0" onScroll=${(e) => setTop(e.target.scrollTop)} role="table"
+    aria-label=${label} aria-rowcount=${rows.length + 1} style=${{ '--columns': widths, '--narrow': narrow, '--least': least + 'px' }}>
+    <div class="line head" role="row">${columns.map((c) => html`<span role="columnheader" class=${kind(c)}
+      aria-sort=${onSort ? sortOf(c, order) : undefined}>${onSort && c.by
+        ? html`<${Head} c=${{ ...c, title: undefined }} order=${order} onOrder=${turn(c)} />`
+        : html`${c.name}${c.ask && html`<${Ask} of=${c.ask} />`}`}</span>`)}</div>
     <div style=${{ height: rows.length * ROW + 'px', position: 'relative' }} role="rowgroup">
       ${rows.slice(first, last).map((r, i) => html`<div class="line place" role="row" key=${first + i}
         aria-rowindex=${first + i + 2} style=${{ top: (first + i) * ROW + 'px' }}>
-        ${columns.map((c, k) => html`<span role="cell" dir="auto" title=${c.title && c.title(r)}>
+        ${columns.map((c, k) => html`<span role="cell" dir="auto" class=${kind(c)} title=${c.title && c.title(r)}>
           ${k === 0 && to ? html`<a href=${to(r)}>${c.of(r)}</a>` : c.of(r)}</span>`)}</div>`)}
     </div>
   </div>${paper && last < rows.length && html`<p class="note">and ${whole(rows.length - last)} more</p>`}`;
 }
 
+// solvedShare is the share of solved episodes among those that have ended.
+function solvedShare(rows) {
+  const ended = rows.filter((r) => ENDED.includes(r.state));
+
+  return ended.length ? percent(ended.filter((r) => r.state === 'solved').length / ended.length) : '–';
+}
+
 function EpisodesPage({ doc, query, version }) {
   const { rows, error } = useRows(doc, version);
   const set = useCallback((q) => go(['run', doc.name, 'episodes'], q, true), [doc.name]);
-  const list = useMemo(() => rows && selected([...rows], query), [rows, JSON.stringify(query)]);
+  const { answers, error: unread } = useAnswers(doc, query.answers && !doc.short);
+  const list = useMemo(() => rows && selected([...rows], query, answers), [rows, answers, JSON.stringify(query)]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (!rows) return html`<${Wait} />`;
   const notes = (r) => [r.void && r.void + ' void', r.invalid && r.invalid + ' invalid', r.unparsed &&
@@ -146,23 +179,23 @@ function EpisodesPage({ doc, query, version }) {
       r.why].filter(Boolean).join(', ');
 
   return html`<${Filters} rows=${rows} q=${query} set=${set} agents=${doc.spec.agents} />
-    <p role="status">${whole(list.length)} of ${whole(rows.length)} episodes, ${list.length
-      ? percent(list.filter((r) => r.state === 'solved').length / list.length) : '–'} solved
+    <p role="status">${whole(list.length)} of ${whole(rows.length)} episodes, ${solvedShare(list)} solved
       <${Save} name=${doc.name + '-episodes'} json=${() => list}
         csv=${() => [['epoch', 'slot', 'template', 'goal', 'state', 'steps', 'tokens', 'money', 'surprise', 'pairs'],
-        ...list.map((r) => [r.epoch, r.slot, r.template, r.goal, r.state, r.steps, r.tokens || 0, r.money || 0,
-          r.surprise || 0, r.pairs || 0])]} /></p>
-    ${doc.short && html`<${Short} />`}
+        ...list.map((r) => [r.epoch, r.slot, r.template, r.goal, r.state, r.steps, r.tokens || '', r.money || '',
+          r.surprise || '', r.graded ? r.pairs || 0 : ''])]} /></p>
+    ${doc.short && html`<${Short} />`}${unread && html`<${Trouble} error=${unread} />`}
+    ${query.answers && query.text && !answers && !doc.short && !unread && html`<${Wait} />`}
     <${Lines} rows=${list} label="episodes"
       to=${doc.short ? null : (r) => href(['episode', doc.name, r.epoch, r.slot], query)} columns=${[
-      { name: 'episode', width: '74px', of: (r) => r.epoch + '/' + r.slot },
-      { name: 'state', width: '108px', of: (r) => html`<${State} value=${r.state} />` },
-      { name: 'goal', width: 'minmax(160px, 3fr)', of: (r) => r.goal, title: (r) => r.goal },
+      { name: 'episode', width: '74px', narrow: '58px', of: (r) => r.epoch + '/' + r.slot },
+      { name: 'state', width: '108px', narrow: '100px', of: (r) => html`<${State} value=${r.state} />` },
+      { name: 'goal', width: 'minmax(160px, 3fr)', narrow: 'minmax(90px, 1fr)', of: (r) => r.goal, title: (r) => r.goal },
       { name: 'template', width: 'minmax(90px, 1fr)', of: (r) => r.template },
       { name: 'steps', width: '52px', of: (r) => r.steps },
-      { name: 'labels + − ?', width: '90px', of: (r) => (r.graded ? r.labels.join(' ') : '') },
+      { name: 'labels + − ?', ask: '+', width: '110px', of: (r) => (r.graded ? r.labels.join(' ') : '') },
       { name: 'pairs', width: '52px', of: (r) => r.pairs || '' },
-      { name: 'tokens', width: '70px', of: (r) => whole(r.tokens || 0),
+      { name: 'tokens', width: '70px', of: (r) => (r.tokens ? whole(r.tokens) : '–'),
         title: (r) => whole(r.tokens || 0) + ' tokens of agents, critic and adversary' + money(r.money) },
       { name: 'notes', width: 'minmax(60px, 2fr)', of: notes, title: notes }]} />`;
 }

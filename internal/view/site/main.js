@@ -32,17 +32,6 @@ function search(parts, query) {
   go(list, parts[0] === 'run' ? {} : query);
 }
 
-function Home({ index }) {
-  const list = (name, of, kind) => of.length > 0 && html`<h2>${name}</h2><ul class="names">${of.map((x) => html`
-    <li><a href=${href([kind, x.name])}>${x.name}</a></li>`)}</ul>`;
-
-  return html`<main id="main"><h1>${index.title}</h1>
-    ${list('Runs', index.runs, 'run')}
-    ${list('Experiments', index.experiments, 'experiment')}${list('Lines', index.lines, 'line')}
-    ${index.runs.length + index.experiments.length + index.lines.length === 0 && html`<p>The store has no runs.</p>`}
-      </main>`;
-}
-
 function App() {
   const [now, setNow] = useState(route());
   const [version, setVersion] = useState(0);
@@ -66,14 +55,15 @@ function App() {
   if (error || !index) return html`<${Alone} name="collabui" error=${error} />`;
 
   const pages = { run: RunPage, episode: EpisodePage, evaluation: EvaluationPage, compare: ComparePage,
-    experiment: ExperimentPage, line: LinePage };
-  const Page = parts.length ? pages[parts[0]] : Home;
+    experiment: ExperimentPage, line: LinePage, glossary: GlossaryPage, trajectory: TrajectoryPage };
+  const Page = parts.length ? pages[parts[0]] : index.foreign ? TrajectoriesPage : Home;
 
   return html`<a class="skip" href="#main"
     onClick=${(e) => { e.preventDefault(); document.getElementById('main')?.scrollIntoView(); }}>to the content</a>
-    <header class="top"><a class="home" href="#/">collabui</a><a href=${href(['compare'])}>compare</a>
+    <header class="top"><a class="home" href="#/">collabui</a>${!index.foreign && html`<a href=${href(['compare'])}>compare</a>`}
+      <a href=${href(['glossary'])}>glossary</a>
       ${index.temporal && html`<a href=${index.temporal} referrerpolicy="origin">Temporal UI</a>`}
-      <span class="made">${index.live ? 'live' : 'report of ' + index.made}</span>
+      <span class="made">${index.foreign ? 'files' : index.live ? 'live' : 'report of ' + index.made}</span>
       <button type="button" onClick=${turn} title="key t">light or dark</button>
         <button type="button" onClick=${() => setHelp(!help)} aria-expanded=${help}>keys</button></header>
     ${help && html`<section class="help" aria-label="keys"><dl>${keysOf(parts, now.query).map(([k, v]) => html`

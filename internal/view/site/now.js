@@ -26,35 +26,6 @@ function Live({ s }) {
     ${servers('Policy servers', around.policy_servers)}</section>`;
 }
 
-// Health says how the environment was, by template: attempts that do not count, slots that failed, and steps at which
-// nothing was executed.
-function Health({ doc, version }) {
-  const { rows } = useRows(doc, version);
-  if (!rows || rows.length === 0) return null;
-  const groups = new Map();
-  rows.forEach((r) => groups.set(r.template, [...(groups.get(r.template) || []), r]));
-  const lines = [...groups].map(([template, all]) => ({ template, n: all.length,
-    solved: all.filter((r) => r.state === 'solved').length, failed: all.filter((r) => r.state === 'failed').length,
-    void: sum(all.map((r) => r.void || 0)), invalid: sum(all.map((r) => r.invalid || 0)),
-    steps: sum(all.map((r) => r.steps)) / all.length }));
-  const bad = sum(lines.map((l) => l.failed + l.void));
-  const columns = [
-    { name: 'template', of: (l) => html`<a href=${href(['run', doc.name, 'episodes'], { template: l.template })}>
-      ${l.template}</a>`, csv: (l) => l.template },
-    { name: 'episodes', num: true, of: (l) => l.n },
-    { name: 'solved', num: true, of: (l) => percent(l.solved / l.n) },
-    { name: 'steps, mean', num: true, of: (l) => l.steps.toFixed(1) },
-    { name: 'void attempts', num: true, of: (l) => l.void || '' },
-    { name: 'failed slots', num: true, of: (l) => l.failed || '' },
-    { name: 'steps without an action', num: true, of: (l) => l.invalid || '' },
-  ];
-
-  return html`<details class="health" open=${bad > 0}><summary>Environment by template: ${bad === 0
-    ? 'no void attempts and no failed slots' : bad + ' void attempts and failed slots'}</summary>
-    <${Table} caption="Rollouts by template" file=${doc.name + '-templates'} columns=${columns}
-      rows=${lines.sort(by((l) => -(l.failed + l.void) * 1e6 + l.solved / l.n))} /></details>`;
-}
-
 // Level is the data card of a level of stage 1.
 function Level({ card }) {
   const c = card.counts || {};

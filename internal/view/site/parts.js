@@ -2,6 +2,10 @@
 
 // Formats of figures. Text of pages and models is only ever handed to preact, which escapes it.
 const percent = (x) => (100 * x).toFixed(1) + ' %';
+// rateOf returns the rate of a result. Without an episode there is none.
+const rateOf = (r) => (r && r.episodes > 0 ? percent(r.rate) : '–');
+const intervalOf = (r) => (r && r.episodes > 0
+  ? (100 * r.low).toFixed(1) + ' to ' + (100 * r.high).toFixed(1) : '–');
 const whole = (n) => Number(n).toLocaleString('en');
 const nats = (x) => (x >= 0 ? '+' : '−') + Math.abs(x).toFixed(2);
 const money = (x) => (x ? ', cost ' + x.toFixed(4) : '');
@@ -64,8 +68,40 @@ function State({ value }) {
     ${' '}${value}</span>`;
 }
 
-// Table draws columns, each {name, of, num, title}, of rows.
-function Table({ columns, rows, caption, file }) {
+// plain returns the value of a column by which rows are sorted: a figure, a text, or undefined.
+const plain = (c) => (r) => {
+  const v = (c.by || c.csv || c.of)(r);
+  if (v === null || v === undefined || v === '' || v === '–' || typeof v === 'object') return undefined;
+  const n = typeof v === 'string' ? Number.parseFloat(v.replaceAll(',', '').replace('−', '-')) : v;
+
+  return c.num && Number.isFinite(n) ? n : typeof v === 'string' ? v.toLowerCase() : v;
+};
+
+// sorted returns rows in the order of a value, or backwards. Rows without the value come last.
+function sorted(rows, value, back) {
+  const known = rows.filter((r) => value(r) !== undefined).sort(by(value));
+
+  return [...(back ? known.reverse() : known), ...rows.filter((r) => value(r) === undefined)];
+}
+
+// Head is a heading of a column that sorts by it. Order is [name of the column, backwards].
+function Head({ c, order, onOrder }) {
+  const [name, back] = order || [];
+  const turn = () => onOrder([c.name, name === c.name ? !back : !!c.num]);
+
+  return html`<button type="button" class="sort" onClick=${turn} title=${c.title}>${c.name}${name === c.name
+    ? html`<span aria-hidden="true">${back ? ' ▾' : ' ▴'}</span>` : ''}</button>${c.ask && html`<${Ask} of=${c.ask} />`}`;
+}
+
+const sortOf = (c, order) => (order && order[0] === c.name ? (order[1] ? 'descending' : 'ascending') : undefined);
+
+// Table draws columns, each {name, of, num, title, ask, by, optional}, of rows. Headings sort. An optional column is left
+// out if it has nothing for any row.
+function Table({ columns: offered, rows: all, caption, file, ask }) {
+  const [order, setOrder] = useState(null);
+  const columns = offered.filter((c) => !c.optional || all.some((r) => !['', '–', undefined].includes(c.of(r))));
+  const column = order && columns.find((c) => c.name === order[0]);
+  const rows = column ? sorted(all, plain(column), order[1]) : all;
   const csv = () => [columns.map((c) => c.name), ...rows.map((r) => columns.map((c) => {
     const v = (c.csv || c.of)(r);
 
@@ -73,16 +109,16 @@ function Table({ columns, rows, caption, file }) {
   }))];
 
   return html`<figure class="table">
-    ${caption && html`<figcaption>${caption} ${file && html`<${Save} name=${file} csv=${csv} json=${() => rows} />`}
+    ${caption && html`<figcaption>${caption}${ask && html`<${Ask} of=${ask} />`} ${file && html`<${Save} name=${file} csv=${csv} json=${() => rows} />`}
     </figcaption>`}
     <div class="scroll" tabindex="0" role="region" aria-label=${caption || 'table'}><table>
       <thead><tr>${columns.map((c) => html`<th scope="col" class=${(c.num ? 'num' : '') + (c.wrap ? ' wrap' : '')}
-        title=${c.title}>${c.name}
-        </th>`)}
+        aria-sort=${sortOf(c, order)}><${Head} c=${c} order=${order} onOrder=${setOrder} /></th>`)}
       </tr></thead>
       <tbody>${rows.map((r) => html`<tr>${columns.map((c, i) => (i === 0
         ? html`<th scope="row" class=${c.num ? 'num' : ''}>${c.of(r)}</th>`
-        : html`<td class=${c.num ? 'num' : ''}>${c.of(r)}</td>`))}</tr>`)}</tbody>
+        : html`<td class=${(c.num ? 'num' : '') + (c.shade ? ' shade' : '')} style=${c.shade ? c.shade(r) : undefined}>
+          ${c.of(r)}</td>`))}</tr>`)}</tbody>
     </table></div>
   </figure>`;
 }

@@ -10,9 +10,9 @@ function Screen({ screen, image, action, seen, told, small, name }) {
   const target = action && action.on !== undefined ? screen.elements.find((e) => e.i === action.on) : null;
   const touch = touchOf(action, target, screen.elements, [W, H]);
   const shown = screen.elements.filter((e) => e.visible);
-  const bottom = small ? Math.min(H, Math.max(H / 4,
+  const bottom = small || !image ? Math.min(H, Math.max(H / 4,
     ...shown.map((e) => e.bounds[1] + e.bounds[3] + 12),
-    ...(touch ? [touch.at, touch.to || touch.at].map((p) => p[1] + 20) : []))) : H; // thumbnails leave out what is empty
+    ...(touch ? [touch.at, touch.to || touch.at].map((p) => p[1] + 20) : []))) : H; // drawings leave out what is empty
   const title = (name || 'screen') + ': ' + shown.map((e) => words(e)).join(', ').slice(0, 2000) +
     (action ? '. Executed: ' + action.words : '');
 
@@ -49,8 +49,22 @@ const toldTo = (step, [agent, round]) => step.cells.filter((c) => c.agent === ag
 const words = (e) => [e.role, e.text || e.desc, e.value && 'holds ' + e.value, ...(e.state ||
   [])].filter(Boolean).join(' ');
 
-const textOf = (e) => (e.text || e.desc || (e.editable ? e.value || '' : '')) + (e.editable && e.text &&
-  e.value ? ': ' + e.value : '');
+// textOf is the text of an element with its value.
+const textOf = (e) => [e.text || e.desc, e.value !== e.text && e.value].filter(Boolean).join(': ');
+
+// PLAIN are states that need no word: they are how an element usually is, or a sign shows them.
+const PLAIN = ['focused', 'on', 'off', 'checked', 'unchecked', 'collapsed', 'expanded'];
+
+// signOf is the sign of an element's state, as pages draw it: of a box, a circle, a switch, or what opens.
+function signOf(e) {
+  const is = (...names) => (e.state || []).some((s) => names.includes(s));
+  const round = /radio/i.test(e.role);
+  if (is('checked', 'on')) return round ? '◉ ' : '☑ ';
+  if (is('unchecked', 'off') || /checkbox|switch|radio/i.test(e.role)) return round ? '○ ' : '☐ ';
+  if (is('selected')) return '✓ ';
+
+  return is('expanded') ? '▾ ' : is('collapsed') ? '▸ ' : '';
+}
 
 const pen = document.createElement('canvas').getContext('2d');
 const FONT = '11.5px system-ui, sans-serif'; // that of .box text
@@ -79,9 +93,11 @@ function Box({ e, W, unseen, told, target, small }) {
     told && 'told',
     target && 'target', e.editable && 'editable'].filter(Boolean).join(' ');
   const room = Math.min(w, W - x); // what lies outside of the page is cut off
-  const text = fitting(textOf(e), room - 8);
+  const sign = signOf(e);
+  const text = fitting(sign + textOf(e), room - 8);
   const left = leftwards(text);
-  const on = (e.state || []).some((s) => ['on', 'checked', 'selected'].includes(s));
+  const states = (e.state || []).filter((s) => !PLAIN.includes(s));
+  const about = [e.role === 'text' ? '' : e.role, ...states].filter(Boolean).join(', ');
 
   return html`<g class=${kinds}>
     <title>${e.id || e.i} ${words(e)}${unseen ? ' (this agent did not see it)' : ''}${told ? ' (a peer named it)'
@@ -89,9 +105,10 @@ function Box({ e, W, unseen, told, target, small }) {
       </title>
     <rect x=${x} y=${y} width=${Math.max(w, 1)} height=${Math.max(height, 1)} rx="3" />
     <svg x=${x} y=${y} width=${Math.max(room, 1)} height=${Math.max(height, 1)}>
-      ${on && html`<text class="tick" x=${w - 12} y=${height / 2 + 4}>✓</text>`}
       ${!small && height >= 9 && html`<text class="index" x=${room - 2} y="8" text-anchor="end">${e.id || e.i}</text>`}
       ${told && html`<text class="by" x=${room - 3} y=${height - 3} text-anchor="end">named by a peer</text>`}
+      ${!small && about && height >= 26 && html`<text class="about" x="4" y=${height - 4}>${fitting(about, room * 1.2)}
+        </text>`}
       <text class="words" direction=${left ? 'rtl' : 'ltr'} x=${left ? room - 4 : 4} y=${Math.min(height / 2 + 4, 16)}>
         ${text}</text></svg>
   </g>`;
