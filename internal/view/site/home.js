@@ -42,30 +42,30 @@ function runColumns(runs, costs, chosen, choose) {
   const splits = [...new Set(runs.flatMap((r) => (r.tests || []).map((t) => t.split)))].slice(0, 4);
   const used = (f) => runs.some((r) => f(r));
   const columns = [
-    { key: 'name', name: 'name', width: 'minmax(120px, 2fr)', narrow: 'minmax(90px, 1fr)', by: (r) => r.name,
+    { key: 'name', name: 'name', width: 'minmax(96px, 2fr)', narrow: 'minmax(90px, 1fr)', by: (r) => r.name,
       of: (r) => r.name, title: (r) => r.name, ask: 'run' },
-    { key: 'state', name: 'state', width: '128px', narrow: '104px', by: (r) => r.state, title: (r) => r.reason, ask: 'state',
+    { key: 'state', name: 'state', width: '104px', narrow: '104px', by: (r) => r.state, title: (r) => r.reason, ask: 'state',
       of: (r) => html`<span class=${'status ' + r.state}>${r.state}</span>${r.state === 'finished' ? ''
         : ' ' + r.epoch + '/' + r.epochs}` },
-    { key: 'environment', name: 'environment', width: 'minmax(122px, 1fr)', by: (r) => r.environment,
+    { key: 'environment', name: 'environment', width: 'minmax(92px, 1fr)', by: (r) => r.environment,
       of: (r) => r.environment, title: (r) => r.environment },
-    { key: 'agents', name: 'agents', width: '92px', by: (r) => r.agents, of: (r) => r.agents, num: true, ask: 'agents' },
-    { key: 'start', name: 'val, start', width: '108px', by: startOf, of: (r) => share(startOf(r)), num: true, ask: 'val' },
-    { key: 'best', name: 'best', width: '82px', narrow: '74px', by: bestOf, of: (r) => share(bestOf(r)), num: true,
+    { key: 'agents', name: 'agents', width: '80px', by: (r) => r.agents, of: (r) => r.agents, num: true, ask: 'agents' },
+    { key: 'start', name: 'val, start', width: '98px', by: startOf, of: (r) => share(startOf(r)), num: true, ask: 'val' },
+    { key: 'best', name: 'best', width: '74px', narrow: '74px', by: bestOf, of: (r) => share(bestOf(r)), num: true,
       ask: 'best' },
-    { key: 'curve', name: 'by epoch', width: '84px', by: (r) => (startOf(r) === undefined ? undefined
+    { key: 'curve', name: 'by epoch', width: '78px', by: (r) => (startOf(r) === undefined ? undefined
       : bestOf(r) - startOf(r)), of: (r) => html`<${Spark} curve=${r.curve} />`, num: true },
-    ...splits.map((split) => ({ key: split, name: split.replace(/^test-/, ''), width: '116px', num: true,
+    ...splits.map((split) => ({ key: split, name: split.replace(/^test-/, ''), width: '100px', num: true,
       by: (r) => splitRate(r, split), of: (r) => share(splitRate(r, split)), ask: TERMS[split] ? split : 'test' })),
-    { key: 'epochs', name: 'epochs', width: '92px', by: (r) => r.epoch, of: (r) => r.epoch, num: true, ask: 'epoch' },
+    { key: 'epochs', name: 'epochs', width: '82px', by: (r) => r.epoch, of: (r) => r.epoch, num: true, ask: 'epoch' },
     used((r) => costs?.[r.name]) && { key: 'cost', name: 'cost', width: '76px', num: true, ask: 'cost',
       by: (r) => costs?.[r.name]?.money || undefined, of: (r) => (costs?.[r.name]?.money
         ? costs[r.name].money.toFixed(2) : '') },
-    used((r) => r.began) && { key: 'began', name: 'start', width: '146px', by: (r) => r.began, of: (r) => day(r.began),
+    used((r) => r.began) && { key: 'began', name: 'start', width: '136px', by: (r) => r.began, of: (r) => day(r.began),
       num: true },
-    used((r) => r.began) && { key: 'duration', name: 'duration', width: '108px', by: lastedOf,
+    used((r) => r.began) && { key: 'duration', name: 'duration', width: '98px', by: lastedOf,
       of: (r) => lasting(lastedOf(r)), num: true, ask: 'duration' },
-    used((r) => r.who) && { key: 'who', name: 'who', width: 'minmax(60px, 1fr)', by: (r) => r.who, of: (r) => r.who || '',
+    used((r) => r.who) && { key: 'who', name: 'who', width: 'minmax(64px, 1fr)', by: (r) => r.who, of: (r) => r.who || '',
       title: (r) => r.who, ask: 'who' },
     used((r) => r.fork) && { key: 'fork', name: 'fork of', width: 'minmax(60px, 1fr)', by: (r) => r.fork,
       of: (r) => r.fork || '', title: (r) => r.fork, ask: 'fork' },

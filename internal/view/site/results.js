@@ -69,7 +69,7 @@ function Rates({ doc, results, title }) {
 
   return html`<${Intervals} name=${doc.name} title=${title} rows=${played(results).map(ofGroup)} />
     <${Table} caption=${title} file=${doc.name + '-results'} columns=${columns} rows=${results} />
-    ${decoding.length > 0 && html`<details><summary>How answers are sampled<${Ask} of="decoding" /></summary>
+    ${decoding.length > 0 && html`<details><summary>How answers are sampled</summary>
       <${Fields} of=${decoding} /></details>`}`;
 }
 

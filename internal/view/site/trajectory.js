@@ -38,7 +38,7 @@ function TrajectoryPage({ index, parts }) {
   const { doc, error } = useDoc('trajectory/' + parts[1], 0);
   if (error || !doc) return html`<${Alone} name="Trajectory" error=${error} />`;
 
-  return html`<main id="main"><nav class="crumbs" aria-label="where this is"><a href="#/">${index.title}</a> ›
+  return html`<main id="main"><nav class="crumbs" aria-label="where this is"><a href="#/">${index.title}</a> ›${' '}
     ${doc.file}${doc.id ? ' · ' + doc.id : ''}</nav>
     <h1 dir="auto">${doc.task.slice(0, 300)}</h1>
     <${Fields} of=${[['score', (doc.scores || []).join(', ')], ['agent', doc.agent], ['model', doc.model],
