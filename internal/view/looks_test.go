@@ -185,7 +185,7 @@ func TestEveryFigureCanBeSaved(t *testing.T) {
 		text string
 		want int // number of buttons
 	}{
-		"#/run/small":               {"Tokens by role", 6*3 + 2 + 2*2 + 3*2 + 2 + 3*3},
+		"#/run/small":               {"Tokens by role", 8*3 + 2 + 2*2 + 3*2 + 2 + 3*3},
 		"#/run/small/episodes":      {"20 of 20 episodes", 2},
 		"#/run/crafted/episodes":    {"episodes, ", 2}, // goals begin with =
 		"#/run/small/updates":       {"log π(chosen)", 2 + 2 + 4*3},
