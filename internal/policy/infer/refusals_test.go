@@ -113,7 +113,7 @@ func checkRefusals(t *testing.T, r *testrun.Run, sys infer.TrainedSystem) {
 		})
 	}
 
-	large := bytes.Repeat([]byte(" "), 1<<20+1)
+	large := bytes.Repeat([]byte(" "), 16<<20+1)
 	if status, a := post(t, url, large, ""); status != http.StatusRequestEntityTooLarge || a.Error == nil {
 		t.Errorf("a large body is answered by %d, %+v; want 413 and an error", status, a.Error)
 	}
