@@ -109,13 +109,14 @@ func urgent(ctx workflow.Context) workflow.Context {
 	return workflow.WithActivityOptions(ctx, options)
 }
 
-// child returns the context of a child workflow of a run, whose name is the first part of the id: lists of workflows find
-// all that belong to a run.
+// child returns the context of a child workflow of a run, whose name is the first part of the id: lists of workflows
+// find all that belong to a run.
 func child(ctx workflow.Context, id, summary string) workflow.Context {
 	run, _, _ := strings.Cut(id, "/")
 
 	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID: id, StaticSummary: summary, TypedSearchAttributes: temporal.NewSearchAttributes(attrRun.ValueSet(run)),
+		WorkflowID: id, StaticSummary: summary,
+		TypedSearchAttributes: temporal.NewSearchAttributes(attrRun.ValueSet(run)),
 	})
 }
 

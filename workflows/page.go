@@ -89,8 +89,8 @@ func (x *shardPage) show(ctx workflow.Context, line episodeLine) {
 
 // end lets lists of workflows show a shard's share of successes.
 func (x *shardPage) end(ctx workflow.Context, tally Tally) error {
-	return workflow.UpsertTypedSearchAttributes(ctx, attrRun.ValueSet(x.in.Run),
-		attrEpoch.ValueSet(int64(x.in.Epoch)), setRate(float64(tally.Successes)/float64(max(tally.Done, 1)), tally.Done > 0))
+	return workflow.UpsertTypedSearchAttributes(ctx, attrRun.ValueSet(x.in.Run), attrEpoch.ValueSet(int64(x.in.Epoch)),
+		setRate(float64(tally.Successes)/float64(max(tally.Done, 1)), tally.Done > 0))
 }
 
 // text returns the page as Markdown.

@@ -213,8 +213,9 @@ func (r *runState) finish(ctx workflow.Context) error {
 
 	r.status.Stage = StageDone
 	r.describe(ctx)
-	if err := workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.status.Stage),
-		setRate(rateOf(r.end), len(r.end.Curve) > 0), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents))); err != nil {
+	err := workflow.UpsertTypedSearchAttributes(ctx, attrStage.ValueSet(r.status.Stage),
+		setRate(rateOf(r.end), len(r.end.Curve) > 0), attrSystem.ValueSet(rules.TrainedName(r.plan.Agents)))
+	if err != nil {
 		return err
 	}
 	r.notify(ctx, domain.NoticeEnded, fmt.Sprintf("it has ended; val %.1f %% at best, final digest %s",

@@ -21,8 +21,8 @@ func valID(epoch int, system string) string {
 	return rules.EvalID(rules.EpochFolder(epoch), system, domain.SplitVal)
 }
 
-// pairedVal returns what the systems of two epochs reached in the episodes of val that both of them played. The episodes
-// must be the same.
+// pairedVal returns what the systems of two epochs reached in the episodes of val that both of them played. The
+// episodes must be the same.
 func pairedVal(
 	ctx context.Context, bucket store.Bucket, specification spec.Spec, parent, epoch int,
 ) ([]rules.PairedVal, error) {

@@ -29,7 +29,8 @@ const atifText = `{"schema_version": "ATIF-v1.6", "session_id": "s", "trajectory
 	"final_metrics": {"total_prompt_tokens": 5, "total_completion_tokens": 2, "extra": {"success": true}}}`
 
 const inspectText = `{"version": 2, "status": "success", "eval": {"task": "sums", "model": "m/1"}, "samples": [
-	{"id": 7, "epoch": 2, "input": "1+1", "scores": {"match": {"value": "C"}}, "model_usage": {"m/1": {"total_tokens": 9}},
+	{"id": 7, "epoch": 2, "input": "1+1", "scores": {"match": {"value": "C"}},
+		"model_usage": {"m/1": {"total_tokens": 9}},
 		"messages": [{"role": "user", "content": "1+1"},
 			{"role": "assistant", "content": [{"type": "reasoning", "reasoning": "two"}, {"type": "text", "text": "2"},
 				{"type": "image", "image": "data:image/png;base64,AAAA"}, {"type": "image", "image": "https://x/y.png"}],
@@ -70,7 +71,9 @@ func TestTrajectoriesOfOtherProgramsAreRead(t *testing.T) {
 					Role: "agent", Text: "I look.(image)", Reasoning: "hm",
 					Calls:   []interop.ToolCall{{Name: "shell", Arguments: `{"keys": "ls"}`}},
 					Results: []string{"a.txt"},
-					Inner:   []interop.Inner{{Name: "inner", Turns: []interop.Message{{Role: "agent", Text: "I help."}}}},
+					Inner: []interop.Inner{
+						{Name: "inner", Turns: []interop.Message{{Role: "agent", Text: "I help."}}},
+					},
 					Facts: []interop.ToolValue{
 						{Name: "completion_tokens", Value: "2"}, {Name: "prompt_tokens", Value: "5"},
 					},
@@ -78,13 +81,14 @@ func TestTrajectoriesOfOtherProgramsAreRead(t *testing.T) {
 			},
 		},
 		{
-			File: "b.json", ID: "7, epoch 2", Format: "Inspect", Task: "sums", Model: "m/1", Scores: []string{"match C"},
-			Tokens: 9,
+			File: "b.json", ID: "7, epoch 2", Format: "Inspect", Task: "sums", Model: "m/1",
+			Scores: []string{"match C"}, Tokens: 9,
 			Turns: []interop.Message{
 				{Role: "user", Text: "1+1"},
 				{
-					Role: "assistant", Text: "2(image)", Reasoning: "two", Images: []string{"data:image/png;base64,AAAA"},
-					Calls: []interop.ToolCall{{Name: "add", Arguments: `{"a": 1}`}},
+					Role: "assistant", Text: "2(image)", Reasoning: "two",
+					Images: []string{"data:image/png;base64,AAAA"},
+					Calls:  []interop.ToolCall{{Name: "add", Arguments: `{"a": 1}`}},
 				},
 				{Role: "tool add", Text: "2"},
 			},

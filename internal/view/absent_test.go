@@ -37,7 +37,8 @@ func lacking(t *testing.T, b store.Bucket) runs.Run {
 					Agent: agent, Steps: 4,
 					Dataset: record(t, b, run.Dataset(number, agent), runs.Dataset{Agent: agent, Count: 2, Card: card}),
 					Probe: domain.Probe{
-						Prompts: 4, KL: 0.25, Entropy: 2.5, ParseRate: 1, Chosen: domain.LogProbs{Policy: -1, Parent: -2},
+						Prompts: 4, KL: 0.25, Entropy: 2.5, ParseRate: 1,
+						Chosen: domain.LogProbs{Policy: -1, Parent: -2},
 					},
 				}
 			}
@@ -64,17 +65,21 @@ func TestWhatWasNotMeasuredIsAGapAndNotZero(t *testing.T) {
 			"Success by epoch":                      "rollouts: 1 100.0 %",
 		} {
 			label := fmt.Sprintf(
-				"[...document.querySelectorAll('.chart svg')].map((e) => e.ariaLabel).find((l) => l?.startsWith(%q))", title)
+				"[...document.querySelectorAll('.chart svg')].map((e) => e.ariaLabel).find((l) => l?.startsWith(%q))",
+				title)
 			got, _ := x.eval(label).(string)
 			if !strings.Contains(got, want) || strings.Contains(got, "rollouts: 1 100.0 %, 2") {
-				t.Errorf("%s: the chart %s is %q, want %q in it and nothing for what has no episode", form, title, got, want)
+				t.Errorf("%s: the chart %s is %q, want %q in it and nothing for what has no episode",
+					form, title, got, want)
 			}
 		}
-		if got := x.eval("document.querySelector('.gap title').textContent"); got != "agent 1, epoch 2: not measured: no pairs" {
+		const gap = "agent 1, epoch 2: not measured: no pairs"
+		if got := x.eval("document.querySelector('.gap title').textContent"); got != gap {
 			t.Errorf("%s: a gap has the title %q, want the reason", form, got)
 		}
 		cells := func(table, row string) string {
-			return x.eval(fmt.Sprintf(`[...document.querySelectorAll('figure.table')].find((f) => f.innerText.startsWith(%q))
+			return x.eval(fmt.Sprintf(`[...document.querySelectorAll('figure.table')]
+				.find((f) => f.innerText.startsWith(%q))
 				.querySelectorAll('tbody tr')[%s].innerText.replace(/\s+/g, ' ')`, table, row)).(string)
 		}
 		if got := cells("Epochs", "1"); !strings.HasPrefix(got, "2 – 0 – ") {
@@ -95,7 +100,8 @@ func TestWhatWasNotMeasuredIsAGapAndNotZero(t *testing.T) {
 	}
 }
 
-// TestUnfinishedEpisodesCountInNoRate covers the lists, in which slot 1 is solved, 2 failed, 3 is not solved and 4 open.
+// TestUnfinishedEpisodesCountInNoRate covers the lists, in which slot 1 is solved, 2 failed, 3 is not solved and 4
+// open.
 func TestUnfinishedEpisodesCountInNoRate(t *testing.T) {
 	var b store.Memory
 	run := string(crafted(t, &b))

@@ -18,8 +18,9 @@ func TestTrajectoriesOfOtherProgramsHavePages(t *testing.T) {
 				{Role: "user", Text: "do it" + hostile[0]},
 				{
 					Role: "agent", Reasoning: "hm" + hostile[2], Text: "needle", Images: []string{image},
-					Calls: []interop.ToolCall{{Name: "shell", Arguments: `{"x": "` + hostile[1] + `"}`}}, Results: hostile,
-					Inner: []interop.Inner{{Name: "helper", Turns: []interop.Message{{Role: "agent", Text: "inner"}}}},
+					Calls:   []interop.ToolCall{{Name: "shell", Arguments: `{"x": "` + hostile[1] + `"}`}},
+					Results: hostile,
+					Inner:   []interop.Inner{{Name: "helper", Turns: []interop.Message{{Role: "agent", Text: "inner"}}}},
 				},
 			},
 		},

@@ -58,7 +58,9 @@ const (
 
 // home returns the first page about things with the given names.
 func (l *Library) home(ctx context.Context, names Names) (homePage, error) {
-	page := homePage{Runs: []homeRun{}, Experiments: []homeExperiment{}, Lines: []homeLine{}, Schedules: []homeSchedule{}}
+	page := homePage{
+		Runs: []homeRun{}, Experiments: []homeExperiment{}, Lines: []homeLine{}, Schedules: []homeSchedule{},
+	}
 	accepted := map[string][]string{} // names of lines by run
 	err := eachNamed(ctx, names.Lines, l.homeLine, func(line homeLine) {
 		page.Lines = append(page.Lines, line)

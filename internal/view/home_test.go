@@ -43,7 +43,8 @@ func ended(t testing.TB, b store.Bucket, name string, start, best int, change ..
 func column(t *testing.T, x *tab, heading string) (out []string) {
 	t.Helper()
 	for _, v := range x.eval(fmt.Sprintf(`(() => {
-		const heads = [...document.querySelectorAll('.lines .head > span')].map((e) => e.querySelector('.sort')?.innerText);
+		const heads = [...document.querySelectorAll('.lines .head > span')]
+			.map((e) => e.querySelector('.sort')?.innerText);
 		const i = heads.findIndex((h) => h && h.replace(/ [▾▴]$/, '') === %q);
 		return [...document.querySelectorAll('.line.place')].map((l) => l.children[i].innerText.trim());
 	})()`, heading)).([]any) {

@@ -14,7 +14,8 @@ func TestASpecificationIsYAMLWithWhatDiffersAndWhatWasChanged(t *testing.T) {
 	var b store.Memory
 	run := crafted(t, &b, func(s *spec.Spec) { s.Seed = 1<<64 - 1 })
 	record(t, &b, run.Change(1), runs.Change{
-		Who: "me" + hostile[0], Why: "why" + hostile[1], Verb: runs.VerbSet, At: time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC),
+		Who: "me" + hostile[0], Why: "why" + hostile[1], Verb: runs.VerbSet,
+		At:     time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC),
 		Values: spec.Values{"epochs": json.RawMessage("7")},
 	})
 	lines := map[string]any{}

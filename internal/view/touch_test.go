@@ -97,7 +97,8 @@ func TestDrawnScreensShowRolesStatesAndValues(t *testing.T) {
 	x := newTab(t)
 	x.open(serve(t, &b, string(run)), "document.querySelector('h1')")
 	x.page("#/episode/crafted/1/5", "Decision in step 1")
-	got := x.eval(`[...document.querySelectorAll('.look .box')].map((e) => e.querySelector('.words').textContent.trim() +
+	got := x.eval(`[...document.querySelectorAll('.look .box')]
+		.map((e) => e.querySelector('.words').textContent.trim() +
 		' | ' + e.querySelector('.about').textContent.trim()).join('; ')`)
 	want := "☑ Tea | checkbox; ☐ Milk | checkbox; ○ Hot | radio; Sugar: 3 | slider; Order | button, disabled"
 	if got != want {

@@ -334,8 +334,8 @@ func (p *production) served(b store.Bucket) {
 			p.t.Logf("epoch %d, agent %d: trainer and servers differ by %+v, trainer and rollouts by %+v", epoch, agent,
 				u.Served, u.Played)
 			if u.Served.Answers == 0 || u.Served.Wide() || u.Played.Answers == 0 || u.Played.Wide() {
-				p.t.Errorf("epoch %d, agent %d: the gaps are %+v and %+v, want answers compared, and no gap", epoch, agent,
-					u.Served, u.Played)
+				p.t.Errorf("epoch %d, agent %d: the gaps are %+v and %+v, want answers compared, and no gap",
+					epoch, agent, u.Served, u.Played)
 			}
 		}
 	}

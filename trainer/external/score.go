@@ -172,7 +172,7 @@ func (t *Trainer) runScoring(ctx context.Context, dir string, scoring Scoring, r
 	select {
 	case <-ctx.Done():
 		proc.KillGroup(program)
-		<-exit
+		_ = <-exit
 
 		return context.Cause(ctx)
 	case err = <-exit:

@@ -111,7 +111,8 @@ func TestOnlyJobsOfOneBaseTrainTogether(t *testing.T) {
 			t.Errorf("a job with another %s shares the process %q, want another one", name, other)
 		}
 	}
-	if shares(false, "float32", model) == shares(false, "float32", model) {
+	first := shares(false, "float32", model)
+	if second := shares(false, "float32", model); first == second {
 		t.Error("two jobs share a process without together")
 	}
 }

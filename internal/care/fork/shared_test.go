@@ -34,7 +34,8 @@ func TestAForkThatLearnsFromOtherRowsMakesItsPairsAgain(t *testing.T) {
 	}
 }
 
-// TestAForkWithOrWithoutRightAnswersMakesItsPairsAgain covers train.sft, with which right answers are rows beside pairs.
+// TestAForkWithOrWithoutRightAnswersMakesItsPairsAgain covers train.sft, with which right answers are rows beside
+// pairs.
 func TestAForkWithOrWithoutRightAnswersMakesItsPairsAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -11,8 +11,9 @@ import (
 
 // Fit renders the user message as User does, and also returns what the message lacks. Besides what the limits cut, a
 // Bounded template leaves out as little as possible, in this order: lines of the history, the oldest first, except the
-// newest one and the notes; distant elements, from the end of the screen; all other elements, from the end. The goal, the agent's own
-// previous answer and its peers' messages always stay. Errors are errors of the template. Fit may be repeated.
+// newest one and the notes; distant elements, from the end of the screen; all other elements, from the end. The goal,
+// the agent's own previous answer and its peers' messages always stay. Errors are errors of the template. Fit may be
+// repeated.
 func (t *Template) Fit(view View, own string, peers []Message) (string, domain.LeftOut, error) {
 	text, left, err := t.fit(view, own, peers)
 	if err != nil {

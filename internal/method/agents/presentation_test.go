@@ -68,7 +68,8 @@ func TestEveryCellHasThePictureOfItsAgent(t *testing.T) {
 
 		again, err := c.Again(shown(""), d, 9, cell.Agent, cell.Round, nil)
 		if err != nil || again.User != sent.User || !slices.EqualFunc(again.Images, sent.Images, sameImage) {
-			t.Errorf("cell %d.%d: the request made again is %+v, %v; want %+v", cell.Agent, cell.Round, again, err, sent)
+			t.Errorf("cell %d.%d: the request made again is %+v, %v; want %+v",
+				cell.Agent, cell.Round, again, err, sent)
 		}
 	}
 }

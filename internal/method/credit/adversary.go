@@ -23,9 +23,9 @@ type ModelAdversary struct {
 }
 
 // Propose requests n wrong answers for a positive cell. The request depends only on the step, the cell's canonical
-// action and the seed, so agents with the same right action can share it. The answers have the form in which agents answer, so
-// their style reveals nothing. An answer that is missing or malformed is an empty text, which does not parse and is
-// counted as such. Errors are errors of the endpoint. The call may be repeated.
+// action and the seed, so agents with the same right action can share it. The answers have the form in which agents
+// answer, so their style reveals nothing. An answer that is missing or malformed is an empty text, which does not parse
+// and is counted as such. Errors are errors of the endpoint. The call may be repeated.
 func (m ModelAdversary) Propose(
 	ctx context.Context, step domain.Step, cell domain.Cell, n int, seed uint64,
 ) ([]string, domain.Usage, error) {

@@ -18,7 +18,7 @@ type ModelCritic struct {
 	Chat    chat.Model
 	Prompt  *prompts.Prompt
 	Forms   prompts.Forms
-	Robust  bool          // Scores between 0.3 and 0.7 are labelled ∅. Otherwise the label is 1 from 0.5 on, and 0 below.
+	Robust  bool          // Scores between 0.3 and 0.7 are labelled ∅. Otherwise the label is 1 from 0.5 on, else 0.
 	ByRound bool          // Each round is graded in a separate call, instead of all cells of a step in one call.
 	Silent  bool          // Acts of speech are not sent to the model, and are labelled ∅.
 	Limits  agents.Limits // of what the model reads of a step; it reads the whole history

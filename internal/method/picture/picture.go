@@ -30,8 +30,8 @@ const patch = agents.Patch
 // Pictures are what a system sees of one screen.
 type Pictures struct {
 	Whole chat.Image
-	// Parts holds the picture of each part of a divided screen, which is empty if the part has no elements. It is nil if
-	// all agents see the whole.
+	// Parts holds the picture of each part of a divided screen, which is empty if the part has no elements. It is nil
+	// if all agents see the whole.
 	Parts []chat.Image
 }
 

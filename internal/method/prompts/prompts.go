@@ -148,8 +148,8 @@ func Default(role string) (string, error) {
 // Short is the name of a built-in template of the role Agent that has fewer tokens.
 const Short = "short"
 
-// Variant returns the text of a built-in template of a role other than the default one. It returns false if the role has
-// no such template.
+// Variant returns the text of a built-in template of a role other than the default one. It returns false if the role
+// has no such template.
 func Variant(role, name string) (text string, ok bool) {
 	raw, err := files.ReadFile(role + "-" + name + ".tmpl")
 

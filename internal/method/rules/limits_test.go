@@ -43,7 +43,8 @@ func TestAPromptOfALanguageModelHasAtMostItsTokens(t *testing.T) {
 	template, user, left := render()
 	tokens := agents.EstimateTokens(template.System() + user)
 	if tokens > 3000 || tokens < 2800 || left.History != 99 || len(left.Elements) == 0 {
-		t.Errorf("the prompt has %d tokens and lacks %s, want nearly 3000 without all but the newest line", tokens, left)
+		t.Errorf("the prompt has %d tokens and lacks %s, want nearly 3000 without all but the newest line",
+			tokens, left)
 	}
 }
 

@@ -59,8 +59,8 @@ func Template(specification spec.Spec) (*agents.Template, error) {
 }
 
 // Bound adapts the agents' prompt to the run's policies: the template leaves out parts of a user message that is too
-// long. over returns by how much it is too long for the embedded policy, or 0. For language models, the number of tokens
-// is estimated.
+// long. over returns by how much it is too long for the embedded policy, or 0. For language models, the number of
+// tokens is estimated.
 func Bound(specification spec.Spec, template *agents.Template, over func(user string) int) *agents.Template {
 	limit := specification.Prompt.Tokens
 	switch {

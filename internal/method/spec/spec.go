@@ -69,7 +69,8 @@ type Spec struct {
 	// Models holds chat endpoints by the names under which roles refer to them.
 	Models map[Role]Model `json:"models,omitempty"`
 	Budget Budget         `json:"budget"`
-	// Prompt bounds what is put into the prompts of agents, critics and other roles. Its defaults depend on the trainer.
+	// Prompt bounds what is put into the prompts of agents, critics and other roles. Its defaults depend on the
+	// trainer.
 	Prompt agents.Limits `json:"prompt"`
 	// Prompts holds templates by role. A file contains the name of a template's file, and a Spec the template's text.
 	Prompts map[string]string `json:"prompts,omitempty"`

@@ -95,8 +95,8 @@ func (c ItemCounts) print(printf func(format string, args ...any)) {
 	printf("  messages     %d prompts were written with some, half of them wrong", c.Messages)
 }
 
-// Dedupe removes training examples whose prompt, picture and answers have occurred before, and counts them. kind returns
-// the kind of an example.
+// Dedupe removes training examples whose prompt, picture and answers have occurred before, and counts them. kind
+// returns the kind of an example.
 func Dedupe(rows []domain.Example, itemCounts *ItemCounts, kind func(domain.Example) string) []domain.Example {
 	type text struct{ prompt, image, chosen, rejected string }
 	seen := map[text]bool{}
