@@ -68,7 +68,7 @@ var effects = map[string]Effect{
 	"parameters": {StepUpdate, false},
 	"preference": {StepUpdate, false}, // but GRPO and RFT learn from other rows, see package fork
 	"reference":  {StepUpdate, false},
-	"train":      {StepUpdate, false}, // but train.sft decides whether there are right answers as rows, see package fork
+	"train":      {StepUpdate, false}, // but see package fork on train.sft
 	"trainer":    {StepUpdate, false},
 	"gates":      {StepUpdate, false},
 
