@@ -20,7 +20,9 @@ func TestTrajectoriesOfOtherProgramsHavePages(t *testing.T) {
 					Role: "agent", Reasoning: "hm" + hostile[2], Text: "needle", Images: []string{image},
 					Calls:   []interop.ToolCall{{Name: "shell", Arguments: `{"x": "` + hostile[1] + `"}`}},
 					Results: hostile,
-					Inner:   []interop.Inner{{Name: "helper", Turns: []interop.Message{{Role: "agent", Text: "inner"}}}},
+					Inner: []interop.Inner{
+						{Name: "helper", Turns: []interop.Message{{Role: "agent", Text: "inner"}}},
+					},
 				},
 			},
 		},

@@ -167,16 +167,12 @@ func (t *Trainer) runScoring(ctx context.Context, dir string, scoring Scoring, r
 	if err := proc.Start(program); err != nil {
 		return fmt.Errorf("%w: start %s: %w", trainer.ErrNoScores, scoring.Python, err)
 	}
-	exit := make(chan error, 1)
-	go func() { exit <- program.Wait() }()
-	select {
-	case <-ctx.Done():
-		proc.KillGroup(program)
-		_ = <-exit
-
+	stop := context.AfterFunc(ctx, func() { proc.KillGroup(program) })
+	err = program.Wait()
+	stop()
+	proc.KillGroup(program)
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	case err = <-exit:
-		proc.KillGroup(program)
 	}
 
 	return explainScoring(err, said.String())
