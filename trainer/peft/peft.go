@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -108,15 +107,7 @@ func (t *Tool) Render(_ context.Context, folder external.Folder, job trainer.Job
 }
 
 // python returns the path of the interpreter.
-func (t *Tool) python() (string, error) {
-	python, err := exec.LookPath(cmp.Or(t.Python, "python3"))
-	if err != nil {
-		return "", fault.New(fault.Invalid,
-			"this worker has no Python with PEFT: set COLLABUI_PYTHON and restart the worker: %w", err)
-	}
-
-	return python, nil
-}
+func (t *Tool) python() (string, error) { return hf.Python(t.Python, "PEFT") }
 
 // Ready returns an invalid fault if this host has no Python.
 func (t *Tool) Ready() error {
@@ -127,23 +118,11 @@ func (t *Tool) Ready() error {
 
 // supported refuses jobs that the script cannot do.
 func supported(folder external.Folder, job trainer.Job, options Options) error {
-	switch {
-	case slices.ContainsFunc(job.Pairs, func(example domain.Example) bool { return example.Image != "" }):
-		return fault.New(fault.Invalid,
-			"the trainer peft does not support screenshots: leave out synthesis.screenshots, or use llamafactory")
-	case job.Params.BatchSize%options.PerDevice != 0:
-		return fault.New(fault.Invalid,
-			"a batch of %d rows is not a multiple of per_device = %d", job.Params.BatchSize, options.PerDevice)
-	case job.Objective != trainer.SFT && job.Objective != trainer.DPO:
+	if job.Objective != trainer.SFT && job.Objective != trainer.DPO {
 		return fault.New(fault.Invalid, "the trainer peft supports sft and dpo, not %q", job.Objective)
-	case folder.Start.Kind == domain.ArtifactFull || folder.Reference.Kind == domain.ArtifactFull:
-		return fault.New(fault.Invalid, "the trainer peft supports only adapters and the base model")
-	case folder.Start.Kind == domain.ArtifactLoRA && folder.Start.Rank != options.Rank:
-		return fault.New(fault.Invalid,
-			"the policy to start from has rank %d, trainer.options.rank is %d", folder.Start.Rank, options.Rank)
 	}
 
-	return nil
+	return hf.SupportsAdapter("peft", folder, job, options.Rank, options.PerDevice)
 }
 
 // write writes the files of the job's folder.

@@ -6,7 +6,6 @@ package trl
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -14,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -98,15 +96,7 @@ func (t *Tool) Render(_ context.Context, folder external.Folder, job trainer.Job
 }
 
 // python returns the path of the interpreter.
-func (t *Tool) python() (string, error) {
-	python, err := exec.LookPath(cmp.Or(t.Python, "python3"))
-	if err != nil {
-		return "", fault.New(fault.Invalid,
-			"this worker has no Python with TRL: set COLLABUI_PYTHON and restart the worker: %w", err)
-	}
-
-	return python, nil
-}
+func (t *Tool) python() (string, error) { return hf.Python(t.Python, "TRL") }
 
 // Ready returns an invalid fault if this host has no Python.
 func (t *Tool) Ready() error {
@@ -117,24 +107,12 @@ func (t *Tool) Ready() error {
 
 // supported refuses jobs that the script cannot do.
 func supported(folder external.Folder, job trainer.Job, options Options) error {
-	switch {
-	case slices.ContainsFunc(job.Pairs, func(example domain.Example) bool { return example.Image != "" }):
-		return fault.New(fault.Invalid,
-			"the trainer trl does not support screenshots: leave out synthesis.screenshots, or use llamafactory")
-	case job.Params.BatchSize%options.PerDevice != 0:
-		return fault.New(fault.Invalid,
-			"a batch of %d rows is not a multiple of per_device = %d", job.Params.BatchSize, options.PerDevice)
-	case job.Objective != trainer.DPO && job.Objective != trainer.GRPO:
+	if job.Objective != trainer.DPO && job.Objective != trainer.GRPO {
 		return fault.New(fault.Invalid, "the trainer trl supports only dpo and grpo: set finetune.base to a base "+
 			"policy, and preference to one of them")
-	case folder.Start.Kind == domain.ArtifactFull || folder.Reference.Kind == domain.ArtifactFull:
-		return fault.New(fault.Invalid, "the trainer trl supports only adapters and the base model")
-	case folder.Start.Kind == domain.ArtifactLoRA && folder.Start.Rank != options.Rank:
-		return fault.New(fault.Invalid,
-			"the policy to start from has rank %d, trainer.options.rank is %d", folder.Start.Rank, options.Rank)
 	}
 
-	return nil
+	return hf.SupportsAdapter("trl", folder, job, options.Rank, options.PerDevice)
 }
 
 // write writes the files of the job's folder.
