@@ -239,7 +239,7 @@ func TestWhatIsServedIsWhatWasTrained(t *testing.T) {
 	const apart, tokens = "is not what was trained", "reads other tokens than the trainer"
 	for name, c := range map[string]struct {
 		served server
-		want   string // in the fault; empty: there is none
+		want   string // in the fault; if empty, there must be no fault
 	}{
 		"what was saved": {server{adapters: own}, ""},
 		"rounding":       {server{adapters: own, noise: 1e-5}, ""},

@@ -51,7 +51,7 @@ func WithNote(text, note string) string {
 }
 
 // Note returns what the agents that voted for the executed action noted: the note of the latest round and, within a
-// round, of the lowest agent. It returns "" if there is none, and if agents do not write notes.
+// round, of the lowest agent. It returns "" without a note, and if agents do not write notes.
 func (c Config) Note(decision domain.Decision) string {
 	if !c.Notes || len(decision.Cells) == 0 {
 		return ""
