@@ -16,7 +16,7 @@ func printUpdates(out io.Writer, updates []runs.Update) {
 		"displaced", "entropy", "KL", "preference")
 	for _, update := range updates {
 		terminal.Line(out, "%5d %7s %s%s", update.Agent, lossText(update.Curve), probeText(update.Probe),
-			leftOutText(update)+keptText(update.Kept))
+			gapText("train-serve", update.Served)+gapText("rollout", update.Played)+leftOutText(update)+keptText(update.Kept))
 	}
 	terminal.Line(out,
 		"nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
@@ -60,6 +60,18 @@ func againstParent(logProbs domain.LogProbs) string {
 	}
 
 	return fmt.Sprintf("%.2f (%+.2f)", logProbs.Policy, logProbs.Change())
+}
+
+// gapText returns a difference of log π in nats per token, or nothing if none was computed.
+func gapText(name string, gap domain.Gap) string {
+	switch {
+	case gap.Unknown != "":
+		return fmt.Sprintf("  %s gap unknown: %s", name, gap.Unknown)
+	case gap.Answers == 0:
+		return ""
+	}
+
+	return fmt.Sprintf("  %s gap %.2g, worst %.2g", name, gap.Mean, gap.Worst)
 }
 
 // leftOutText reports how many pairs the trainer left out, and in how many parts it had to process the others.

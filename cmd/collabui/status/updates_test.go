@@ -17,12 +17,14 @@ func TestUpdatesAreShownWithTheirChangeAgainstTheParent(t *testing.T) {
 			Displaced: -0.0421, Entropy: 0.8, KL: 0.31, Preference: 0.88,
 		}},
 		{Agent: 1, Probe: domain.Probe{Unknown: "too old"}},
+		{Agent: 3, Served: domain.Gap{Answers: 8, Mean: 2e-6, Worst: 1e-5}, Played: domain.Gap{Unknown: "no server"}},
 		{Agent: 2, Kept: "3 pairs are fewer than min_pairs 8"},
 	})
 
 	for _, want := range []string{
 		"    0       -    -1.25 (+0.25)     -9.00 (-1.00)    +1.25     -0.042     0.80    0.31        88 %\n",
 		"    1       - unknown: too old\n",
+		"    3       - not measured  train-serve gap 2e-06, worst 1e-05  rollout gap unknown: no server\n",
 		"    2       - not measured  parent kept: 3 pairs are fewer than min_pairs 8\n",
 	} {
 		if !strings.Contains(b.String(), want) {

@@ -64,6 +64,10 @@ function Systems({ doc }) {
     { name: '95 % interval', num: true, ask: 'Wilson interval', of: (x) => (rated(x) ? intervalOf(x.r) : '–') },
     ...[1, 2, 4].map((k, i) => ({ name: 'pass^' + k, num: true, ask: 'pass^k',
       of: (x) => (x.f?.pass?.[i] === undefined ? '' : (100 * x.f.pass[i]).toFixed(1)) })),
+    ...[2, 4].map((k, i) => ({ name: 'pass@' + k, num: true, ask: 'pass@k', // pass@1 is pass^1
+      of: (x) => (x.f?.pass_at?.[i + 1] === undefined ? '' : (100 * x.f.pass_at[i + 1]).toFixed(1)) })),
+    { name: 'entropy of votes', num: true, ask: 'entropy of votes',
+      of: (x) => (x.f?.entropy === undefined ? '' : x.f.entropy.toFixed(2)) },
     { name: 'false completes', num: true, ask: 'false completes',
       of: (x) => (x.f && x.r?.episodes > 0 ? percent(x.f.false_completes) : '') },
   ];

@@ -81,6 +81,8 @@ const TERMS = {
   claim: 'What an experiment declared before it was played; it holds or fails.',
   'missing pairs': 'Episodes that only one of both systems played, and the range of the difference with them.',
   'pass^k': 'The probability that k episodes of a template are all solved.',
+  'pass@k': 'The probability that at least one of k episodes of a template is solved.',
+  'entropy of votes': 'How much the agents disagree at a decision, in nats. 0 means that all votes name one action.',
   'false completes': 'The share of episodes that the agents declared to be complete without success.',
   schedule: 'It trains the system of a line again when its environment changes.',
   'recorded tasks': 'Tasks recorded beforehand. Their rates are rates of steps, never of success.',
