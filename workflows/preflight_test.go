@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/activities/preflight"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/store"
@@ -108,6 +110,16 @@ func TestWhatWouldStopARunIsFoundBeforeItStarts(t *testing.T) {
 			spec:  func() spec.Spec { s := testrun.Tiny(); s.Environment = "away"; return s },
 			suite: &scripted.Suite{Without: []string{"a", "b", "c", "d", "e", "f", "g"}},
 			where: "environment", wanted: "may be 0: it lists no tasks for it",
+		},
+		"pictures of another environment that has none": {
+			spec: func() spec.Spec {
+				s := testrun.Tiny()
+				s.Observation.Kind = agents.AsImage
+				s.Evaluation.OutOfDistribution = []spec.Elsewhere{{Environment: "away", Split: domain.SplitVal}}
+
+				return s
+			},
+			where: "environments.away", wanted: "no screenshots",
 		},
 		"a quarantined template that there is not": {
 			spec:  func() spec.Spec { s := testrun.Tiny(); s.Quarantine = []string{"none"}; return s },

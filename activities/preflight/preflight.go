@@ -13,6 +13,7 @@ import (
 	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/activities/stage1"
 	"github.com/collabui/collabui/activities/training"
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
@@ -155,6 +156,9 @@ func (r *Rollouts) CheckPlay(ctx context.Context, id ID) ([]Obstacle, error) {
 			if err == nil {
 				err = checkUsable(ctx, suite)
 			}
+			if err == nil && specification.Observation.Pictured() {
+				err = checkPictured(ctx, suite, specification.Family())
+			}
 			o.add(ctx, "environments."+other.Environment, err)
 		}
 		o.add(ctx, "environment", r.beginTask(ctx, specification, id.NoProbe, o))
@@ -170,6 +174,20 @@ func checkUsable(ctx context.Context, suite envadapters.Suite) error {
 	}
 	if health := suite.Check(ctx); health.State == envadapters.Dead {
 		return fault.New(fault.Invalid, "%s: %s", health.Detail, health.Fix)
+	}
+
+	return nil
+}
+
+// checkPictured returns an error if the environments of a suite have no screenshots.
+func checkPictured(ctx context.Context, suite envadapters.Suite, family domain.Family) error {
+	env, err := suite.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer env.Close(context.WithoutCancel(ctx))
+	if envadapters.Can(envadapters.Speaking(env, suite.Family(), family)).Screenshotter == nil {
+		return play.NoScreenshots()
 	}
 
 	return nil
