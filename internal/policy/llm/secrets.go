@@ -1,9 +1,9 @@
 package llm
 
 import (
-	"bytes"
 	"encoding/base64"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -59,34 +59,52 @@ func without(text, secret string, wordy bool) string {
 	return decodeText(text, false).without(secret, wordy)
 }
 
+// hits are the places of a text where a secret occurs.
+type hits struct {
+	marked  []bool // by position in the text
+	letters []byte // the secret's byte at each marked position
+}
+
+func newHits(text []byte) hits {
+	return hits{marked: make([]bool, len(text)), letters: make([]byte, len(text))}
+}
+
+// mark records that letters of the secret, which may differ in case from the text's, occur at a position.
+func (h hits) mark(at int, letters string) {
+	copy(h.letters[at:], letters)
+	for i := range len(letters) {
+		h.marked[at+i] = true
+	}
+}
+
 // without returns the text without a secret.
 func (p plain) without(secret string, wordy bool) string {
 	fold := len(secret) >= anyForm
-	hits := make([]byte, len(p.bytes)) // the secret's byte at each position, or 0
-	markParts(hits, p.bytes, secret, fold)
-	for at := 0; wordy && at < len(hits); {
+	found := newHits(p.bytes)
+	markParts(found, p.bytes, secret, fold)
+	for at := 0; wordy && at < len(found.marked); {
 		end := at
-		for end < len(hits) && hits[end] != 0 {
+		for end < len(found.marked) && found.marked[end] {
 			end++
 		}
-		if end > at && end-at < min(anyPart, len(secret)) && usualWord.Match(hits[at:end]) {
-			clear(hits[at:end])
+		if end > at && end-at < min(anyPart, len(secret)) && usualWord.Match(found.letters[at:end]) {
+			clear(found.marked[at:end])
 		}
 		at = end + 1
 	}
 	if fold {
-		coded := make([]byte, len(hits))
+		coded := newHits(p.bytes)
 		for _, form := range inBase64(secret) {
 			markParts(coded, p.bytes, form, fold)
 		}
 		for _, place := range base64Text.FindAllIndex(p.bytes, -1) {
-			if bytes.Trim(coded[place[0]:place[1]], "\x00") != nil { // the rest of the match also belongs to the secret
-				copy(hits[place[0]:], p.bytes[place[0]:place[1]])
+			if slices.Contains(coded.marked[place[0]:place[1]], true) { // the rest of the match also belongs to the secret
+				found.mark(place[0], string(p.bytes[place[0]:place[1]]))
 			}
 		}
 	}
 
-	return p.cut(hits)
+	return p.cut(found.marked)
 }
 
 // base64Text matches text that may be base64.
@@ -95,8 +113,8 @@ var base64Text = regexp.MustCompile(`[0-9A-Za-z+/_-]{8,}=*`)
 // usualWord matches words that are in lower case or begin with a capital.
 var usualWord = regexp.MustCompile(`^[A-Z]?[a-z]*(?:[^0-9A-Za-z]+[A-Z]?[a-z]*)*$`)
 
-// markParts records in hits where parts of a secret occur in a text.
-func markParts(hits, text []byte, secret string, fold bool) {
+// markParts records where parts of a secret occur in a text.
+func markParts(found hits, text []byte, secret string, fold bool) {
 	compared := secret
 	if fold {
 		text = []byte(lower(string(text)))
@@ -112,7 +130,7 @@ func markParts(hits, text []byte, secret string, fold bool) {
 	}
 	for at := 0; at+part <= len(text); at++ {
 		if place, ok := parts[string(text[at:at+part])]; ok {
-			copy(hits[at:], secret[place:place+part])
+			found.mark(at, secret[place:place+part])
 		}
 	}
 }
@@ -201,13 +219,13 @@ func codeIn(text string, places []int) uint64 {
 }
 
 // cut returns the text without the marked bytes.
-func (p plain) cut(hits []byte) string {
+func (p plain) cut(marked []bool) string {
 	var out strings.Builder
-	for at := range hits {
+	for at := range marked {
 		switch {
-		case hits[at] == 0:
+		case !marked[at]:
 			out.WriteString(p.text[p.from[at]:p.from[at+1]])
-		case at == 0 || hits[at-1] == 0:
+		case at == 0 || !marked[at-1]:
 			out.WriteString(removed)
 		}
 	}
