@@ -81,7 +81,7 @@ func TestAnOutcomeOnValIsASuccessOrAShareOfRightSteps(t *testing.T) {
 }
 
 // TestWhatRollbackDiscards simulates epochs: 100 episodes of val, in 15 of which, on average, only one of the systems
-// succeeds. docs/decisions/0052-val-decides-by-pairs.md has its figures.
+// succeeds. docs/decisions/0022-one-probe-for-every-trainer.md has its figures.
 func TestWhatRollbackDiscards(t *testing.T) {
 	const epochs = 4000
 	const episodes = 100
