@@ -122,6 +122,9 @@ func common(folder external.Folder, job trainer.Job, options Options, dataset st
 		"include_num_input_tokens_seen": true,
 		"ddp_timeout":                   180000000,
 	}
+	if options.Devices == 0 {
+		config["use_cpu"] = true // without it, bf16 is refused on a machine without a GPU
+	}
 	if job.Until > 0 && job.Until < total {
 		config["save_steps"] = cmp.Or(job.Every, options.SaveSteps)
 		delete(config, "save_total_limit") // The checkpoint of that step must still exist at the next look.

@@ -35,7 +35,7 @@ var reserved = []string{
 	"model_name_or_path", "num_train_epochs", "output_dir", "overwrite_cache", "overwrite_output_dir",
 	"per_device_train_batch_size", "pref_beta", "pref_ftx", "pref_loss", "ref_model", "ref_model_adapters",
 	"report_to", "resume_from_checkpoint", "save_only_model", "save_steps", "save_strategy", "save_total_limit",
-	"seed", "stage", "template", "val_size", "warmup_ratio", "warmup_steps", "weight_decay",
+	"seed", "stage", "template", "use_cpu", "val_size", "warmup_ratio", "warmup_steps", "weight_decay",
 }
 
 // word matches the texts that a usual key may have: none is a path or an address.

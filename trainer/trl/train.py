@@ -159,6 +159,7 @@ def common(job):
         save_total_limit=3,
         report_to="none",
         bf16=job["dtype"] == "bfloat16",
+        use_cpu=not torch.cuda.is_available(),  # without it, bf16 is refused on a machine without a GPU
         disable_tqdm=True,
     )
 

@@ -23,6 +23,8 @@ type config struct {
 	Seed       uint64             `yaml:"seed"`
 	Rank       int                `yaml:"lora_rank"`
 	Kwargs     map[string]float64 `yaml:"lr_scheduler_kwargs"`
+	Bf16       bool               `yaml:"bf16"`
+	UseCPU     bool               `yaml:"use_cpu"`
 
 	// Ignored are keys that the real program knows and the stand-in does not need.
 	Ignored ignored `yaml:",inline"`
@@ -43,7 +45,6 @@ type ignored struct {
 	ReportTo                  any `yaml:"report_to"`
 	WeightDecay               any `yaml:"weight_decay"`
 	LrSchedulerType           any `yaml:"lr_scheduler_type"`
-	Bf16                      any `yaml:"bf16"`
 	Fp16                      any `yaml:"fp16"`
 	LoggingNanInfFilter       any `yaml:"logging_nan_inf_filter"`
 	IncludeNumInputTokensSeen any `yaml:"include_num_input_tokens_seen"`

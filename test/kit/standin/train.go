@@ -2,6 +2,7 @@ package standin
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -54,6 +55,10 @@ func train(file string) error {
 		return fmt.Errorf("ValueError: Some keys are not used by the HfArgumentParser: %w", err)
 	}
 
+	if j.Bf16 && !j.UseCPU && os.Getenv("CUDA_VISIBLE_DEVICES") == "" {
+		return errors.New("ValueError: Your setup doesn't support bf16/gpu. You need to assign use_cpu if you want to " +
+			"train the model on CPU")
+	}
 	if err := j.prepare(); err != nil {
 		return err
 	}
