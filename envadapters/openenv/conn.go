@@ -214,7 +214,7 @@ func (c *Conn) exchange(ctx context.Context, kind FrameType, data any) (frame, e
 }
 
 // lastFrame returns the frame that the server sent before it ended the session, such as CAPACITY_REACHED, or err if it
-// sent none. Servers of openenv-core send that one unrequested, as soon as the session is open.
+// sent none. Servers of openenv send that one unrequested, as soon as the session is open.
 func (c *Conn) lastFrame(err error) (frame, error) {
 	select {
 	case f := <-c.frames:

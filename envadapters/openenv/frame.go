@@ -27,7 +27,7 @@ type frame struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// encode encodes a frame. If data is nil, the frame has no such key, because the server of openenv-core refuses a state
+// encode encodes a frame. If data is nil, the frame has no such key, because the server of openenv refuses a state
 // frame with one.
 func encode(kind FrameType, data any) ([]byte, error) {
 	if data == nil {

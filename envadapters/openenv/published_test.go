@@ -16,12 +16,12 @@ import (
 	"github.com/collabui/collabui/envadapters/webtasks"
 )
 
-// published runs a program of testdata in a Python that has openenv-core, the published package of the protocol.
+// published runs a program of testdata in a Python that has openenv, the published package of the protocol.
 func published(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	python := os.Getenv("COLLABUI_OPENENV_PYTHON")
 	if python == "" {
-		t.Skip("COLLABUI_OPENENV_PYTHON names no Python that has openenv-core; scripts/venv.sh openenv makes one")
+		t.Skip("COLLABUI_OPENENV_PYTHON names no Python that has openenv; scripts/venv.sh openenv makes one")
 	}
 
 	cmd := exec.CommandContext(t.Context(), python, args...)
@@ -30,7 +30,7 @@ func published(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// publishedPanel serves an environment that is written with openenv-core, and returns its address.
+// publishedPanel serves an environment that is written with openenv, and returns its address.
 func publishedPanel(t *testing.T, capabilities ...string) string {
 	t.Helper()
 	cmd := published(t, append([]string{"panel.py", "2"}, capabilities...)...)
@@ -142,6 +142,29 @@ func TestThePublishedClientPlaysWhatWeServe(t *testing.T) {
 					seen, Profile)
 			}
 		})
+	}
+}
+
+// TestThePublishedValidatorPassesWhatWeServe runs `openenv validate --url`.
+func TestThePublishedValidatorPassesWhatWeServe(t *testing.T) {
+	base, _ := serve(t, &scripted.Suite{})
+	out, err := published(t, "-m", "openenv.cli", "validate", "--json", "--url", base).Output()
+	var seen struct {
+		Passed  bool
+		Summary struct {
+			Passed int      `json:"passed_count"`
+			Total  int      `json:"total_count"`
+			Failed []string `json:"failed_criteria"`
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal(out, &seen)
+	}
+	if err != nil {
+		t.Fatalf("openenv validate printed %s, %v, want a report in JSON", out, err)
+	}
+	if sum := seen.Summary; !seen.Passed || sum.Passed != 6 || sum.Total != 6 {
+		t.Errorf("the server passes %d of %d criteria, and fails %q, want all 6 passed", sum.Passed, sum.Total, sum.Failed)
 	}
 }
 

@@ -19,9 +19,9 @@ const (
 	pingEvery   = 20 * time.Second // the time between an answered ping and the next one
 )
 
-// Handler serves a suite to others. /ws is a session; /health, /metadata and /schema describe the suite. OpenEnv's
-// stateless /reset and /step are missing, because they cannot play an episode. Pages in a web browser may not connect.
-// A session ends, and frees its place, within a minute after its client stopped answering pings.
+// Handler serves a suite to others. /ws is a session; /health, /metadata, /schema and /openapi.json describe the suite,
+// and /mcp lists no tools. OpenEnv's stateless /reset and /step are missing, because they cannot play an episode. Pages
+// in a web browser may not connect. A session ends, and frees its place, within a minute after its client stopped answering pings.
 func Handler(suite envadapters.Suite) (http.Handler, error) {
 	return handler(suite, pingEvery, answerLimit)
 }
@@ -34,10 +34,7 @@ func handler(suite envadapters.Suite, every, limit time.Duration) (http.Handler,
 
 	mux := http.NewServeMux()
 	send := func(path string, value any) {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(value)
-		})
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, value) })
 	}
 
 	send("/health", map[string]string{"status": "healthy"})
@@ -49,6 +46,8 @@ func handler(suite envadapters.Suite, every, limit time.Duration) (http.Handler,
 	})
 
 	send("/schema", json.RawMessage(schema))
+	send("/openapi.json", json.RawMessage(openAPI))
+	mux.HandleFunc("POST /mcp", serveMCP)
 	mux.HandleFunc("GET /ws", func(w http.ResponseWriter, r *http.Request) {
 		ws, err := websocket.Accept(w, r, nil)
 		if err != nil {

@@ -128,9 +128,10 @@ func TestTheRightActionsDoNotReachWhatAgentsSee(t *testing.T) {
 func TestTheServerDescribesItselfOverHTTP(t *testing.T) {
 	base, _ := serve(t, &scripted.Suite{})
 	for path, want := range map[string]string{
-		"/health":   `"healthy"`,
-		"/metadata": `"collabui/1"`,
-		"/schema":   `"action_type"`,
+		"/health":       `"healthy"`,
+		"/metadata":     `"collabui/1"`,
+		"/schema":       `"action_type"`,
+		"/openapi.json": `"/mcp"`,
 	} {
 		t.Run(path, func(t *testing.T) {
 			res, err := http.Get(base + path)
@@ -142,6 +143,33 @@ func TestTheServerDescribesItselfOverHTTP(t *testing.T) {
 			_ = res.Body.Close()
 			if !json.Valid(b) || !strings.Contains(string(b), want) {
 				t.Errorf("got %s, want JSON with %s", b, want)
+			}
+		})
+	}
+}
+
+func TestTheServerAnswersMCP(t *testing.T) {
+	base, _ := serve(t, &scripted.Suite{})
+	for _, x := range []struct{ name, request, want string }{
+		{"a list", `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}`},
+		{"no request", `{}`, `"id":null,"error":{"code":-32600,`},
+		{"no JSON", `{`, `"id":null,"error":{"code":-32700,`},
+		{
+			name:    "another method",
+			request: `{"jsonrpc":"2.0","id":"a","method":"tools/call"}`,
+			want:    `"id":"a","error":{"code":-32601,"message":"unknown method tools/call; known is tools/list"`,
+		},
+		{"too long", `{"a":"` + strings.Repeat("x", maxRequest), `"code":-32700,"message":"http: request body too large"`},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			res, err := http.Post(base+"/mcp", "application/json", strings.NewReader(x.request))
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, _ := io.ReadAll(res.Body)
+			_ = res.Body.Close()
+			if res.StatusCode != http.StatusOK || !strings.Contains(string(answer), x.want) {
+				t.Errorf("got status %d and %s, want 200 and %s", res.StatusCode, answer, x.want)
 			}
 		})
 	}

@@ -219,7 +219,7 @@ class FailuresTest(ServerTest):
         Lights.made[-1].hang.set()
 
 
-@unittest.skipUnless(importlib.util.find_spec("openenv"), "the client of openenv-core is not installed")
+@unittest.skipUnless(importlib.util.find_spec("openenv"), "the client of openenv is not installed")
 class PublishedClientTest(ServerTest):
     async def test_it_plays_an_episode(self) -> None:
         address = await self.serve()

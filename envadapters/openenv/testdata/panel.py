@@ -1,4 +1,4 @@
-"""An environment as users of openenv-core write it, with the names of the profile collabui/1: a panel of switches.
+"""An environment as users of openenv write it, with the names of the profile collabui/1: a panel of switches.
 
 usage: panel.py PLACES CAPABILITY...    It prints its address, and serves until it is killed.
 """
@@ -38,7 +38,7 @@ class PanelObservation(Observation):
 class PanelState(State):
     profile: str = "collabui/1"
     suite: str = "panel"
-    title: str = "A panel of openenv-core"
+    title: str = "A panel of openenv"
     family: str = "mobile"
     splits: list[str] = list(SPLITS)
     tasks: list[dict[str, Any]] = [

@@ -1,6 +1,0 @@
-package openenv
-
-import _ "embed"
-
-//go:embed schema.json
-var schema []byte
