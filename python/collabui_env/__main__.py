@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", help="serve an environment until it is told to end")
     serve.add_argument("--host", default="127.0.0.1", help="beyond this machine only with a key in COLLABUI_ENVS_KEY")
-    serve.add_argument("--port", type=int, default=8000, help="0 takes a free port (default 8000)")
+    serve.add_argument("--port", type=int, help="by default the class's port; 0 takes a free port")
     check = commands.add_parser(
         "check",
         help="play every task with `collabui envs check`",
@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     for command in (serve, check):
         command.add_argument("environment", metavar="FILE_OR_MODULE[:NAME]", help=SPEC)
-        command.add_argument("--places", type=int, default=4, help="episodes at a time (default 4)")
+        command.add_argument("--places", type=int, help="episodes at a time (by default the class's places)")
     options, rest = parser.parse_known_args(argv)
     if rest and options.command != "check":
         parser.error(f"unknown option {rest[0]}")
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
-async def _check(make: Callable[[], Environment], places: int, rest: Sequence[str]) -> int:
+async def _check(make: Callable[[], Environment], places: int | None, rest: Sequence[str]) -> int:
     """Serves the environment on a free port while collabui checks it."""
     program = os.environ.get("COLLABUI") or "collabui"
     path = shutil.which(program)
@@ -59,8 +59,10 @@ async def _check(make: Callable[[], Environment], places: int, rest: Sequence[st
         raise LoadError(
             f"there is no program {program}: set COLLABUI to the path of collabui (`make build` makes bin/collabui)"
         )
-    async with Server(make, places).listening() as address:
-        checking = await asyncio.create_subprocess_exec(path, "envs", "check", address, "--tabs", str(places), *rest)
+    server = Server(make, places)
+    async with server.listening() as address:
+        at_once = ("--tabs", str(server.places))
+        checking = await asyncio.create_subprocess_exec(path, "envs", "check", address, *at_once, *rest)
         try:
             return await checking.wait()
         finally:

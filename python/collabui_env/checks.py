@@ -37,6 +37,10 @@ def environment(env: object) -> Environment:
         raise ContractError(f"expected an Environment, not a value of type {_kind(env)}")
     for attribute in ("name", "title", "version"):
         _text(getattr(env, attribute), attribute)
+    if not _whole(env.places, 1):
+        raise ContractError(f"places is {env.places!r:.100}, expected a whole number from 1")
+    if not _whole(env.port, 0) or env.port > 65535:
+        raise ContractError(f"port is {env.port!r:.100}, expected a whole number from 0 to 65535")
     if env.family not in KEYS:
         raise ContractError(f"family is {env.family!r:.100}, expected one of {', '.join(KEYS)}")
     return env

@@ -34,6 +34,8 @@ class Environment(ABC):
     family: str = MOBILE  # or "web"
     version: str = ""  # of pages or data; results of different versions are never mixed
     replayable: bool = False  # observations are a function of the task and the actions
+    places: int = 4  # sessions that play at a time; 1 if all environments of a process share something
+    port: int = 0  # where serve listens; 0 takes a free port
 
     @abstractmethod
     def splits(self) -> Splits:
@@ -76,9 +78,18 @@ class App(Generic[S]):
     """An environment made of functions. reset returns a state of any type, which the other functions get."""
 
     def __init__(
-        self, name: str, *, title: str = "", family: str = MOBILE, version: str = "", replayable: bool = False
+        self,
+        name: str,
+        *,
+        title: str = "",
+        family: str = MOBILE,
+        version: str = "",
+        replayable: bool = False,
+        places: int = 4,
+        port: int = 0,
     ) -> None:
         self.name, self.title, self.family, self.version, self.replayable = name, title, family, version, replayable
+        self.places, self.port = places, port
         self.functions: dict[str, Callable[..., Any]] = {}
 
     def splits(self, f: Callable[[], Splits]) -> Callable[[], Splits]:
@@ -129,6 +140,7 @@ class _AppEnvironment(Environment):
     def __init__(self, app: App[Any]) -> None:
         self.name, self.title, self.family = app.name, app.title, app.family
         self.version, self.replayable = app.version, app.replayable
+        self.places, self.port = app.places, app.port
         self.functions = app.functions
         self.states: list[Any] = []  # the state of the episode, if there is an episode
 

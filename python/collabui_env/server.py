@@ -35,19 +35,20 @@ logging.getLogger("websockets").setLevel(logging.CRITICAL)  # mistakes of client
 
 
 class Server:
-    """Serves environments that make returns. At most `places` of them play concurrently."""
+    """Serves environments that make returns. At most `places` of them play concurrently; by default, as many as their
+    class allows."""
 
-    def __init__(self, make: Callable[[], Environment], places: int = 4) -> None:
-        if places < 1:
+    def __init__(self, make: Callable[[], Environment], places: int | None = None) -> None:
+        if places is not None and places < 1:
             raise ValueError(f"places must be at least 1, not {places}")
-        self._make, self._most = make, places
-        self._places = asyncio.Semaphore(places)
+        self._make = make
+        self.places = places
         self._connections = 0
         self.description: dict[str, Any] = {}
 
     @contextlib.asynccontextmanager
-    async def listening(self, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
-        """Serves, and yields the address of the sessions. Port 0 takes a free port."""
+    async def listening(self, host: str = "127.0.0.1", port: int | None = 0) -> AsyncIterator[str]:
+        """Serves, and yields the address of the sessions. Port 0 takes a free port, and None the port of the class."""
         self._keys = key.Keys()
         if not self._keys.now() and not key.loopback(host):
             raise ValueError(
@@ -56,13 +57,15 @@ class Server:
             )
         worker = Worker()  # an environment may require the thread in which it was made
         try:
-            self.description = await asyncio.wrap_future(worker.call(self._describe))
+            self.description, places, usual = await asyncio.wrap_future(worker.call(self._describe))
         finally:
             worker.end()
+        self.places = self.places or places
+        self._free = asyncio.Semaphore(self.places)
         async with listen(
             self._serve,
             host,
-            port,
+            usual if port is None else port,
             process_request=self._request,
             max_size=LONGEST_FRAME,
             compression=None,
@@ -71,12 +74,13 @@ class Server:
         ) as listener:
             yield f"ws://{_address(listener)}/ws"
 
-    def _describe(self) -> dict[str, Any]:
+    def _describe(self) -> tuple[dict[str, Any], int, int]:
+        """Describes the environment, and returns its places and port."""
         try:
             env = checks.environment(self._make())
             with contextlib.closing(env):
                 checks.splits(env.splits())
-                return wire.description(env)
+                return wire.description(env), env.places, env.port
         except checks.ContractError:
             raise
         except Exception as e:
@@ -112,7 +116,7 @@ class Server:
     async def _serve(self, socket: ServerConnection) -> None:
         """Plays one session. It notices a lost connection while a call runs."""
         self._connections += 1
-        session = Session(self._make, self.description, self._places)
+        session = Session(self._make, self.description, self._free)
         answering = asyncio.create_task(self._answer(socket, session))
         lost = asyncio.create_task(socket.wait_closed())
         try:
@@ -124,7 +128,7 @@ class Server:
             await session.end()  # before the socket closes, so that the place is free when the client notices
 
     async def _answer(self, socket: ServerConnection, session: Session) -> None:
-        if self._connections > MOST_CONNECTIONS + self._most:
+        if self._connections > MOST_CONNECTIONS + (self.places or 0):
             full = Refusal("CAPACITY_REACHED", f"{self._connections - 1} connections are open")
             await socket.send(json.dumps(full.frame()))
             return
@@ -151,7 +155,7 @@ def _address(listener: Listener) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-async def until_told(make: Callable[[], Environment], host: str, port: int, places: int) -> None:
+async def until_told(make: Callable[[], Environment], host: str, port: int | None, places: int | None) -> None:
     """Serves until SIGINT or SIGTERM."""
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -161,13 +165,16 @@ async def until_told(make: Callable[[], Environment], host: str, port: int, plac
     server = Server(make, places)
     async with server.listening(host, port) as address:
         print(
-            f"{server.description['title']} at {address} ({places} concurrent sessions); "
+            f"{server.description['title']} at {address} ({server.places} concurrent sessions); "
             f"check it with: collabui envs check {address}",
             flush=True,
         )
         await told.wait()
 
 
-def serve(make: Callable[[], Environment], host: str = "127.0.0.1", port: int = 8000, places: int = 4) -> None:
-    """Serves an environment, such as the class or the App, until SIGINT or SIGTERM."""
+def serve(
+    make: Callable[[], Environment], host: str = "127.0.0.1", port: int | None = None, places: int | None = None
+) -> None:
+    """Serves an environment, such as the class or the App, until SIGINT or SIGTERM. Its class has the usual port and
+    places."""
     asyncio.run(until_told(make, host, port, places))

@@ -134,7 +134,7 @@ class ServerTest(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(self.stack.aclose)
         asyncio.get_running_loop().slow_callback_duration = 60  # a busy machine is not a failure
 
-    async def serve(self, make: Callable[[], Environment] = Lights, places: int = 2) -> str:
+    async def serve(self, make: Callable[[], Environment] = Lights, places: int | None = 2) -> str:
         Lights.made = []
         return await self.stack.enter_async_context(Server(make, places).listening())
 

@@ -2,6 +2,7 @@ import contextlib
 import io
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -79,6 +80,38 @@ class CommandsTest(unittest.TestCase):
             self.assertIn("cannot describe itself: OSError: no device", self.fails("serve", file, "--port", "0"))
         self.assertIn("five.py", logs.output[0])
 
+    def test_the_class_has_its_places_and_port(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        attributes = f"    places = 3\n    port = {port}\n\n    def splits"
+        file = self.write("six.py", ENVIRONMENT.replace("    def splits", attributes))
+        self.assertEqual(f"One at ws://127.0.0.1:{port}/ws (3 concurrent sessions)", self.first_line(file))
+        self.assertRegex(
+            self.first_line(file, "--port", "0", "--places", "1"), rf"(?!.*:{port}/)One at .* \(1 concurrent sessions\)$"
+        )
+        self.assertRegex(
+            self.first_line(self.write("seven.py", ENVIRONMENT)),
+            r"^One at ws://127\.0\.0\.1:[1-9]\d+/ws \(4 concurrent sessions\)$",
+        )
+
+    def test_wrong_places_and_ports_are_named(self) -> None:
+        for attribute, want in (
+            ("places = 0", "places is 0, expected a whole number from 1"),
+            ("places = True", "places is True, expected a whole number from 1"),
+            ("port = 65536", "port is 65536, expected a whole number from 0 to 65535"),
+        ):
+            with self.subTest(attribute):
+                file = self.write("eight.py", ENVIRONMENT.replace("    def splits", f"    {attribute}\n\n    def splits"))
+                self.assertIn("error: " + want, self.fails("serve", file))
+
+    def test_check_plays_as_many_at_a_time_as_the_class_allows(self) -> None:
+        program = self.write("collabui", '#!/bin/sh\necho "$@" >"$(dirname "$0")/said"\n')
+        os.chmod(program, 0o755)
+        file = self.write("nine.py", ENVIRONMENT.replace("    def splits", "    places = 1\n\n    def splits"))
+        with mock.patch.dict(os.environ, {"COLLABUI": program}):
+            self.assertEqual(0, main(["check", file]))
+        self.assertIn("--tabs 1\n", (self.folder / "said").read_text())
+
     def test_check_needs_collabui(self) -> None:
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
             os.environ.pop("COLLABUI", None)
@@ -94,13 +127,17 @@ class CommandsTest(unittest.TestCase):
         self.assertRegex(said, r"^envs check ws://127\.0\.0\.1:\d+/ws --tabs 2 --tasks 1\n$")
 
     def test_serve_prints_its_address_and_ends_when_it_is_told_to(self) -> None:
-        file = self.write("four.py", ENVIRONMENT)
-        serving = subprocess.Popen(
-            [sys.executable, "-m", "collabui_env", "serve", file, "--port", "0"], stdout=subprocess.PIPE, text=True
-        )
+        self.assertRegex(self.first_line(self.write("four.py", ENVIRONMENT)), r"^One at ws://127\.0\.0\.1:\d+/ws ")
+
+    def first_line(self, file: str, *options: str) -> str:
+        """Serves a file, ends the server, and returns what its first line says about the server."""
+        command = [sys.executable, "-m", "collabui_env", "serve", file, *options]
+        serving = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert serving.stdout is not None
         line = serving.stdout.readline()
         serving.send_signal(signal.SIGTERM)
         self.assertEqual(0, serving.wait(20))
         serving.stdout.close()
-        self.assertRegex(line, r"^One at ws://127\.0\.0\.1:\d+/ws \(4 concurrent sessions\); check it with")
+        says, _, advice = str(line).partition("; ")
+        self.assertIn("check it with: collabui envs check ws://", advice)
+        return says

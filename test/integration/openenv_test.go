@@ -20,8 +20,7 @@ import (
 // serve starts `envs serve webtasks` in a process of its own and returns its address.
 func serve(t *testing.T) (*exec.Cmd, string) {
 	t.Helper()
-	cmd := exec.Command(binary("collabui"), "envs", "serve", "webtasks",
-		"--addr", "127.0.0.1:0", "--tabs", "3", "--json")
+	cmd := exec.Command(binary("collabui"), "envs", "serve", "webtasks", "--tabs", "3", "--json")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

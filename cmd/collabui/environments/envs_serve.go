@@ -31,7 +31,7 @@ func envsServeCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "serve NAME",
 		Short:   "Serve an environment over the OpenEnv protocol (docs/openenv-profile.md)",
-		Example: "  collabui envs serve webtasks --addr 127.0.0.1:8000",
+		Example: "  collabui envs serve webtasks",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runEnvsServe(cmd.Context(), a, options,
@@ -40,8 +40,8 @@ func envsServeCmd(a *app.App) *cobra.Command {
 	}
 	options.env.AddFlags(cmd.Flags())
 	app.AddTLSFlags(cmd.Flags(), &options.tls)
-	cmd.Flags().StringVar(&options.addr, "addr", "127.0.0.1:8000",
-		"listen on `HOST:PORT`; beyond this machine only with a key in "+openenv.EnvKey)
+	cmd.Flags().StringVar(&options.addr, "addr", "127.0.0.1:0",
+		"listen on `HOST:PORT`; port 0 picks one, and another machine needs a key in "+openenv.EnvKey)
 
 	return cmd
 }

@@ -5,7 +5,10 @@ package scaffold
 
 import (
 	"embed"
+	"fmt"
 	"go/token"
+	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,15 +47,41 @@ var served = []target{
 // New writes the files of an adapter into a checkout and returns their paths. It overwrites nothing: if one of the
 // files exists, it writes no file. taken are the names of the existing adapters.
 func New(root, name string, taken []string) ([]string, error) {
-	return create(root, name, taken, adapter, false)
+	return create(root, name, taken, adapter, 0)
 }
 
 // NewPython writes the files of an environment in Python into a folder of its name below dir, in the same way as New.
+// It is served at a port that is free now.
 func NewPython(dir, name string, taken []string) ([]string, error) {
-	return create(dir, name, taken, served, true)
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+
+	return create(dir, name, taken, served, port)
 }
 
-func create(root, name string, taken []string, targets []target, python bool) ([]string, error) {
+// freePort returns a free port below those that systems give to connections, so that it is likely to stay free.
+func freePort() (int, error) {
+	const (
+		first = 20000
+		ports = 10000
+		tries = 100
+	)
+	var err error
+	for range tries {
+		port := first + rand.IntN(ports)
+		var listener net.Listener
+		if listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, listener.Close()
+		}
+	}
+
+	return 0, fault.New(fault.Transient, "find a free port: %w", err)
+}
+
+// create writes the files of an environment. port is its port if it is in Python, and 0 if it is in Go.
+func create(root, name string, taken []string, targets []target, port int) ([]string, error) {
 	if !valid.MatchString(name) || token.IsKeyword(name) || strings.HasSuffix(name, "test") {
 		return nil, fault.New(fault.Invalid, "%q cannot be an environment's name: expected 2 to 20 lower-case letters "+
 			"and digits that begin with a letter, are not a keyword of Go and do not end in \"test\"", name)
@@ -70,7 +99,7 @@ func create(root, name string, taken []string, targets []target, python bool) ([
 		out = append(out, path)
 	}
 	for i, t := range targets {
-		if err := write(out[i], t.template, name, python); err != nil {
+		if err := write(out[i], t.template, name, port); err != nil {
 			return nil, fault.New(fault.Invalid, "write %s: %w", out[i], err)
 		}
 	}
@@ -78,12 +107,12 @@ func create(root, name string, taken []string, targets []target, python bool) ([
 	return out, nil
 }
 
-func write(path, tmpl, name string, python bool) error {
+func write(path, tmpl, name string, port int) error {
 	var builder strings.Builder
 	data := struct {
-		Name   string
-		Python bool
-	}{name, python}
+		Name string
+		Port int
+	}{name, port}
 	if err := templates.ExecuteTemplate(&builder, tmpl, data); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -107,6 +108,39 @@ func TestAFolderOutsideOfACheckoutIsRefused(t *testing.T) {
 	if root, err := Root(t.TempDir()); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("Root = %q, %v, want an invalid fault", root, err)
 	}
+}
+
+func TestANewEnvironmentInPythonHasAPortOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	seen := map[string]bool{}
+	for _, name := range []string{"one", "two", "three"} {
+		written, err := NewPython(dir, name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := read(t, written[0])
+		m := regexp.MustCompile(`(?m)^    port = (2\d{4}) `).FindStringSubmatch(code)
+		if m == nil {
+			t.Fatalf("the environment has no port from 20000 to 29999, want one:\n%s", code)
+		}
+		seen[m[1]] = true
+		if yaml := read(t, written[2]); !strings.Contains(yaml, `servers: ["ws://127.0.0.1:`+m[1]+`/ws"]`) {
+			t.Errorf("the environment is served at port %s, want it in the specification:\n%s", m[1], yaml)
+		}
+	}
+	if len(seen) == 1 {
+		t.Errorf("three environments have the port of %v, want other ones", seen)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return string(raw)
 }
 
 // TestThePageAboutEnvironmentsInPython of test/integration goes the rest of the way, to a trained system.
