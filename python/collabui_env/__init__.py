@@ -8,6 +8,7 @@ Write a class that derives from Environment, or register functions on an App. Th
 
 from collabui_env import mobile, web
 from collabui_env.actions import Action
+from collabui_env.browser import chromium
 from collabui_env.environment import App, Environment, InvalidAction, TaskError
 from collabui_env.server import serve
 from collabui_env.types import NO_ID, Element, Splits, Step, Task, Template, standard_splits
@@ -24,6 +25,7 @@ __all__ = [
     "Task",
     "TaskError",
     "Template",
+    "chromium",
     "mobile",
     "serve",
     "standard_splits",

@@ -1,10 +1,12 @@
-"""BrowserGym's environments for collabui. Serve them with --places 1, because Playwright belongs to one thread."""
+"""BrowserGym's environments for collabui. They have one place, because Playwright belongs to one thread."""
 
+import functools
 import browsergym.core
 import gymnasium
-from collabui_env import Action, Element, Environment, InvalidAction, Splits, Step, Task, Template, standard_splits, web
-from playwright.sync_api import sync_playwright
+from collabui_env import Action, Element, Environment, InvalidAction, Step, Template, chromium, standard_splits, web
+from playwright.sync_api import BrowserType, sync_playwright
 
+BrowserType.launch = functools.partialmethod(BrowserType.launch, executable_path=chromium())  # BrowserGym starts two
 EDITABLE = ("textbox", "searchbox", "combobox")
 PAGE = "data:text/html,<label>Name <input></label><button onclick=\"document.title = 'sent'\">Send</button>"
 TASKS = {"form": {"id": "browsergym/openended", "task_kwargs": {"start_url": PAGE, "goal": "Send the name Ada"}}}
@@ -24,12 +26,12 @@ CALLS = {  # the actions as BrowserGym's agents write them; !r turns any text in
 
 
 class BrowserGym(Environment):
-    title, family, env = "BrowserGym " + browsergym.core.__version__, "web", None
+    title, family, places, env = "BrowserGym " + browsergym.core.__version__, "web", 1, None
 
-    def splits(self) -> Splits:
+    def splits(self):
         return standard_splits([Template(name, max_steps=8) for name in TASKS], held_out=[])
 
-    def reset(self, task: Task) -> Step:
+    def reset(self, task) -> Step:
         self.close()
         browsergym.core._set_global_playwright(sync_playwright().start())
         self.env = gymnasium.make(**TASKS[task.template], slow_mo=0, disable_env_checker=True)
@@ -44,14 +46,12 @@ class BrowserGym(Environment):
     def show(self, seen: dict, reward: float = 0, done: bool = False) -> Step:
         found = {}  # an element for every bid
         for node in seen["axtree_object"]["nodes"]:
-            bid, role = node.get("browsergym_id"), node.get("role", {}).get("value", "none")
-            shape = seen["extra_element_properties"].get(bid)
-            if bid not in found and role not in ("none", "generic") and shape and shape["bbox"]:
-                text, value = (str(node.get(key, {}).get("value", "")) for key in ("name", "value"))
+            shape = seen["extra_element_properties"].get(bid := node.get("browsergym_id"))
+            role, text, value = (str(node.get(key, {}).get("value", "")) for key in ("role", "name", "value"))
+            if bid not in found and role not in ("", "none", "generic") and shape and shape["bbox"]:
                 place = tuple(map(round, shape["bbox"])), shape["visibility"] > 0.5
                 found[bid] = Element(len(found), role, text, "", value, (), role in EDITABLE, *place, id=bid)
-        height, width, _ = seen["screenshot"].shape
-        return Step([*found.values()], seen["goal"], done, reward > 0, float(reward), width, height)
+        return Step([*found.values()], seen["goal"], done, reward > 0, float(reward), *seen["screenshot"].shape[1::-1])
 
     def close(self) -> None:
         if self.env:

@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from collabui_env import chromium
 from collabui_env.__main__ import main
 from collabui_env.load import LoadError, load
 
@@ -141,3 +142,25 @@ class CommandsTest(unittest.TestCase):
         says, _, advice = str(line).partition("; ")
         self.assertIn("check it with: collabui envs check ws://", advice)
         return says
+
+
+class ChromiumTest(unittest.TestCase):
+    def test_the_chromium_of_the_machine_is_found(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder, "google-chrome")
+            program.touch(0o755)
+            for environ, want in (
+                ({"COLLABUI_CHROMIUM": str(program), "PATH": ""}, str(program)),
+                ({"PATH": folder}, str(program)),
+            ):
+                with self.subTest(environ), mock.patch.dict(os.environ, environ, clear=True):
+                    with mock.patch("collabui_env.browser._PROGRAMS", ("google-chrome",)):
+                        self.assertEqual(want, chromium())
+            for environ, why in (
+                ({"COLLABUI_CHROMIUM": folder + "/none"}, "COLLABUI_CHROMIUM names .*none, which is not a program"),
+                ({"PATH": ""}, "there is no Chromium: install"),
+            ):
+                with self.subTest(environ), mock.patch.dict(os.environ, environ, clear=True):
+                    with mock.patch("collabui_env.browser._PROGRAMS", ("google-chrome",)):
+                        with self.assertRaisesRegex(FileNotFoundError, why):
+                            chromium()
