@@ -168,7 +168,7 @@ accessibility: chromium ## check report, viewer and the pages of webtasks with a
 
 # The unit tests skip tests that need Python packages: the published server and client of OpenEnv, and python/.
 python: bin/collabui chromium ## test the Python package, and the protocol against the published OpenEnv package
-	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)"; \
+	export COLLABUI_OPENENV_PYTHON="$$(scripts/venv.sh openenv)" COLLABUI_WHEEL_PYTHON="$$(scripts/venv.sh wheel)"; \
 	export COLLABUI_BROWSERGYM_PYTHON="$$(scripts/venv.sh browsergym)"; \
 	[ -z "$$COLLABUI_OPENENV_PYTHON" ] || { \
 		$(GO) test -count=1 -run 'Published|Python' ./envadapters/openenv ./cmd/collabui/environments/scaffold && \

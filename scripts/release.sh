@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Write the files of a release into dist/: archives and Debian packages for linux amd64 and arm64, and archives of the
-# command line for darwin, each with a list of its programs' components (sbom.sh), and SHA256SUMS. Equal sources and
-# compiler give equal bytes. If COLLABUI_SIGN names a private SSH key, SHA256SUMS is signed: `ssh-keygen -Y verify -n
-# collabui` checks it.
+# command line for darwin, each with a list of its programs' components (sbom.sh) and the wheel for environments in
+# Python (wheel.sh), the wheel alone, and SHA256SUMS. Equal sources and compiler give equal bytes. If COLLABUI_SIGN names
+# a private SSH key, SHA256SUMS is signed: `ssh-keygen -Y verify -n collabui` checks it.
 # usage: release.sh VERSION [OS/ARCH ...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -18,6 +18,7 @@ export CGO_ENABLED=0 GOAMD64=v1 GOARM64=v8.0 GOFLAGS=-mod=readonly
 time="@$(git log -1 --format=%ct)" # of all files
 dist="$PWD/dist"
 rm -rf "$dist" && mkdir -p "$dist"
+wheel="$(scripts/wheel.sh "$version" "$dist")"
 
 for target in "${targets[@]}"; do
   export GOOS="${target%/*}" GOARCH="${target#*/}"
@@ -32,6 +33,7 @@ for target in "${targets[@]}"; do
   for program in "$stage"/*; do
     scripts/sbom.sh "$program" "$version" >"$program.cdx.json"
   done
+  cp "$wheel" "$stage"
   git archive HEAD README.md LICENSE CHANGELOG.md docs examples | tar -x -C "$stage" # only files in git
   tar --sort=name --mtime="$time" --owner=0 --group=0 --numeric-owner -C "$dist" -cf - "$name" |
     gzip -n9 >"$dist/$name.tar.gz"
@@ -40,6 +42,7 @@ for target in "${targets[@]}"; do
     root="$dist/deb" && rm -rf "$root"
     install -D -m 755 -t "$root/usr/bin" "$stage/collabui" "$stage/collabui-local"
     install -D -m 644 -t "$root/usr/share/doc/collabui" "$stage"/*.cdx.json
+    install -D -m 644 -t "$root/usr/share/collabui" "$wheel"
     mkdir -p "$root/DEBIAN"
     git archive HEAD README.md LICENSE CHANGELOG.md docs examples | tar -x -C "$root/usr/share/doc/collabui"
     cat >"$root/DEBIAN/control" <<CONTROL

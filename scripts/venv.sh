@@ -5,10 +5,10 @@
 # usage: venv.sh SET
 set -uo pipefail
 case "${1:-}" in
-  stats | openenv | datasets | tools | clients | deploy | miniwob | valkey | browsergym | \
+  stats | openenv | wheel | datasets | tools | clients | deploy | miniwob | valkey | browsergym | \
     tokens) ;;
   *)
-    echo "usage: venv.sh stats|openenv|datasets|tools|clients|miniwob|valkey|browsergym|deploy|tokens" >&2
+    echo "usage: venv.sh stats|openenv|wheel|datasets|tools|clients|miniwob|valkey|browsergym|deploy|tokens" >&2
     exit 2
     ;;
 esac

@@ -72,11 +72,7 @@ func newPython(a *app.App, options newOptions, name string) error {
 	if err != nil {
 		program = "collabui"
 	}
-	pkg := "./python   # in the checkout of collabui"
-	if root, err := scaffold.Root("."); err == nil {
-		pkg = fault.ShellQuote(filepath.Join(root, "python"))
-	}
-	next := pythonCommands(a, filepath.Join(options.dir, name), program, pkg)
+	next := pythonCommands(a, filepath.Join(options.dir, name), program, pythonPackage(".", program))
 
 	return a.Print(map[string]any{"name": name, "files": files, "next": next}, func(out io.Writer) {
 		for _, f := range files {
@@ -88,6 +84,24 @@ func newPython(a *app.App, options newOptions, name string) error {
 		}
 		terminal.Line(out, "Then replace its switches by your environment: docs/add-an-environment.md")
 	})
+}
+
+// pythonPackage returns the operand with which pip installs the package for environments in Python: the folder of the
+// checkout that contains dir or, without one, the wheel that a release has beside the program or in share/collabui.
+func pythonPackage(dir, program string) string {
+	if root, err := scaffold.Root(dir); err == nil {
+		return fault.ShellQuote(filepath.Join(root, "python"))
+	}
+
+	beside := filepath.Dir(program)
+	for _, folder := range []string{beside, filepath.Join(beside, "..", "share", "collabui")} {
+		wheels, _ := filepath.Glob(filepath.Join(folder, "collabui_env-*.whl"))
+		if len(wheels) > 0 {
+			return fault.ShellQuote(wheels[len(wheels)-1])
+		}
+	}
+
+	return "collabui_env-*.whl   # a file of collabui's release"
 }
 
 // pythonCommands returns the commands to type next for an environment in Python in a folder: program is this program,

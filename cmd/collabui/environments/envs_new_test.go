@@ -1,6 +1,8 @@
 package environments
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,5 +24,36 @@ func TestCommandsForAnEnvironmentInPythonCanBePasted(t *testing.T) {
 				t.Errorf("a shell reads %q of %s, want the folder %s in the last word", args, line, dir)
 			}
 		}
+	}
+}
+
+func TestPipInstallsThePackageOfTheCheckoutOrOfTheRelease(t *testing.T) {
+	const wheel = "collabui_env-1.2.3-py3-none-any.whl"
+	outside := t.TempDir()
+	archive := t.TempDir()
+	debian := t.TempDir()
+	for _, file := range []string{
+		filepath.Join(archive, wheel), filepath.Join(debian, "bin", "collabui"),
+		filepath.Join(debian, "share", "collabui", wheel),
+	} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for _, x := range []struct{ name, dir, program, want string }{
+		{"a checkout", ".", filepath.Join(archive, "collabui"), "/python"},
+		{"an archive", outside, filepath.Join(archive, "collabui"), archive + "/" + wheel},
+		{"a package of Debian", outside, filepath.Join(debian, "bin", "collabui"), "/share/collabui/" + wheel},
+		{"the program alone", outside, filepath.Join(outside, "collabui"), "collabui_env-*.whl   # a file of"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if got := pythonPackage(x.dir, x.program); !strings.Contains(got, x.want) {
+				t.Errorf("pip install %s, want %s", got, x.want)
+			}
+		})
 	}
 }

@@ -146,12 +146,9 @@ func read(t *testing.T, file string) string {
 // TestThePageAboutEnvironmentsInPython of test/integration goes the rest of the way, to a trained system.
 func TestANewEnvironmentInPythonPassesItsTestAndHasTypes(t *testing.T) {
 	python := os.Getenv("COLLABUI_OPENENV_PYTHON")
-	if python == "" {
-		t.Skip("COLLABUI_OPENENV_PYTHON names no Python with what the package needs; scripts/venv.sh openenv makes one")
-	}
-	root, err := Root(".")
-	if err != nil {
-		t.Fatal(err)
+	if python == "" || os.Getenv("COLLABUI_WHEEL_PYTHON") == "" {
+		t.Skip("COLLABUI_OPENENV_PYTHON and COLLABUI_WHEEL_PYTHON name no Pythons with what the package needs and what " +
+			"builds it; scripts/venv.sh openenv and scripts/venv.sh wheel make them")
 	}
 	dir := t.TempDir()
 	written, err := NewPython(dir, "panelxyz", []string{"webtasks"})
@@ -162,9 +159,33 @@ func TestANewEnvironmentInPythonPassesItsTestAndHasTypes(t *testing.T) {
 		t.Errorf("NewPython wrote %v, want %d files", written, len(served))
 	}
 
-	t.Setenv("PYTHONPATH", filepath.Join(root, "python"))
-	t.Setenv("MYPYPATH", filepath.Join(root, "python"))
+	lib := installed(t, python)
+	t.Setenv("PYTHONPATH", lib)
+	t.Setenv("MYPYPATH", lib)
 	folder := filepath.Join(dir, "panelxyz")
 	build(t, folder, python, "-m", "unittest", "-q")
 	build(t, folder, python, "-m", "mypy", "--strict", "--cache-dir", "/dev/null", ".")
+}
+
+// installed installs the wheel of the Python package without a network, and returns the folder.
+func installed(t *testing.T, python string) string {
+	t.Helper()
+	root, err := Root(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var wheels []string
+	for range 2 {
+		wheel := strings.TrimSpace(build(t, root, "bash", "-c", `scripts/wheel.sh v1.2.3-rc.4 "$0" 2>/dev/null`, t.TempDir()))
+		wheels = append(wheels, wheel)
+	}
+	if name := filepath.Base(wheels[0]); name != "collabui_env-1.2.3rc4-py3-none-any.whl" {
+		t.Errorf("the wheel is %s, want the version of the release in its name", name)
+	}
+	build(t, root, "cmp", wheels[0], wheels[1])
+	lib := t.TempDir()
+	build(t, root, python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", lib, wheels[0])
+
+	return lib
 }
