@@ -165,7 +165,50 @@ func TestANewEnvironmentInPythonPassesItsTestAndHasTypes(t *testing.T) {
 	folder := filepath.Join(dir, "panelxyz")
 	build(t, folder, python, "-m", "unittest", "-q")
 	build(t, folder, python, "-m", "mypy", "--strict", "--cache-dir", "/dev/null", ".")
+	for name, c := range map[string]struct {
+		code  string
+		fails bool
+	}{
+		"another class":            {code: another},
+		"an expert that is wrong":  {strings.Replace(another, "Click(0)", "Wait()", 1), true},
+		"a goal reached at once":   {strings.Replace(another, "self.on = False", "self.on = True", 1), true},
+		"an environment of no use": {strings.Replace(another, "self.on and done", "False", 1), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(written[0], []byte(c.code), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(python, "-m", "unittest", "-q")
+			cmd.Dir = folder
+			out, err := cmd.CombinedOutput()
+			if (err != nil) != c.fails || !strings.Contains(string(out), "Ran 2 tests") {
+				t.Errorf("the generated test ends with %v after the edit, want a failure: %v\n%s", err, c.fails, out)
+			}
+		})
+	}
 }
+
+// another is what an author may make of the generated environment.
+const another = `
+from collabui_env import Action, Element, Environment, Splits, Step, Task, Template, mobile, standard_splits
+
+
+class Bell(Environment):
+    def splits(self) -> Splits:
+        return standard_splits([Template("ring", max_steps=3)], [Template("ring-again", max_steps=3)])
+
+    def reset(self, task: Task) -> Step:
+        self.on = False
+        return Step([Element(0, "button", text="Bell")], goal="Ring the bell")
+
+    def step(self, action: Action) -> Step:
+        self.on = self.on or action == mobile.Click(0)
+        done = isinstance(action, mobile.Status)
+        return Step([Element(0, "button", text="Bell")], done=done, success=self.on and done)
+
+    def expert(self) -> Action:
+        return mobile.Status("complete") if self.on else mobile.Click(0)
+`
 
 // installed installs the wheel of the Python package without a network, and returns the folder.
 func installed(t *testing.T, python string) string {
