@@ -1,4 +1,5 @@
-# lamp_app.py
+"""The lamp of lamp.py as functions."""
+
 from dataclasses import dataclass
 
 from collabui_env import Action, App, Element, InvalidAction, Splits, Step, Task, Template, mobile, standard_splits

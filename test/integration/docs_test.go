@@ -3,7 +3,7 @@
 package integration
 
 import (
-	"fmt"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -32,8 +32,8 @@ func blocksOf(t *testing.T, language string) []string {
 
 	var out []string
 	for _, m := range fence.FindAllStringSubmatch(string(raw), -1) {
-		if !slices.Contains([]string{"sh", "python", "yaml"}, m[1]) {
-			t.Errorf("a block is in the language %q, want sh, python or yaml, which are run:\n%s", m[1], m[2])
+		if !slices.Contains([]string{"sh", "yaml"}, m[1]) {
+			t.Errorf("a block is in the language %q, want sh or yaml, which are run:\n%s", m[1], m[2])
 		}
 		if m[1] == language {
 			out = append(out, m[2])
@@ -127,7 +127,7 @@ func replaced(t *testing.T, text string, with map[string]string) string {
 }
 
 // TestThePageAboutEnvironmentsInPython runs the commands of the page, from nothing to a trained system, with a smaller
-// run and at a free port, and checks its examples.
+// run, and checks its examples.
 func TestThePageAboutEnvironmentsInPython(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "")
@@ -136,35 +136,32 @@ func TestThePageAboutEnvironmentsInPython(t *testing.T) {
 		CombinedOutput(); err != nil {
 		t.Skipf("pip downloads nothing here: %s", out)
 	}
-	functions, err := os.ReadFile("../../python/examples/lamp_app.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, code := range append(blocksOf(t, "python"), string(functions)) {
-		name, _, found := strings.Cut(strings.TrimPrefix(code, "# "), "\n")
-		if !found || !strings.HasSuffix(name, ".py") {
-			t.Fatalf("a block begins with %q, want a comment with the name of a file", name)
-		}
-		out := p.must("-m", "collabui_env", "check", m.write(name, code))
+	for _, name := range []string{"lamp.py", "lamp_app.py"} {
+		out := p.must("-m", "collabui_env", "check", "../../python/examples/"+name)
 		const kept = "2 of 2 tasks fulfil the contract, 2 replay identically, the expert solves 2 of the 2"
 		if !strings.Contains(out, kept) {
 			t.Errorf("the check of %s printed\n%s\nwant the contract kept and the tasks solved", name, out)
 		}
 	}
 
-	addr := freeAddr(t)
-	_, port, _ := strings.Cut(addr, ":")
-	shrink := fmt.Sprintf("sed -i 's/^name: .*/name: kill/; s/127.0.0.1:8000/%s/; s/^epochs: .*/epochs: 1/; "+
-		"s/^slots: .*/slots: 8/; s/chunk_steps: 10/&, max_chunks: 1, stop_low: 0.1/; "+
-		"s/^evaluation: .*/evaluation: {val: 2, test_seeds: 0, test_templates: 0}/' panel/panel.yaml\n", addr)
+	const shrink = "sed -i 's/^name: .*/name: kill/; s/^epochs: .*/epochs: 1/; s/^slots: .*/slots: 8/; " +
+		"s/chunk_steps: 10/&, max_chunks: 1, stop_low: 0.1/; " +
+		"s/^evaluation: .*/evaluation: {val: 2, test_seeds: 0, test_templates: 0}/' panel/panel.yaml\n"
 	commands := replaced(t, blocksOf(t, "sh")[0], map[string]string{
-		"python3 -m venv":             shrink + p.python + " -m venv",
-		"serve panel/environment.py":  "serve --port " + port + " panel/environment.py",
-		"-o /dev/null 127.0.0.1:8000": "-o /dev/null " + addr,
-		"train panel/panel.yaml":      "train panel/panel.yaml --data " + m.data,
+		"python3 -m venv":        shrink + p.python + " -m venv",
+		"train panel/panel.yaml": "train panel/panel.yaml --data " + m.data,
 	})
 	run(t, checkout(t, m), m.env, commands)
 	m.settle()
+
+	// The page says where the digest for finetune.base is.
+	var shown struct {
+		Base struct{ Policy struct{ Digest string } }
+	}
+	out := m.must("show", "kill", "--json")
+	if err := json.Unmarshal([]byte(out), &shown); err != nil || len(shown.Base.Policy.Digest) != 64 {
+		t.Errorf("show has the base %+v (%v), want the digest of its policy at base.policy.digest", shown.Base, err)
+	}
 }
 
 // TestThePageAboutEnvironmentsAsConfiguration checks the page's specifications as a run does before it starts.
