@@ -15,7 +15,7 @@ CANNOT_SCORE = 3
 try:
     import torch
     from peft import PeftModel
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
 except ImportError as e:
     print(f"{sys.executable} lacks a package: {e}")
     sys.exit(CANNOT_SCORE)
@@ -58,7 +58,10 @@ def tokenizers(job):
 def load(job, policy):
     """Returns a policy. An adapter must be whole, and must not be all zeros."""
     full = policy["dir"] if policy["kind"] == "full" else job["model"]
-    model = AutoModelForCausalLM.from_pretrained(
+    kind = AutoModelForCausalLM
+    if type(AutoConfig.from_pretrained(full, trust_remote_code=False)) in AutoModelForImageTextToText._model_mapping:
+        kind = AutoModelForImageTextToText
+    model = kind.from_pretrained(
         full, dtype=getattr(torch, job["precision"]), trust_remote_code=False, use_safetensors=True
     )
     if torch.cuda.is_available():
