@@ -120,7 +120,7 @@ func TestARunGoesOnWithoutFailedSlots(t *testing.T) {
 	m.committed(1, time.Minute)
 	m.reaches("it asks again", 2*time.Minute, func(s shown) bool { return s.Status == "paused" })
 	b.mend()
-	m.says([]string{"4 slots of epoch 2 are played again: [1 2 3 4]"}, "resume", "kill", "--retry-failed")
+	m.says([]string{"played again: 4 slots of epoch 2, [1 2 3 4]"}, "resume", "kill", "--retry-failed")
 	m.finish()
 	m.says([]string{"epoch 1: 4 failed slots, accepted by", "the pages are gone"}, "show", "kill")
 }

@@ -262,11 +262,11 @@ func printBroken(a *app.App, suite envadapters.Suite, broken []error, unchecked 
 	}
 
 	return a.Print(shown, func(out io.Writer) {
-		terminal.Line(out, "  environments broke %d times, and what they played was played again: %.300s", len(broken),
-			last)
+		terminal.Line(out, "  environments broke %s, and what they played was played again: %.300s",
+			terminal.Count(len(broken), "time"), last)
 		if unchecked > 0 {
-			terminal.Line(out, "  %d tasks could not be checked, because every environment broke that played them",
-				unchecked)
+			terminal.Line(out, "  not checked, because every environment broke that played them: %s",
+				terminal.Count(unchecked, "task"))
 		}
 	})
 }

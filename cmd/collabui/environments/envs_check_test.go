@@ -18,11 +18,11 @@ func TestABrowserThatDiesIsNoFaultOfATask(t *testing.T) {
 		want   []string
 	}{
 		"once": {1, true, []string{
-			"environments broke 1 times, and what they played was played again: ", "scripted fault at step 2",
+			"environments broke 1 time, and what they played was played again: ", "scripted fault at step 2",
 			"14 of 14 tasks fulfil the contract",
 		}},
 		"for good": {1000, false, []string{
-			"environments broke 3 times, and what they played was played again: ", "1 tasks could not be checked",
+			"environments broke 3 times, and what they played was played again: ", "every environment broke that played them: 1 task",
 			"13 of 13 tasks fulfil the contract",
 		}},
 	} {

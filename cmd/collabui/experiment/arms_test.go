@@ -19,7 +19,7 @@ func TestArmsThatTookSomeTimeMakeAForecast(t *testing.T) {
 		},
 		{
 			workflows.ExperimentStatus{Done: 7, Arm: "rft", Seed: 4}, 30 * time.Minute,
-			"7 of 12 arms are played, next is rft of seed 4, about 2h30m0s left",
+			"7 of 12 arms are played, next is rft of seed 4, about 2 h 30 min left",
 		},
 		{workflows.ExperimentStatus{Done: 12}, 10 * time.Minute, "12 of 12 arms are played"},
 	} {

@@ -263,9 +263,6 @@ func armsPlayed(st workflows.ExperimentStatus, took time.Duration) string {
 	if st.Arm != "" {
 		text += fmt.Sprintf(", next is %s of seed %d", st.Arm, st.Seed)
 	}
-	if left := took * time.Duration(st.All-st.Done); left > 0 {
-		text += fmt.Sprintf(", about %s left", left.Round(time.Second))
-	}
 
-	return text
+	return text + terminal.Left(took*time.Duration(st.All-st.Done))
 }

@@ -18,7 +18,8 @@ import (
 // printDeclared prints what an experiment declares.
 func printDeclared(out io.Writer, declared experiment.Experiment) {
 	terminal.Line(out, "%s: %s", declared.Name, declared.About)
-	terminal.Line(out, "%d seeds; episodes per system and seed: %s", declared.Seeds, episodesOf(declared))
+	terminal.Line(out, "%s; episodes per system and seed: %s", terminal.Count(declared.Seeds, "seed"),
+		episodesOf(declared))
 	episodes := 0
 	for i, arm := range declared.Arms {
 		var set []string
@@ -39,7 +40,8 @@ func printDeclared(out io.Writer, declared experiment.Experiment) {
 			episodes += declared.Seeds * declared.Episodes[play.Split]
 		}
 	}
-	terminal.Line(out, "  in all %d runs and %d episodes of evaluation", declared.Seeds*len(declared.Arms), episodes)
+	terminal.Line(out, "  in all %s and %s of evaluation", terminal.Count(declared.Seeds*len(declared.Arms), "run"),
+		terminal.Count(episodes, "episode"))
 	printPower(out, declared)
 }
 
@@ -64,8 +66,8 @@ func printPower(out io.Writer, declared experiment.Experiment) {
 			line += fmt.Sprintf(", claims %s %g", contrast.Claim, contrast.Margin)
 		}
 		if p, ok := declared.Power(contrast); ok {
-			line += fmt.Sprintf(", power %.0f %% for %+g points with a spread of %g over %d seeds",
-				100*p, contrast.Expected, contrast.Spread, declared.Seeds)
+			line += fmt.Sprintf(", power %.0f %% for %+g points with a spread of %g over %s",
+				100*p, contrast.Expected, contrast.Spread, terminal.Count(declared.Seeds, "seed"))
 		}
 		terminal.Line(out, "%s", line)
 	}
@@ -77,8 +79,8 @@ func printTable(session *app.Session, version experiments.Version, result experi
 	err := session.Print(result, func(out io.Writer) {
 		terminal.Line(out, "\n%s", declared.About)
 		terminal.Line(out,
-			"%d seeds; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
-			declared.Seeds, episodesOf(declared), version.Number, version.Digest, version.Who,
+			"%s; paired episodes per system and seed: %s; version %d of the declaration, %.12s, by %s at %s",
+			terminal.Count(declared.Seeds, "seed"), episodesOf(declared), version.Number, version.Digest, version.Who,
 			version.At.UTC().Format("2006-01-02 15:04:05"))
 		terminal.Line(out,
 			"differences in points; [t] is Student's interval over seeds, [c] that over seeds and templates, "+
@@ -194,7 +196,8 @@ func tableRow(row experiment.Row, wide int) string {
 			row.Adjusted)
 	}
 	if row.Missing > 0 {
-		line += fmt.Sprintf("  %d pairs missing: %+.1f to %+.1f with them", row.Missing, row.Worst, row.Best)
+		line += fmt.Sprintf("  %s missing: %+.1f to %+.1f with them", terminal.Count(row.Missing, "pair"),
+			row.Worst, row.Best)
 	}
 	if row.Primary {
 		line += "  primary"

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/local/supervisor"
 	"github.com/collabui/collabui/internal/observe/events"
@@ -102,7 +103,7 @@ func (d diagnosis) finding(name supervisor.Name, addr string, err error) []Findi
 		f.Detail = f.Detail + " (down: " + service.Problem + ")"
 	}
 	if service.Restarts > 0 {
-		f.Detail += fmt.Sprintf(" (restarted %d times)", service.Restarts)
+		f.Detail += " (restarted " + terminal.Count(service.Restarts, "time") + ")"
 	}
 
 	return []Finding{f}
@@ -233,7 +234,7 @@ func (d diagnosis) worker(ctx context.Context, endpoints config.Endpoints) []Fin
 			finding.Fix = "`collabui worker --roles " + queue + "` on a machine for it"
 		default:
 			finding.OK = true
-			finding.Detail = fmt.Sprintf("%d workers ask for work", len(res.Pollers))
+			finding.Detail = "polled by " + terminal.Count(len(res.Pollers), "worker")
 		}
 		out = append(out, finding)
 	}

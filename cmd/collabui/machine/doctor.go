@@ -12,6 +12,7 @@ import (
 
 	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/health"
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/envadapters/browser"
 	"github.com/collabui/collabui/internal/policy/tinylm"
 )
@@ -43,7 +44,7 @@ func runDoctor(ctx context.Context, a *app.App) error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%w: %d findings", app.ErrFailed, bad)
+		return fmt.Errorf("%w: %s", app.ErrFailed, terminal.Count(bad, "finding"))
 	}
 
 	return nil
@@ -52,8 +53,8 @@ func runDoctor(ctx context.Context, a *app.App) error {
 // machine checks this machine. On a cluster a missing browser or service program does not count as a failure: only
 // people know which host needs them.
 func machine(a *app.App) []health.Finding {
-	cpu := health.Finding{What: "cpu", OK: true, Detail: fmt.Sprintf("%d cores, %s/%s, small-policy kernel %s",
-		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, tinylm.Kernel())}
+	cpu := health.Finding{What: "cpu", OK: true, Detail: fmt.Sprintf("%s, %s/%s, small-policy kernel %s",
+		terminal.Count(runtime.NumCPU(), "core"), runtime.GOOS, runtime.GOARCH, tinylm.Kernel())}
 	chromium := health.Finding{What: "chromium", OK: true}
 	path, err := browser.Find()
 	if err == nil {

@@ -76,8 +76,8 @@ func runCopy(ctx context.Context, a *app.App, source, target string, runs []stri
 	}
 
 	return a.Print(report, func(out io.Writer) {
-		terminal.Line(out, "%d runs, %d objects; %d of them, %s, are new there",
-			len(report.Runs), report.Objects, report.Written, terminal.Megabytes(report.Bytes))
+		terminal.Line(out, "%s, %s; %d of them, %s, are new there", terminal.Count(len(report.Runs), "run"),
+			terminal.Count(report.Objects, "object"), report.Written, terminal.Megabytes(report.Bytes))
 	})
 }
 

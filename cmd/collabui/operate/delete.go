@@ -41,9 +41,8 @@ func runUndo(ctx context.Context, a *app.App, run string, missing bool) error {
 			terminal.Line(out, "MISSING %s", key)
 		}
 		if len(recovery.Missing) > 0 {
-			terminal.Line(out, "%d objects are nowhere in this store: take them from a copy with %s",
-				len(recovery.Missing),
-				a.Typed("copy FROM store"))
+			terminal.Line(out, "nowhere in this store: %s; take them from a copy with %s",
+				terminal.Count(len(recovery.Missing), "object"), a.Typed("copy FROM store"))
 		}
 	})
 }

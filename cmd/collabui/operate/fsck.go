@@ -59,7 +59,7 @@ func runFsck(ctx context.Context, a *app.App, names []string) error {
 		return err
 	}
 	if n := len(report.Problems); n > 0 {
-		return fmt.Errorf("%w: %d problems", app.ErrFailed, n)
+		return fmt.Errorf("%w: %s", app.ErrFailed, terminal.Count(n, "problem"))
 	}
 
 	return nil
@@ -81,15 +81,16 @@ func verifyObjects(ctx context.Context, bucket store.Bucket, names []string) (ve
 }
 
 func printReport(out io.Writer, report verify.Report, names int) {
-	terminal.Line(out, "%d objects, %d bytes, %d runs; %d unreferenced; %d problems",
-		report.Objects, report.Bytes, names, len(report.Unreferenced), len(report.Problems))
+	terminal.Line(out, "%s, %s, %s; %d unreferenced; %s",
+		terminal.Count(report.Objects, "object"), terminal.Megabytes(report.Bytes), terminal.Count(names, "run"),
+		len(report.Unreferenced), terminal.Count(len(report.Problems), "problem"))
 	for _, problem := range report.Problems {
 		terminal.Line(out, "PROBLEM %s", problem)
 	}
 	if len(report.Missing) > 0 {
 		terminal.Line(out,
-			"%d objects are missing: `collabui delete --undo --missing` looks for them in the trash and in the "+
-				"versions of the bucket; `collabui copy FROM store` takes them from a copy", len(report.Missing))
+			"missing: %s. `collabui delete --undo --missing` looks in the trash and in the versions of the bucket; "+
+				"`collabui copy FROM store` takes them from a copy", terminal.Count(len(report.Missing), "object"))
 	}
 	isBlob := func(key string) bool { return strings.HasPrefix(key, store.BlobPrefix) }
 	if slices.ContainsFunc(report.Unreferenced, isBlob) {

@@ -109,7 +109,8 @@ func serveSystem(
 		"key": key != "",
 	}
 	err = a.Print(shown, func(out io.Writer) {
-		terminal.Line(out, "%s: %d agents decide at %s, model %q", sys.Name(), len(sys.Policies), url, sys.Model())
+		terminal.Line(out, "%s of %s decides at %s, model %q", sys.Name(),
+			terminal.Count(len(sys.Policies), "agent"), url, sys.Model())
 	})
 	if err != nil {
 		return err

@@ -238,8 +238,8 @@ func showSchedule(ctx context.Context, session *app.Session, name string) error 
 			terminal.Line(w, "  Temporal does not have it: %s creates it again",
 				session.Typed("schedule create %s", name))
 		}
-		terminal.Line(w, "  version %d; fired %d times, skipped %d, missed %d", info.Version, info.Fired, info.Skipped,
-			info.Missed)
+		terminal.Line(w, "  version %d; fired %s, skipped %d, missed %d", info.Version,
+			terminal.Count(int(info.Fired), "time"), info.Skipped, info.Missed)
 		for _, id := range info.Running {
 			terminal.Line(w, "  runs: %s", id)
 		}

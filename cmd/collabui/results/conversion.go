@@ -28,9 +28,10 @@ type conversion struct {
 }
 
 func (x conversion) text(out io.Writer) {
-	terminal.Line(out, "%d files in %s", x.Files, x.Out)
+	terminal.Line(out, "%s in %s", terminal.Count(x.Files, "file"), x.Out)
 	if x.Episodes+x.Failed+x.Open > 0 {
-		terminal.Line(out, "%d episodes; %d slots failed, %d have not ended", x.Episodes, x.Failed, x.Open)
+		terminal.Line(out, "%s; %s failed, %d not ended", terminal.Count(x.Episodes, "episode"),
+			terminal.Count(x.Failed, "slot"), x.Open)
 	}
 }
 

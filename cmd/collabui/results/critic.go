@@ -85,7 +85,7 @@ func addEpisode(ctx context.Context, bucket store.Bucket, check *credit.Check, r
 }
 
 func (r creditReport) text(out io.Writer) {
-	terminal.Line(out, "critic: %s · %d steps\n", r.Critic, r.Steps)
+	terminal.Line(out, "critic: %s · %s\n", r.Critic, terminal.Count(r.Steps, "step"))
 	printLabels(out, r.Check)
 	printCalibration(out, r.Check)
 }
@@ -135,8 +135,8 @@ func printCalibration(out io.Writer, check *credit.Check) {
 	if !graded {
 		return
 	}
-	terminal.Line(out, "\n%d of %d right cells were called right again when shuffled among candidates · %d repairs · "+
+	terminal.Line(out, "\n%d of %d right cells were called right again when shuffled among candidates · %s · "+
 		"answers that stayed unreadable %d, incomplete %d · largest spread within one action %.2f",
-		check.Again, check.Blinded, check.Repairs, check.Faults[credit.FaultShape], check.Faults[credit.FaultMissing],
-		check.Spread)
+		check.Again, check.Blinded, terminal.Count(check.Repairs, "repair"),
+		check.Faults[credit.FaultShape], check.Faults[credit.FaultMissing], check.Spread)
 }

@@ -90,8 +90,8 @@ func TestAnEpisodeIsShownInWords(t *testing.T) {
 	e.text(&shown)
 	text := shown.String()
 	for _, want := range []string{
-		"solved in 1 steps", "goal: Write", "graph 0→2", "button Send", "-* click button", "?  (no action)",
-		`+  input_text field "To" ann`, "executed: click button", "1 of 2 votes (scan); 1 pairs",
+		"solved in 1 step", "goal: Write", "graph 0→2", "button Send", "-* click button", "?  (no action)",
+		`+  input_text field "To" ann`, "executed: click button", "1 of 2 votes (scan); 1 pair",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the episode is shown as\n%s\nwant %q in it", text, want)

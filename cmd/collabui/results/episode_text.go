@@ -48,18 +48,18 @@ func (e storedEpisode) ending() string {
 	episode := e.Episode
 	switch {
 	case e.Open:
-		return fmt.Sprintf("open, %d steps so far", len(e.Steps))
+		return fmt.Sprintf("open, %s so far", terminal.Count(len(e.Steps), "step"))
 	case episode.Failed != "":
 		return "failed: " + agents.Line(episode.Failed, 200)
 	case episode.Void != "":
 		return "void: " + agents.Line(episode.Void, 200)
 	case episode.Outcome.Success:
-		return fmt.Sprintf("solved in %d steps", episode.Outcome.Steps)
+		return "solved in " + terminal.Count(episode.Outcome.Steps, "step")
 	case episode.Outcome.Truncated:
 		return fmt.Sprintf("out of steps after %d", episode.Outcome.Steps)
 	}
 
-	return fmt.Sprintf("not solved in %d steps", episode.Outcome.Steps)
+	return "not solved in " + terminal.Count(episode.Outcome.Steps, "step")
 }
 
 // screenOf returns at most so many of the elements that a screen shows.
@@ -185,7 +185,7 @@ func (e storedEpisode) decision(step int) string {
 		out = "nothing: no answer parsed"
 	}
 	if e.Pairs != nil {
-		out += fmt.Sprintf("; %d pairs", len(e.PairsOf(s.Number)))
+		out += "; " + terminal.Count(len(e.PairsOf(s.Number)), "pair")
 	}
 
 	return out

@@ -78,7 +78,7 @@ func runExport(ctx context.Context, a *app.App, options exportOptions, args []st
 			return err
 		}
 		return a.Print(map[string]any{"out": options.out, "policy": options.policy, "files": n}, func(out io.Writer) {
-			terminal.Line(out, "%d files in %s", n, options.out)
+			terminal.Line(out, "%s in %s", terminal.Count(n, "file"), options.out)
 		})
 	}
 	if options.line != "" {
@@ -133,13 +133,13 @@ func (x exportSummary) text(out io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(x.Rows)) {
 		terminal.Line(out, "%-16s %6d rows", name, x.Rows[name])
 	}
-	terminal.Line(out, "%d files in %s", x.Files, x.Out)
+	terminal.Line(out, "%s in %s", terminal.Count(x.Files, "file"), x.Out)
 	if x.System == nil {
 		terminal.Line(out, "no system yet: stage 1 has not ended")
 		return
 	}
-	terminal.Line(out, "system of epoch %d, %d agents, in %s; README.md explains how to use it",
-		x.System.Epoch, len(x.System.Agents), filepath.Join(x.Out, infer.SystemDir))
+	terminal.Line(out, "system of epoch %d, %s, in %s; README.md explains how to use it",
+		x.System.Epoch, terminal.Count(len(x.System.Agents), "agent"), filepath.Join(x.Out, infer.SystemDir))
 }
 
 // export writes the data sets and the system of a run. Files written before an error stay; SHA256SUMS is written last.

@@ -109,18 +109,21 @@ func (x importSummary) record(ctx context.Context, bucket store.Bucket, blob sto
 func (x importSummary) text(out io.Writer) {
 	switch x.Kind {
 	case importedRows:
-		terminal.Line(out, "%d rows, %d of them with a rejected answer; train on them with "+
-			"`finetune: {levels: […], data: {level3: %s}}`, or level1, level2", x.Rows, x.Pairs, x.Digest)
+		terminal.Line(out, "%s, %d of them with a rejected answer; train on them with "+
+			"`finetune: {levels: […], data: {level3: %s}}`, or level1, level2", terminal.Count(x.Rows, "row"), x.Pairs,
+			x.Digest)
 		if n := len(x.Same); n > 0 {
 			terminal.Line(out,
-				"dropped: %d rows whose chosen and rejected answers are the same action, the first on line %d",
-				n, x.Same[0])
+				"dropped: %s whose chosen and rejected answers are the same action, the first on line %d",
+				terminal.Count(n, "row"), x.Same[0])
 		}
 		if x.Systems > 0 {
-			terminal.Line(out, "not kept: the system messages of %d rows; the policy's own is sent", x.Systems)
+			terminal.Line(out, "not kept: the system messages of %s; the policy's own is sent",
+				terminal.Count(x.Systems, "row"))
 		}
 		if x.Images > 0 {
-			terminal.Line(out, "not kept: the images of %d rows; only texts are trained on", x.Images)
+			terminal.Line(out, "not kept: the images of %s; only texts are trained on",
+				terminal.Count(x.Images, "row"))
 		}
 	case importedPolicy:
 		terminal.Line(out, "a policy; begin stage 1 with it: `finetune: {base: %s}`", x.Digest)

@@ -28,7 +28,7 @@ func TestImportReportsWhatItDropsAndDoesNotKeep(t *testing.T) {
 	var out bytes.Buffer
 	got.text(&out)
 	for _, want := range []string{
-		"1 rows, 1 of them", "dropped: 1 rows", "the first on line 2", "system messages of 1 rows",
+		"1 row, 1 of them", "dropped: 1 row whose", "the first on line 2", "system messages of 1 row;",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("import prints %q, want %q in it", out.String(), want)

@@ -58,7 +58,7 @@ func runReport(ctx context.Context, a *app.App, out string, args []string) error
 		documents++
 		if time.Since(shown) > time.Second {
 			shown = time.Now()
-			bar.Show("%d documents, %s", documents, done)
+			bar.Show("%s, %s", terminal.Count(documents, "document"), done)
 		}
 	})
 	bar.Clear()
@@ -67,7 +67,7 @@ func runReport(ctx context.Context, a *app.App, out string, args []string) error
 	}
 
 	return a.Print(map[string]any{"out": out, "documents": documents}, func(w io.Writer) {
-		terminal.Line(w, "%s has %d documents: open %s/index.html in a browser", out, documents, out)
+		terminal.Line(w, "%s has %s: open %s/index.html in a browser", out, terminal.Count(documents, "document"), out)
 	})
 }
 

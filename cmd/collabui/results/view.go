@@ -137,7 +137,7 @@ func viewForeign(ctx context.Context, a *app.App, options viewOptions, path stri
 	}
 	at := httpd.URL(listener, "http") + "/"
 	err = a.Print(map[string]any{"url": at, "key": key != "", "trajectories": len(all)}, func(w io.Writer) {
-		terminal.Line(w, "%d trajectories of %s at %s", len(all), path, at)
+		terminal.Line(w, "%s of %s at %s", terminal.Count(len(all), "trajectory"), path, at)
 	})
 	if err != nil {
 		return err

@@ -129,7 +129,8 @@ func (x forkSummary) text(out io.Writer) {
 	for _, key := range x.Values.Keys() {
 		terminal.Line(out, "  %s is %s", key, x.Values[key])
 	}
-	terminal.Line(out, "stays valid: stage 1 and %d whole epochs; %d objects are shared", x.Whole, x.Objects)
+	terminal.Line(out, "stays valid: stage 1 and %s; shared: %s", terminal.Count(x.Whole, "whole epoch"),
+		terminal.Count(x.Objects, "object"))
 	if x.Recomputed != "" {
 		terminal.Line(out, "recomputed: epoch %d from its %s on, and what follows", x.Whole+1, x.Recomputed)
 	}

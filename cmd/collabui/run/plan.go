@@ -137,8 +137,8 @@ func usedByRun(ctx context.Context, session *app.Session, of spec.Spec) ([]pilot
 }
 
 func (p planSummary) text(out io.Writer, run string, episodes int) {
-	terminal.Line(out, "%s, estimated from run %s: %d episodes, %d calls to chat endpoints, cost %.4f\n",
-		run, p.Pilot, episodes, p.Spent.Calls, p.Spent.Money)
+	terminal.Line(out, "%s, estimated from run %s: %d episodes, %s to chat endpoints, cost %.4f\n",
+		run, p.Pilot, episodes, terminal.Count(p.Spent.Calls, "call"), p.Spent.Money)
 	terminal.Line(out, "%s", pilot.Text(p.Estimate))
 	if p.Took != nil {
 		terminal.Line(out, "The run itself has ended. It took:\n\n%s", pilot.Text(p.Took))

@@ -118,7 +118,7 @@ func decide(ctx context.Context, a *app.App, bucket store.Bucket, options resume
 	}
 	if options.retry {
 		slots, err := run.Retry(ctx, bucket, committed+1)
-		text := fmt.Sprintf("%d slots of epoch %d are played again: %v", len(slots), committed+1, slots)
+		text := fmt.Sprintf("played again: %s of epoch %d, %v", terminal.Count(len(slots), "slot"), committed+1, slots)
 		if len(slots) == 0 {
 			text = fmt.Sprintf("no slot of epoch %d has failed: what failed before it is tried again", committed+1)
 		}

@@ -134,7 +134,7 @@ func (l *live) line(bar bool) string {
 		out = l.Level + ", " + out
 	}
 	if l.Steps > 0 {
-		out += fmt.Sprintf(" after %d optimiser steps", l.Steps)
+		out += " after " + terminal.Count(l.Steps, "optimiser step")
 	}
 	if done, all := l.counted(); all > 0 {
 		before := ","
@@ -147,7 +147,7 @@ func (l *live) line(bar bool) string {
 		out += fmt.Sprintf(", %.1f %% right", 100*float64(l.Successes)/float64(l.Done))
 	}
 	if l.Pairs > 0 {
-		out += fmt.Sprintf(", %d pairs", l.Pairs)
+		out += ", " + terminal.Count(l.Pairs, "pair")
 	}
 	if l.Next != nil {
 		out += fmt.Sprintf(", %d of %d episodes of the next epoch", l.Next.Done, l.Next.Slots)
@@ -156,8 +156,8 @@ func (l *live) line(bar bool) string {
 		out += fmt.Sprintf(", %d failed", l.Failed)
 	}
 	if l.PerMinute > 0 {
-		out += fmt.Sprintf(", %.1f per minute, about %v left", l.PerMinute,
-			time.Duration(l.LeftS*float64(time.Second)).Round(time.Second))
+		left := time.Duration(l.LeftS * float64(time.Second))
+		out += fmt.Sprintf(", %.1f per minute%s", l.PerMinute, terminal.Left(left))
 	}
 
 	return out
@@ -168,5 +168,5 @@ func othersText(n int) string {
 		return ""
 	}
 
-	return fmt.Sprintf(" (and %d others)", n)
+	return " (and " + terminal.Count(n, "other") + ")"
 }

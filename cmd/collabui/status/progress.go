@@ -76,7 +76,7 @@ func (p *Progress) ShowEvent(raw json.RawMessage) {
 
 	switch e := event.(type) {
 	case events.Data:
-		p.Line("  data of level %d: %d rows kept, %d dropped", e.Level, e.Rows, e.Dropped)
+		p.Line("  data of level %d: %s kept, %d dropped", e.Level, terminal.Count(e.Rows, "row"), e.Dropped)
 	case events.Base:
 		p.Line("stage 1 is over: the base policy is ready")
 	case events.Epoch:
@@ -90,7 +90,8 @@ func (p *Progress) ShowEvent(raw json.RawMessage) {
 		if e.Pairs == 0 {
 			val += "; it trained nothing"
 		}
-		p.Line("epoch %d: %.1f %% of rollouts right, %d pairs%s", e.Epoch, 100*e.Rollouts, e.Pairs, val)
+		p.Line("epoch %d: %.1f %% of rollouts right, %s%s", e.Epoch, 100*e.Rollouts, terminal.Count(e.Pairs, "pair"),
+			val)
 	case events.Warning:
 		p.Line("  warning, epoch %d, agent %d: %s", e.Epoch, e.Agent, e.Text)
 	case events.Result:

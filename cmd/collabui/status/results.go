@@ -96,13 +96,13 @@ func missingText(result runs.Result) string {
 func cutText(result runs.Result) string {
 	said := ""
 	if result.Cut > 0 {
-		said = fmt.Sprintf("   %d prompts cut", result.Cut)
+		said = "   " + terminal.Count(result.Cut, "prompt") + " cut"
 	}
 	if result.Refused > 0 {
-		said += fmt.Sprintf("   %d prompts refused", result.Refused)
+		said += "   " + terminal.Count(result.Refused, "prompt") + " refused"
 	}
 	if result.Repaired > 0 {
-		said += fmt.Sprintf("   %d answers repaired", result.Repaired)
+		said += "   " + terminal.Count(result.Repaired, "answer") + " repaired"
 	}
 
 	return said

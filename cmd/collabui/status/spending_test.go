@@ -37,8 +37,8 @@ func TestTheCostOfARun(t *testing.T) {
 	st.Spent.Estimated = 1
 	st.costText(&out)
 	for _, want := range []string{
-		"critic, m-1: 23 calls, 230 tokens (estimated for 1 calls, of which the server reports none), 15.0000",
-		"280 tokens (estimated for 1 calls",
+		"critic, m-1: 23 calls, 230 tokens (estimated for 1 call, of which the server reports none), 15.0000",
+		"280 tokens (estimated for 1 call",
 		"28 recorded calls, 280 tokens, cost 18.0000, about 33.00 after epoch 10",
 		"\n  critic, m-1: 23 calls, 230 tokens, 15.0000\n  author, m-1: 5 calls, 50 tokens, 3.0000\n",
 	} {

@@ -26,7 +26,10 @@ func (st Report) talkText(out io.Writer) {
 		{"alone", rules.NameBase1, alone},
 		{"silent", rules.SilentName(n), fmt.Sprintf("%d agents that vote and hear nothing", n)},
 		{"talking", rules.BaseName(n), "the same agents with their messages"},
-		{"trained", rules.TrainedName(n), fmt.Sprintf("after %d epochs of credit for what an answer does", st.Best)},
+		{
+			"trained", rules.TrainedName(n),
+			"after " + terminal.Count(st.Best, "epoch") + " of credit for what an answer does",
+		},
 	}
 
 	const width = 40 // of a bar

@@ -14,7 +14,8 @@ import (
 )
 
 func (st Report) text(out io.Writer) {
-	terminal.Line(out, "%s: %s, stage %s, %d of %d epochs committed", st.Name, st.Status, st.Stage, st.Epoch, st.Epochs)
+	terminal.Line(out, "%s: %s, stage %s, %d of %s committed", st.Name, st.Status, st.Stage, st.Epoch,
+		terminal.Count(st.Epochs, "epoch"))
 	if st.Reason != "" {
 		terminal.Line(out, "reason: %s", st.Reason)
 	}
@@ -40,10 +41,11 @@ func (st Report) text(out io.Writer) {
 	}
 	if st.Base != nil {
 		last := st.Base.Curve[len(st.Base.Curve)-1]
-		terminal.Line(out, "base policy after %d optimiser steps, %s on val %.1f %% (%s; in the band: %v)",
-			last.At, tunedPlayers(st.Spec), 100*last.Rate, st.Base.StoppedBy, st.Base.InBand)
+		terminal.Line(out, "base policy after %s, %s on val %.1f %% (%s; in the band: %v)",
+			terminal.Count(last.At, "optimiser step"), tunedPlayers(st.Spec), 100*last.Rate, st.Base.StoppedBy,
+			st.Base.InBand)
 		if st.Base.Unplayed > 0 {
-			terminal.Line(out, "%d training tasks of stage 1 could not be played", st.Base.Unplayed)
+			terminal.Line(out, "could not be played: %s of stage 1", terminal.Count(st.Base.Unplayed, "training task"))
 		}
 	}
 
@@ -86,9 +88,8 @@ func (st Report) costText(out io.Writer) {
 	if st.Forecast > 0 && st.Epoch < st.Epochs {
 		more = fmt.Sprintf(", about %.2f after epoch %d", st.Forecast, st.Epochs)
 	}
-	terminal.Line(out, "chat endpoints: %d recorded calls, %s, cost %.4f%s", st.Spent.Calls, tokensText(*st.Spent),
-		st.Spent.Money,
-		more)
+	terminal.Line(out, "chat endpoints: %s, %s, cost %.4f%s", terminal.Count(st.Spent.Calls, "recorded call"),
+		tokensText(*st.Spent), st.Spent.Money, more)
 
 	type user struct{ role, model string }
 	users := map[user]runs.Spent{}
@@ -105,8 +106,8 @@ func (st Report) costText(out io.Writer) {
 			cmp.Compare(a.role, b.role), cmp.Compare(a.model, b.model))
 	})
 	for _, u := range names {
-		terminal.Line(out, "  %s, %s: %d calls, %s, %.4f", u.role, u.model, users[u].Calls, tokensText(users[u]),
-			users[u].Money)
+		terminal.Line(out, "  %s, %s: %s, %s, %.4f", u.role, u.model, terminal.Count(users[u].Calls, "call"),
+			tokensText(users[u]), users[u].Money)
 	}
 }
 
@@ -116,7 +117,7 @@ func (st Report) leftOutText(out io.Writer) {
 		terminal.Line(out, "\nleft out")
 	}
 	for _, slots := range st.LeftOut {
-		line := fmt.Sprintf("  epoch %d: %d failed slots", slots.Epoch, slots.Slots)
+		line := fmt.Sprintf("  epoch %d: %s", slots.Epoch, terminal.Count(slots.Slots, "failed slot"))
 		if slots.Accepted != "" {
 			line += ", accepted by " + slots.Accepted
 		}
@@ -150,8 +151,9 @@ func (st Report) changesText(out io.Writer) {
 // tokensText returns the tokens that calls used, and for how many of the calls they are estimated.
 func tokensText(s runs.Spent) string {
 	if s.Estimated == 0 {
-		return fmt.Sprintf("%d tokens", s.Tokens)
+		return terminal.Count(s.Tokens, "token")
 	}
 
-	return fmt.Sprintf("%d tokens (estimated for %d calls, of which the server reports none)", s.Tokens, s.Estimated)
+	return fmt.Sprintf("%s (estimated for %s, of which the server reports none)", terminal.Count(s.Tokens, "token"),
+		terminal.Count(s.Estimated, "call"))
 }

@@ -81,10 +81,10 @@ func leftOutText(update runs.Update) string {
 		said = fmt.Sprintf("  left out by people: rows %v", update.Without)
 	}
 	if update.Skipped > 0 {
-		said += fmt.Sprintf("  %d pairs left out, too long or not expressible", update.Skipped)
+		said += "  " + terminal.Count(update.Skipped, "pair") + " left out, too long or not expressible"
 	}
 	if update.Report != nil && update.Report.PerDevice > 0 {
-		said += fmt.Sprintf("  out of memory: %d rows per device", update.Report.PerDevice)
+		said += "  out of memory: " + terminal.Count(update.Report.PerDevice, "row") + " per device"
 	}
 
 	return said
