@@ -18,13 +18,24 @@ import (
 )
 
 // Files is the bucket that the local S3 server keeps in a folder, read directly. This is many times faster than through
-// the server, and works while the server is down. It cannot be written to.
+// the server, and works while the server is down. It is a Keeper that refuses to write and to delete.
 type Files struct{ Dir string }
+
+// errOnlyRead returns the error of a change.
+func errOnlyRead(key string) error {
+	return fault.New(fault.Fatal, "change %s: the files of an S3 server are only read", key)
+}
 
 // PutOnce always fails.
 func (f Files) PutOnce(_ context.Context, key string, _ []byte) (bool, error) {
-	return false, fault.New(fault.Fatal, "write %s: the files of an S3 server are only read", key)
+	return false, errOnlyRead(key)
 }
+
+// Copy always fails.
+func (f Files) Copy(_ context.Context, _, to string) error { return errOnlyRead(to) }
+
+// Delete always fails.
+func (f Files) Delete(_ context.Context, key string) error { return errOnlyRead(key) }
 
 // Get reads an object.
 func (f Files) Get(ctx context.Context, key string) ([]byte, error) {

@@ -9,19 +9,28 @@ import (
 	"github.com/collabui/collabui/internal/store"
 )
 
-// ResolveEndpoints returns the addresses of the services: the data folder's if its supervisor runs, otherwise the
-// environment's.
-func (a *App) ResolveEndpoints() (config.Endpoints, error) {
+// Endpoints returns the addresses of the services: the data folder's if its supervisor runs, otherwise the
+// environment's. The addresses of services that do not run, or have not started yet, are missing.
+func (a *App) Endpoints() (config.Endpoints, error) {
 	if _, alive := supervisor.Read(a.Data); alive && !a.Cluster {
 		return supervisor.Endpoints(a.Data)
 	}
 
-	endpoints, err := config.FromEnv()
+	return config.FromEnv()
+}
+
+// ResolveEndpoints returns the addresses of the services for a command that needs them.
+func (a *App) ResolveEndpoints() (config.Endpoints, error) {
+	endpoints, err := a.Endpoints()
+	st, alive := supervisor.Read(a.Data)
 	switch {
 	case err != nil:
 		return endpoints, err
 	case a.Cluster:
 		return endpoints, endpoints.Complete()
+	case alive && !st.Ready:
+		return endpoints, fault.New(fault.Transient, "the services of %s are still starting: wait for them with %s",
+			a.Data, a.Typed("up"))
 	case endpoints.Store.Endpoint == "":
 		return endpoints,
 			fault.New(fault.Transient, "nothing runs for %s: start it with %s, or set %s and the other addresses",
@@ -53,29 +62,26 @@ func (a *App) RequireLocal() error {
 	return nil
 }
 
-// OpenObjects opens the store to read it whether services run or not: the files of this data folder's own S3 server, or
-// the store at an address. If no services run, the address comes from the environment, as for all commands.
-func (a *App) OpenObjects() (store.Bucket, error) {
+// OpenObjects opens the store for a command that only reads, whether services run or not: the files of this data
+// folder's own S3 server, or the store at an address. If no services run, the address comes from the environment, as
+// for all commands, and needs no others beside it. OpenObjects also returns the addresses of the services.
+func (a *App) OpenObjects() (store.Keeper, config.Endpoints, error) {
+	endpoints, err := a.Endpoints()
+	if err != nil {
+		return nil, endpoints, err
+	}
 	dir, own := supervisor.Objects(a.Data)
 	_, alive := supervisor.Read(a.Data)
 	elsewhere := a.Cluster || !alive && os.Getenv(config.EnvS3) != ""
 	if own && !elsewhere {
-		return store.Files{Dir: dir}, nil
+		return store.Files{Dir: dir}, endpoints, nil
 	}
-	bucket, _, err := a.OpenStore()
+	if endpoints.Store.Endpoint == "" {
+		_, err = a.ResolveEndpoints()
 
-	return bucket, err
-}
-
-// RunningEndpoints returns the addresses of the running services, or no addresses if none run.
-func (a *App) RunningEndpoints() config.Endpoints {
-	if _, alive := supervisor.Read(a.Data); !alive && !a.Cluster {
-		return config.Endpoints{}
+		return nil, endpoints, err
 	}
-	endpoints, err := a.ResolveEndpoints()
-	if err != nil {
-		return config.Endpoints{}
-	}
+	bucket, err := endpoints.OpenStore()
 
-	return endpoints
+	return bucket, endpoints, err
 }

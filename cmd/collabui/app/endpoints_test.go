@@ -19,9 +19,10 @@ func TestAnAddressIsTheStoreWhileNoServicesRun(t *testing.T) {
 		t.Setenv(config.EnvS3, address)
 		t.Setenv(config.EnvAccess, "a")
 		t.Setenv(config.EnvSecret, "b")
-		b, err := a.OpenObjects()
-		if _, files := b.(store.Files); err != nil || files != own {
-			t.Errorf("with %s=%s the store is %T, %v; want the folder: %v", config.EnvS3, address, b, err, own)
+		b, endpoints, err := a.OpenObjects()
+		if _, files := b.(store.Files); err != nil || files != own || endpoints.Temporal != "" {
+			t.Errorf("with %s=%s the store is %T, %v, Temporal at %q; want the folder: %v, and no Temporal",
+				config.EnvS3, address, b, err, endpoints.Temporal, own)
 		}
 	}
 }

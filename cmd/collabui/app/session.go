@@ -61,6 +61,10 @@ func (s *Session) Close() {
 
 // Dial connects to Temporal, without logs from the SDK.
 func Dial(ctx context.Context, endpoints config.Endpoints) (client.Client, error) {
+	if endpoints.Temporal == "" { // the SDK would choose an address
+		return nil, fault.New(fault.Transient, "no Temporal runs, and %s is not set", config.EnvTemporal)
+	}
+
 	return workers.Dial(ctx, endpoints, logging.Silent())
 }
 

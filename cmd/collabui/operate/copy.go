@@ -100,7 +100,11 @@ func openFolder(dir string, fill bool) (store.Bucket, error) {
 // copied into it, so a folder need not exist.
 func openPlace(ctx context.Context, a *app.App, place string, fill bool) (store.Bucket, error) {
 	if place == ownStore {
-		keeper, _, err := a.OpenStore()
+		open := a.OpenObjects
+		if fill {
+			open = a.OpenStore
+		}
+		keeper, _, err := open()
 
 		return keeper, err
 	}

@@ -38,7 +38,7 @@ that nothing references.`,
 const fsckGC = 400
 
 func runFsck(ctx context.Context, a *app.App, names []string) error {
-	bucket, err := a.OpenObjects()
+	bucket, _, err := a.OpenObjects()
 	if err != nil {
 		return err
 	}

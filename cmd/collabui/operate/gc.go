@@ -53,7 +53,11 @@ func runGC(ctx context.Context, a *app.App, policy collect.Policy, days int, dry
 	if policy.Grace < time.Minute || policy.Epochs < 0 || days < 0 {
 		return fault.New(fault.Invalid, "expected a --grace of at least 1m, and --keep-epochs and --keep-calls from 0")
 	}
-	bucket, _, err := a.OpenStore()
+	open := a.OpenStore
+	if dry {
+		open = a.OpenObjects
+	}
+	bucket, _, err := open()
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func lineShowCmd(a *app.App) *cobra.Command {
 
 // runLineShow prints, for every line, the entry that accepts the current system, or all entries of one line.
 func runLineShow(ctx context.Context, a *app.App, of []string) error {
-	bucket, _, err := a.OpenStore()
+	bucket, _, err := a.OpenObjects()
 	if err != nil {
 		return err
 	}

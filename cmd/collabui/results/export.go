@@ -60,7 +60,7 @@ func runExport(ctx context.Context, a *app.App, options exportOptions, args []st
 		return err
 	}
 	options.build = a.Build
-	bucket, err := a.OpenObjects()
+	bucket, _, err := a.OpenObjects()
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 func TestWhoLooksForRunsListsNoObjects(t *testing.T) {
 	t.Parallel()
 	memory := listing.ThreeRuns(t)
-	a := &app.App{Data: t.TempDir(), Out: io.Discard}
+	a := &app.App{Data: t.TempDir(), Out: io.Discard, Err: io.Discard}
 	ctx := t.Context()
 	for _, c := range []struct {
 		reader string

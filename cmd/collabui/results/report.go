@@ -43,7 +43,7 @@ func runReport(ctx context.Context, a *app.App, out string, args []string) error
 	if out == "" {
 		return fault.New(fault.Invalid, "--out is required: the folder to write, such as --out report")
 	}
-	l, err := library(a)
+	l, _, err := library(a)
 	if err != nil {
 		return err
 	}

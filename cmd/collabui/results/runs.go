@@ -23,7 +23,7 @@ import (
 func runsCmd(a *app.App) *cobra.Command {
 	var usage bool
 	cmd := &cobra.Command{
-		Use:   "runs",
+		Use: "runs", SuggestFor: []string{"ls", "list", "ps"},
 		Short: "List the runs in the store, with state, age and, with --usage, size and cost",
 		Long: `runs lists the runs in the store, a line for each. With --usage it adds size and cost, for which it lists
 all objects of the runs and reads their recorded calls. The size covers a run's own objects and the policies that it
@@ -32,7 +32,7 @@ specification.`,
 		Example: "  collabui runs --usage\n  collabui runs | grep team=web",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			bucket, endpoints, err := a.OpenStore()
+			bucket, endpoints, err := a.OpenObjects()
 			if err != nil {
 				return err
 			}
@@ -79,13 +79,28 @@ func listRuns(ctx context.Context, a *app.App, bucket store.Keeper, endpoints co
 		return &row, err
 	}
 
-	return store.InOrder(ctx, len(names), read, func(_ int, x *runRow) error {
+	heading := a.JSON // as if it were printed
+	unknown := 0
+	err = store.InOrder(ctx, len(names), read, func(_ int, x *runRow) error {
 		if x == nil {
 			return nil
+		}
+		if !heading {
+			printHeading(a.Out, usage)
+			heading = true
+		}
+		if x.IsUnknown() {
+			unknown++
 		}
 
 		return a.Print(x, x.text)
 	})
+	if err == nil && unknown > 0 && endpoints.Temporal == "" {
+		terminal.Line(a.Err, "note: no services run, so the state of %s is unknown: %s starts them, and what was "+
+			"open continues", terminal.Count(unknown, "run"), a.Typed("up"))
+	}
+
+	return err
 }
 
 // blobSizes returns the sizes of all blobs by their digests.
@@ -139,17 +154,30 @@ func (x *runRow) readUsage(ctx context.Context, bucket store.Keeper, sizes map[s
 	return nil
 }
 
+// printHeading prints the heading of the columns that text writes.
+func printHeading(out io.Writer, usage bool) {
+	more := ""
+	if usage {
+		more = fmt.Sprintf("  %10s  %10s", "size", "calls cost")
+	}
+	terminal.Line(out, rowFormat, "run", "state", "stage", "epochs", "began (UTC)", more+"  labels")
+}
+
+// rowFormat is the format of a line of runs.
+const rowFormat = "%-24s %-10s %-12s %7s  %-19s%s"
+
 func (x runRow) text(out io.Writer) {
 	more := ""
 	if x.Bytes > 0 {
-		more = fmt.Sprintf("  %10s", terminal.Megabytes(x.Bytes))
-	}
-	if x.Spent != nil {
-		more += fmt.Sprintf("  cost %.2f", x.Spent.Money)
+		cost := "–"
+		if x.Spent != nil {
+			cost = fmt.Sprintf("%.2f", x.Spent.Money)
+		}
+		more = fmt.Sprintf("  %10s  %10s", terminal.Megabytes(x.Bytes), cost)
 	}
 	for _, key := range slices.Sorted(maps.Keys(x.Labels)) {
 		more += "  " + key + "=" + x.Labels[key]
 	}
-	terminal.Line(out, "%-24s %-10s %-12s %d/%d epochs  %s%s",
-		x.Name, x.Status, x.Stage, x.Epoch, x.Epochs, x.Began.Format(time.DateTime), more)
+	terminal.Line(out, rowFormat, x.Name, x.Status, x.Stage, fmt.Sprintf("%d/%d", x.Epoch, x.Epochs),
+		x.Began.Format(time.DateTime), more)
 }

@@ -76,6 +76,11 @@ func TestRunsWaitsForTemporalOnce(t *testing.T) {
 	}
 
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	const heading = "run state stage epochs began (UTC) size calls cost labels"
+	if got := strings.Join(strings.Fields(lines[0]), " "); got != heading {
+		t.Errorf("the first line is %q, want the heading %q", got, heading)
+	}
+	lines = lines[1:]
 	for i, line := range lines {
 		if len(lines) != all || !strings.HasPrefix(line, fmt.Sprint("r", i)) || !strings.Contains(line, "unknown") {
 			t.Errorf("line %d of %d is %q, want that the state of r%[1]d is unknown", i, len(lines), line)

@@ -39,7 +39,7 @@ knows the solution. It compares the labels of executed actions with how the epis
 
 // runShow prints a run, or the named part of it.
 func runShow(ctx context.Context, a *app.App, run, part string) error {
-	bucket, endpoints, err := a.OpenStore()
+	bucket, endpoints, err := a.OpenObjects()
 	if err != nil {
 		return err
 	}

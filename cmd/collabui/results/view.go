@@ -72,7 +72,7 @@ On the loopback it needs no key. To be reached from other machines it needs one 
 }
 
 func runView(ctx context.Context, a *app.App, options viewOptions) error {
-	lib, err := library(a)
+	lib, endpoints, err := library(a)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,6 @@ func runView(ctx context.Context, a *app.App, options viewOptions) error {
 	if err != nil {
 		return err
 	}
-	endpoints := a.RunningEndpoints()
 	if options.listen == "" && endpoints.View != "" {
 		return a.Print(map[string]any{"url": endpoints.View},
 			func(out io.Writer) { terminal.Line(out, "viewer at %s", endpoints.View) })

@@ -32,7 +32,7 @@ func watchCmd(a *app.App) *cobra.Command {
 }
 
 func runWatch(ctx context.Context, a *app.App, run string) error {
-	bucket, endpoints, err := a.OpenStore()
+	bucket, endpoints, err := a.OpenObjects()
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/local/supervisor"
 	"github.com/collabui/collabui/internal/store"
+	"github.com/collabui/collabui/workflows"
 )
 
 // observe reads the status of a run while it checks every service, because a service that hangs must not hide what the
@@ -32,7 +33,8 @@ func observe(
 	}()
 
 	problems := health.Problems(health.Probe(ctx, a, endpoints))
-	if health.Fails(problems, supervisor.S3) {
+	_, files := bucket.(store.Files) // they can be read without the server
+	if health.Fails(problems, supervisor.S3) && !files {
 		for _, finding := range problems {
 			finding.Text(a.Err)
 		}
@@ -41,6 +43,15 @@ func observe(
 	}
 	got := <-read
 	got.Problems = problems
+	if got.Status == stateStopped {
+		got.Reason = a.Typed("train %s", run) + " continues it"
+		if got.Stage == workflows.StageEvaluation {
+			got.Reason = "it was stopped in its last evaluation, so results are missing; " + got.Reason
+		}
+	}
+	if got.Status == stateUnknown && endpoints.Temporal == "" {
+		got.Reason = "no services run: " + a.Typed("up") + " starts them, and what was open continues"
+	}
 	got.View = RunPage(endpoints, run)
 	got.Reason = a.Pasteable(got.Reason)
 	got.next = a.Command("show %s %d/1", run, max(1, got.Epoch))

@@ -169,6 +169,9 @@ func (st *Report) readUpdates(ctx context.Context, bucket store.Bucket, epoch ru
 	return nil
 }
 
+// IsUnknown reports whether the state of the run is unknown, because Temporal does not respond.
+func (st *Report) IsUnknown() bool { return st.Status == stateUnknown }
+
 // open reports whether the workflow of the run is open.
 func (st *Report) open() bool {
 	return st.Status == stateRunning || st.Status == statePaused || st.Status == stateStopping
