@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -66,6 +68,53 @@ func TestCommandLines(t *testing.T) {
 			}
 			if text := out.String() + errw.String(); !strings.Contains(text, c.want) {
 				t.Errorf("it says %q, want %q", text, c.want)
+			}
+		})
+	}
+}
+
+// TestReadingNeedsNoServices reads a run from the files of a data folder of which nothing runs.
+func TestReadingNeedsNoServices(t *testing.T) {
+	var memory store.Memory
+	specification := spec.Default()
+	specification.Name = "r"
+	_, _, err := runs.Run("r").Spec().Record(t.Context(), &memory, func() (spec.Spec, error) {
+		return specification, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	all, err := memory.List(t.Context(), "")
+	for _, ref := range all {
+		raw, _ := memory.Get(t.Context(), ref.Key)
+		path := filepath.Join(data, "services", "s3", "collabui", filepath.FromSlash(ref.Key))
+		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			err = os.WriteFile(path, raw, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for line, want := range map[string]string{
+		"runs":          "the state of 1 run is unknown",
+		"runs --usage":  "size",
+		"show r":        "reason: no services run: ",
+		"show r critic": "0 steps",
+		"line show":     "",
+		"schedule show": "",
+		"fsck":          "0 problems",
+		"gc --dry-run":  "would be put into the trash",
+	} {
+		t.Run(line, func(t *testing.T) {
+			var out bytes.Buffer
+			code := execute(append(strings.Fields(line), "--data", data), &out, &out)
+			if code != app.ExitOK || !strings.Contains(out.String(), want) {
+				t.Errorf("it ends with %d and prints\n%s\nwant 0 and %q", code, &out, want)
 			}
 		})
 	}

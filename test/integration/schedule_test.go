@@ -145,6 +145,7 @@ func TestAScheduleTrainsOnNewTasksWhateverIsKilled(t *testing.T) {
 	server.serve(t, &scripted.Suite{Length: 2, More: []string{"h", "i"}})
 	m.trigger()
 	m.eventually("the firing trains", time.Minute, func() bool { return m.count("runs/hourly-") > 30 })
+	m.says([]string{"phase: training", "run: hourly-"}, "schedule", "show", "hourly")
 	m.kill("worker", m.service("worker").PID)
 	o := m.outcome(4)
 	if o.News != schedules.NewsTasks || o.Run == "" || o.Verb != "promote" && o.Verb != "reject" {

@@ -44,6 +44,20 @@ func (a *App) Connect(ctx context.Context) (*Session, error) {
 	return &Session{App: a, Store: bucket, Temporal: temporal, Endpoints: endpoints, unguard: unguard}, nil
 }
 
+// ConnectToRead opens a session for a command that only reads. Temporal is nil if it does not run.
+func (a *App) ConnectToRead(ctx context.Context) (*Session, error) {
+	bucket, endpoints, err := a.OpenObjects()
+	if err != nil {
+		return nil, err
+	}
+	session := &Session{App: a, Store: bucket, Endpoints: endpoints, unguard: func() {}}
+	if endpoints.Temporal != "" {
+		session.Temporal, err = Dial(ctx, endpoints)
+	}
+
+	return session, err
+}
+
 // StartAndConnect is like Connect, but first starts the local services if necessary.
 func (a *App) StartAndConnect(ctx context.Context, options ServiceOptions) (*Session, error) {
 	if err := a.StartServices(ctx, options); err != nil {
@@ -56,7 +70,9 @@ func (a *App) StartAndConnect(ctx context.Context, options ServiceOptions) (*Ses
 // Close frees the connections.
 func (s *Session) Close() {
 	s.unguard()
-	s.Temporal.Close()
+	if s.Temporal != nil {
+		s.Temporal.Close()
+	}
 }
 
 // Dial connects to Temporal, without logs from the SDK.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/cmd/collabui/preflight"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/retrain"
@@ -138,7 +139,7 @@ func scheduleShowCmd(a *app.App) *cobra.Command {
 		Use: "show [SCHEDULE]", Short: "Show all schedules, or one with how its last firings ended",
 		Args: cobra.MaximumNArgs(1), Example: "  collabui schedule show\n  collabui schedule show nightly --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			session, err := a.Connect(cmd.Context())
+			session, err := a.ConnectToRead(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -172,7 +173,15 @@ type scheduleInfo struct {
 	Version int    `json:"version"`
 	Deleted bool   `json:"deleted,omitempty"`
 	workers.ScheduleState
+	Firing   *firing             `json:"firing,omitempty"` // under way
+	Unknown  bool                `json:"unknown,omitempty"`
 	Outcomes []schedules.Outcome `json:"outcomes"` // of all firings, oldest first
+}
+
+// firing is a firing that is under way.
+type firing struct {
+	workflows.FiringStatus
+	View string `json:"view,omitempty"` // address of the pages about its run
 }
 
 // schedule reads what the store and Temporal know about a schedule.
@@ -187,11 +196,25 @@ func schedule(ctx context.Context, session *app.Session, name string) (scheduleI
 	if info.Outcomes, err = schedules.Schedule(name).Outcomes(ctx, session.Store); err != nil {
 		return info, err
 	}
+	if session.Temporal == nil {
+		info.Unknown = true
+
+		return info, nil
+	}
 	info.ScheduleState, err = workers.DescribeSchedule(ctx, session.Temporal, name)
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		info.Deleted = true
 		err = nil
+	}
+	if len(info.Running) > 0 {
+		var under workflows.FiringStatus
+		if app.Query(ctx, session.Temporal, info.Running[0], workflows.QueryStatus, &under) {
+			info.Firing = &firing{FiringStatus: under}
+		}
+	}
+	if info.Firing != nil && info.Firing.Run != "" {
+		info.Firing.View = status.RunPage(session.Endpoints, info.Firing.Run)
 	}
 
 	return info, err
@@ -200,6 +223,8 @@ func schedule(ctx context.Context, session *app.Session, name string) (scheduleI
 // state describes in a word whether the schedule fires.
 func (x scheduleInfo) state() string {
 	switch {
+	case x.Unknown:
+		return "unknown"
 	case x.Deleted:
 		return "deleted"
 	case x.Paused:
@@ -217,6 +242,17 @@ func (x scheduleInfo) line(out io.Writer) {
 		next = "next " + x.Next[0].UTC().Format(time.DateTime)
 	}
 	terminal.Line(out, "%-16s line %-16s %-8s %s", x.Name, x.Line, x.state(), next)
+}
+
+// text prints what a firing does now, and where its run is seen.
+func (x *firing) text(out io.Writer) {
+	if x == nil {
+		return
+	}
+	terminal.Line(out, "    phase: %s", x.Stage)
+	if x.Run != "" {
+		terminal.Line(out, "    run: %s  %s", x.Run, x.View)
+	}
 }
 
 // lastOutcomes is the number of firings that show lists.
@@ -241,8 +277,9 @@ func showSchedule(ctx context.Context, session *app.Session, name string) error 
 		terminal.Line(w, "  version %d; fired %s, skipped %d, missed %d", info.Version,
 			terminal.Count(int(info.Fired), "time"), info.Skipped, info.Missed)
 		for _, id := range info.Running {
-			terminal.Line(w, "  runs: %s", id)
+			terminal.Line(w, "  under way: %s", id)
 		}
+		info.Firing.text(w)
 		for _, outcome := range info.Outcomes[max(0, len(info.Outcomes)-lastOutcomes):] {
 			terminal.Line(w, "  %s %-18s %-8s %s", outcome.ID, outcome.News, outcome.Verb, outcome.Why)
 		}
@@ -275,10 +312,10 @@ func runRuling(ctx context.Context, a *app.App, verb, name string, asked workflo
 	if err != nil {
 		return err
 	}
-	var status workflows.FiringStatus
+	var ruled workflows.FiringStatus
 	var ended *serviceerror.NotFound
 	if len(info.Running) > 0 {
-		err = session.Update(ctx, verb, info.Running[0], asked, &status)
+		err = session.Update(ctx, verb, info.Running[0], asked, &ruled)
 	}
 	if len(info.Running) == 0 || errors.As(err, &ended) {
 		return fault.New(fault.Invalid, "%s: no firing of schedule %s runs, so nothing waits for approval", verb, name)
@@ -287,5 +324,5 @@ func runRuling(ctx context.Context, a *app.App, verb, name string, asked workflo
 		return err
 	}
 
-	return a.Print(status, func(w io.Writer) { terminal.Line(w, "%s: %s of run %s is noted", name, verb, status.Run) })
+	return a.Print(ruled, func(w io.Writer) { terminal.Line(w, "%s: %s of run %s is noted", name, verb, ruled.Run) })
 }
