@@ -151,7 +151,15 @@ func (e Endpoints) Environ() []string {
 
 // Complete returns an invalid fault that names all missing addresses.
 func (e Endpoints) Complete() error {
-	var missing []string
+	if missing := e.Missing(); len(missing) > 0 {
+		return fault.New(fault.Invalid, "set %s", strings.Join(missing, ", "))
+	}
+
+	return nil
+}
+
+// Missing returns the variables of the addresses that workers need and that are missing.
+func (e Endpoints) Missing() (missing []string) {
 	require := func(name, value string) {
 		if value == "" {
 			missing = append(missing, name)
@@ -161,12 +169,7 @@ func (e Endpoints) Complete() error {
 	require(EnvS3, e.Store.Endpoint)
 	require(EnvPolicy, strings.Join(e.Policies(), ","))
 
-	if len(missing) > 0 {
-		return fault.New(fault.Invalid,
-			"set %s, or start local services with `collabui up`", strings.Join(missing, ", "))
-	}
-
-	return nil
+	return missing
 }
 
 // Policies returns the base URLs of the policy servers, without duplicates.

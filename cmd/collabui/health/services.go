@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,23 +38,47 @@ func Services(ctx context.Context, a *app.App) []Finding {
 			return []Finding{{What: "services", OK: true, Detail: fmt.Sprintf(
 				"none run for %s; %s or %s starts them", a.Data, a.Typed("up"), a.Typed("train"))}}
 		}
-		out = append(out, Finding{
-			What: "supervisor", OK: st.Ready,
-			Detail: fmt.Sprintf("pid %d since %s %s", st.PID, st.Started.Format(time.RFC3339), st.Problem),
-		})
+		out = append(out, supervisorFinding(a, st))
 	}
-	endpoints, err := a.ResolveEndpoints()
-	if err == nil && a.Cluster {
-		err = endpoints.Complete()
-	}
+	endpoints, err := a.Endpoints()
 	if err != nil {
 		return append(out, Finding{What: "services", Detail: err.Error()})
+	}
+	if missing := endpoints.Missing(); a.Cluster && len(missing) > 0 {
+		out = append(out, Finding{
+			What: "addresses", Detail: strings.Join(missing, ", ") + ": not set",
+			Fix: "set them as docs/run-across-machines.md explains; what has an address is checked below",
+		})
 	}
 
 	return append(out, Probe(ctx, a, endpoints)...)
 }
 
-// Probe makes one request to every service and returns a finding for each, except for policy servers.
+// supervisorFinding reports since when a supervisor runs, and what it waits for until it is ready.
+func supervisorFinding(a *app.App, st supervisor.State) Finding {
+	finding := Finding{
+		What: "supervisor", OK: st.Problem == "",
+		Detail: strings.TrimSpace(fmt.Sprintf("pid %d since %s %s", st.PID, st.Started.Format(time.RFC3339),
+			st.Problem)),
+	}
+	if st.Ready || !finding.OK {
+		return finding
+	}
+	var started []string
+	for name, service := range st.Services {
+		if service.Addr != "" {
+			started = append(started, name)
+		}
+	}
+	slices.Sort(started)
+	finding.Detail += ": the services are still starting; begun are " + strings.Join(started, ", ")
+	finding.Fix = a.Typed("up") + " waits until they are ready"
+
+	return finding
+}
+
+// Probe makes one request to every service that has an address, and returns a finding for each, except for policy
+// servers. Services that have not started have no address.
 func Probe(ctx context.Context, a *app.App, endpoints config.Endpoints) []Finding {
 	d := diagnosis{App: a}
 	if !a.Cluster {
@@ -89,6 +114,12 @@ type diagnosis struct {
 // finding returns the finding about a service: err describes what is wrong.
 func (d diagnosis) finding(name supervisor.Name, addr string, err error) []Finding {
 	f := Finding{What: name, OK: err == nil, Detail: addr}
+	if err != nil && d.state.PID > 0 && !d.state.Ready && d.state.Problem == "" {
+		f.OK = true
+		f.Detail += ": still starting"
+
+		return []Finding{f}
+	}
 	if err != nil {
 		f.Detail = strings.TrimPrefix(f.Detail+": "+OneLine(err), ": ")
 		// The logs of services that run elsewhere are not here.
@@ -119,6 +150,9 @@ func OneLine(err error) string {
 }
 
 func (d diagnosis) temporal(ctx context.Context, endpoints config.Endpoints) []Finding {
+	if endpoints.Temporal == "" {
+		return nil
+	}
 	options, err := workers.ClientOptions(endpoints, logging.Silent())
 	if err != nil {
 		return d.finding(supervisor.Temporal, endpoints.Temporal, err)
@@ -145,6 +179,9 @@ func (d diagnosis) temporal(ctx context.Context, endpoints config.Endpoints) []F
 }
 
 func (d diagnosis) store(ctx context.Context, endpoints config.Endpoints) []Finding {
+	if endpoints.Store.Endpoint == "" {
+		return nil
+	}
 	bucket, err := endpoints.OpenStore()
 	if err == nil {
 		err = bucket.Check(ctx)
@@ -155,6 +192,9 @@ func (d diagnosis) store(ctx context.Context, endpoints config.Endpoints) []Find
 
 func (d diagnosis) redis(ctx context.Context, endpoints config.Endpoints) []Finding {
 	addr := config.Redacted(endpoints.Redis)
+	if addr == "" && !d.Cluster {
+		return nil
+	}
 	if addr == "" {
 		addr = "no address is given: no live progress, and every worker keeps to its own share of limits"
 	}
@@ -180,6 +220,9 @@ func checkRedis(ctx context.Context, client redis.UniversalClient) error {
 }
 
 func (d diagnosis) policies(ctx context.Context, endpoints config.Endpoints) (out []Finding) {
+	if len(endpoints.Policies()) == 0 {
+		return nil
+	}
 	servers, err := llm.PolicyServers(endpoints.Policies(), llm.Config{Key: endpoints.PolicyBearer()})
 	if err != nil {
 		return d.finding(supervisor.Policy, config.Redacted(endpoints.Policy), err)
@@ -209,8 +252,14 @@ func (d diagnosis) viewer(ctx context.Context, endpoints config.Endpoints) []Fin
 func (d diagnosis) worker(ctx context.Context, endpoints config.Endpoints) []Finding {
 	if !d.Cluster {
 		addr := d.state.Services[supervisor.Worker].Addr
+		if addr == "" {
+			return nil
+		}
 
 		return d.finding(supervisor.Worker, addr, supervisor.HTTPHealth("http://"+addr+"/health")(ctx))
+	}
+	if endpoints.Temporal == "" {
+		return nil
 	}
 	options, err := workers.ClientOptions(endpoints, logging.Silent())
 	if err != nil {

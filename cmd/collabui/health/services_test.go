@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,47 @@ func TestTheDoctorFindsARedisThatCannotShareLimits(t *testing.T) {
 				t.Errorf("the doctor leaves %q, want nothing", left)
 			}
 		})
+	}
+}
+
+// TestTheDoctorChecksWhatHasAnAddress lacks the addresses of Temporal and the policies on a cluster.
+func TestTheDoctorChecksWhatHasAnAddress(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(srv.Close)
+	for name, value := range map[string]string{
+		config.EnvS3: srv.URL, config.EnvAccess: "a", config.EnvSecret: "b", config.EnvRegion: "us-east-1",
+		config.EnvTemporal: "", config.EnvPolicy: "", config.EnvRedis: "",
+	} {
+		t.Setenv(name, value)
+	}
+	found := Services(t.Context(), &app.App{Cluster: true})
+	var names []string
+	for _, finding := range found {
+		names = append(names, finding.What)
+	}
+	want := []string{"addresses", supervisor.S3, supervisor.Redis}
+	if !slices.Equal(names, want) || found[0].OK || strings.Contains(found[0].Fix, "collabui up") ||
+		found[0].Detail != "COLLABUI_TEMPORAL, COLLABUI_POLICY: not set" {
+		t.Errorf("the doctor found %+v, want findings about %v, the first with both variables", found, want)
+	}
+}
+
+func TestServicesThatAreStartingAreNoFinding(t *testing.T) {
+	state := supervisor.State{PID: 7, Services: map[supervisor.Name]supervisor.Service{
+		supervisor.Temporal: {Addr: "127.0.0.1:1"}, supervisor.S3: {},
+	}}
+	a := &app.App{Data: t.TempDir()}
+	starting := append(diagnosis{App: a, state: state}.finding(supervisor.Temporal, "127.0.0.1:1",
+		errors.New("connection refused")), supervisorFinding(a, state))
+	if len(Problems(starting)) > 0 || !strings.Contains(starting[1].Detail, "still starting; begun are temporal") {
+		t.Errorf("while services start the findings are %+v, want no problem, and what has begun", starting)
+	}
+	if none := (diagnosis{App: a, state: state}).worker(t.Context(), config.Endpoints{}); none != nil {
+		t.Errorf("the worker that has not begun has the findings %+v, want none", none)
+	}
+	state.Problem = "no port is free"
+	if finding := supervisorFinding(a, state); finding.OK {
+		t.Errorf("a supervisor that failed has the finding %+v, want a problem", finding)
 	}
 }
 

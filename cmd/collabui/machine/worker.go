@@ -3,6 +3,7 @@ package machine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -182,5 +183,10 @@ func workerEndpoints(a *app.App, roles []string) (config.Endpoints, error) {
 		return endpoints, nil
 	}
 
-	return endpoints, endpoints.Complete()
+	err = endpoints.Complete()
+	if err != nil && !a.Cluster {
+		err = fmt.Errorf("%w, or start local services with %s", err, a.Typed("up"))
+	}
+
+	return endpoints, err
 }
