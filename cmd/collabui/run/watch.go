@@ -59,6 +59,9 @@ func watch(ctx context.Context, session *app.Session, in workflows.RunInput) err
 	if err != nil {
 		return err
 	}
+	if progress.Since, err = session.Store.Written(ctx, runs.Run(run).Spec().Key); err != nil {
+		return err
+	}
 	client, err := session.Endpoints.OpenRedis()
 	if err != nil {
 		return err

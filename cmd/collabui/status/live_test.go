@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
+	"github.com/collabui/collabui/cmd/collabui/app"
 	"github.com/collabui/collabui/workflows"
 )
 
@@ -37,6 +38,29 @@ func TestProgressBeyondItsEndHasNoTimeLeft(t *testing.T) {
 		if got := now.line(true); strings.Contains(got, " left") != left {
 			t.Errorf("the line is %q, want the time that is left: %v", got, left)
 		}
+	}
+}
+
+// holding is a Temporal with a run that is paused.
+type holding struct {
+	client.Client
+	status workflows.Status
+}
+
+func (h holding) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
+	raw, err := converter.GetDefaultDataConverter().ToPayloads(h.status)
+
+	return client.NewValue(raw), err
+}
+
+func TestTheProgressOfAPausedRunHasTheReason(t *testing.T) {
+	var out strings.Builder
+	progress := NewProgress(&app.App{Out: &out}, "r")
+	progress.ShowRun(t.Context(), holding{status: workflows.Status{
+		Name: "r", Stage: workflows.StageEpoch, Epoch: 1, Epochs: 3, Paused: true, Reason: "no key",
+	}})
+	if want := "paused in epoch 1/3: no key\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("the progress is %q, want %q at its end", out.String(), want)
 	}
 }
 

@@ -41,6 +41,11 @@ func (p *Progress) ShowRun(ctx context.Context, temporal client.Client) {
 	if status.Stage == workflows.StageEpoch {
 		where = fmt.Sprintf("epoch %d/%d", status.Epoch, status.Epochs)
 	}
+	if StateOf(status) == statePaused {
+		p.Show("paused in %s: %s", where, p.app.Pasteable(status.Reason))
+
+		return
+	}
 	p.ShowWorkflow(ctx, temporal, where, status)
 }
 

@@ -11,7 +11,8 @@ import (
 
 // Bar shows how far a command is: as a bar in a terminal, as lines in a pipe, as events with --json.
 type Bar struct {
-	Run string // the run that the events are about
+	Run   string    // the run that the events are about
+	Since time.Time // when that began; if set, the time since then is shown behind a bar
 
 	out      io.Writer
 	asJSON   bool
@@ -29,6 +30,10 @@ func NewBar(out io.Writer, asJSON bool, run string) *Bar {
 // blocks.
 func (b *Bar) Show(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
+	elapsed := ""
+	if !b.Since.IsZero() {
+		elapsed = " · " + Duration(time.Since(b.Since)) + " since the start"
+	}
 	switch {
 	case b.asJSON:
 		if text != b.last {
@@ -38,12 +43,12 @@ func (b *Bar) Show(format string, args ...any) {
 	case b.terminal:
 		const noWrap = "\x1b[?7l" // a line wider than the terminal would leave rows behind
 		const wrap = "\x1b[?7h"
-		_, _ = fmt.Fprintf(b.out, "\r\x1b[K%s%s%s", noWrap, Printable(text), wrap)
+		_, _ = fmt.Fprintf(b.out, "\r\x1b[K%s%s%s", noWrap, Printable(text+elapsed), wrap)
 		b.line = text
 	default:
 		if key := coarse(text); key != b.last {
 			b.last = key
-			Line(b.out, "%s", text)
+			Line(b.out, "%s%s", text, elapsed)
 		}
 	}
 }
@@ -100,7 +105,7 @@ func Blocks(done, all int) string {
 // sixths.
 func coarse(text string) string {
 	full := strings.Count(text, "█")
-	if begin := strings.IndexByte(text, '['); begin > 0 {
+	if begin := strings.IndexByte(text, '['); begin >= 0 {
 		return fmt.Sprint(text[:begin], full/4)
 	}
 
