@@ -30,7 +30,7 @@ const ownStore = "store"
 
 func copyCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "copy FROM TO [RUN…]",
+		Use:   "copy FROM TO [RUN]...",
 		Short: "Copy runs, or everything, from one store to another",
 		Long: `copy copies runs with everything that they refer to, in other runs, too, or, without RUN, all runs and
 all imported data. FROM and TO are ` + ownStore + `, which is this store, a folder (./` + ownStore + ` for one of that

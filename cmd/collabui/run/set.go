@@ -22,7 +22,7 @@ import (
 func setCmd(a *app.App) *cobra.Command {
 	var why string
 	cmd := &cobra.Command{
-		Use:   "set RUN KEY=VALUE…",
+		Use:   "set RUN KEY=VALUE...",
 		Short: "Change values of a run from the next epoch that begins",
 		Long: `set changes values of a run's specification. They count from the next epoch that begins. A budget, the
 limits, keys and prices of models, failed_share, serving and epochs count immediately. What stage 1 is made of, the

@@ -116,7 +116,7 @@ type startSummary struct {
 }
 
 func (x startSummary) text(out io.Writer, watch string) {
-	terminal.Line(out, "run %s continues; watch it with %s", x.Run, watch)
+	terminal.Line(out, "run %s is under way; watch it with %s", x.Run, watch)
 	if x.View != "" {
 		terminal.Line(out, "see every episode: %s", x.View)
 	}

@@ -10,8 +10,8 @@ import (
 
 func TestADetachedRunSaysWhereItIsSeen(t *testing.T) {
 	for view, want := range map[string]string{
-		"": "run x continues; watch it with W\n",
-		"http://127.0.0.1:8085/": "run x continues; watch it with W\n" +
+		"": "run x is under way; watch it with W\n",
+		"http://127.0.0.1:8085/": "run x is under way; watch it with W\n" +
 			"see every episode: http://127.0.0.1:8085/#/run/x\n",
 	} {
 		var out strings.Builder

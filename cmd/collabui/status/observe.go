@@ -54,7 +54,7 @@ func observe(
 	}
 	got.View = RunPage(endpoints, run)
 	got.Reason = a.Pasteable(got.Reason)
-	got.next = a.Command("show %s %d/1", run, max(1, got.Epoch))
+	got.next = a.Command
 
 	return got.Report, got.err
 }

@@ -44,9 +44,12 @@ type Report struct {
 	reported    workflows.Status // reported by its workflow
 	committed   int              // epochs
 	pairs       int              // of all epochs
-	next        string           // the command that prints an episode
+	next        typed            // returns a command as the user types it
 	Made        map[string]bool  `json:"-"` // digests of the policies of its epochs, and of its base
 }
+
+// typed is a function such as app.App.Command.
+type typed func(command string, args ...any) string
 
 // failedSlots are the number of failed slots in an epoch and, if that exceeds failed_share, who accepted them.
 type failedSlots struct {
@@ -88,6 +91,9 @@ func (st *Report) read(ctx context.Context, bucket store.Bucket) error {
 	}
 	if err := st.readEpochs(ctx, bucket); err != nil {
 		return err
+	}
+	if st.Base != nil && st.Epoch >= st.Epochs {
+		st.Stage = workflows.StageEvaluation
 	}
 
 	end, ended, err := run.End().May(ctx, bucket)

@@ -12,7 +12,7 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// talkText prints what talking is worth on unseen words, for a run whose agents may speak, and what to look at next.
+// talkText prints what talking is worth on unseen words, for a run whose agents may speak.
 func (st Report) talkText(out io.Writer) {
 	n := st.Spec.Agents
 	if !st.Spec.Speech || n < 2 {
@@ -53,9 +53,6 @@ func (st Report) talkText(out io.Writer) {
 		return
 	}
 	if st.View != "" {
-		terminal.Line(out, "next: the messages that mattered, with and without them: %s/messages", st.View)
-	}
-	if st.next != "" {
-		terminal.Line(out, "next: one episode, answer by answer: %s", st.next)
+		terminal.Line(out, "the messages that mattered, with and without them: %s/messages", st.View)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestTheLastLinesShowWhatTalkingIsWorth(t *testing.T) {
-	st := Report{Name: "r", Best: 3, Spec: spec.Default(), View: "http://v/#/run/r", next: "bin/collabui show r 3/1"}
+	st := Report{Name: "r", Best: 3, Spec: spec.Default(), View: "http://v/#/run/r"}
 	st.Spec.Views.Kind = agents.RegionViews
 	elsewhere := runs.Where{Environment: "elsewhere"}
 	for system, rate := range map[string]float64{
@@ -32,7 +32,7 @@ func TestTheLastLinesShowWhatTalkingIsWorth(t *testing.T) {
 	last := -1
 	for _, want := range []string{
 		"alone      1.0 %", "one of 4 parts", "silent     5.0 %", "talking   42.0 %", "trained   76.0 %",
-		"http://v/#/run/r/messages", "bin/collabui show r 3/1",
+		"http://v/#/run/r/messages",
 	} {
 		at := strings.Index(shown.String(), want)
 		if at <= last {

@@ -68,6 +68,23 @@ func (st Report) text(out io.Writer) {
 			runs.BestOnVal(st.Best, st.Curve), st.FinalDigest)
 		st.talkText(out)
 	}
+	st.nextText(out)
+}
+
+// nextText prints what to do with a run that has finished.
+func (st Report) nextText(out io.Writer) {
+	if st.Status != stateFinished || st.next == nil {
+		return
+	}
+	terminal.Line(out, "\nnext:")
+	if st.View != "" {
+		terminal.Line(out, "  see curves and every episode   %s", st.View)
+	}
+	if st.Epoch > 0 {
+		terminal.Line(out, "  read one, answer by answer     %s", st.next("show %s %d/1", st.Name, st.Epoch))
+	}
+	terminal.Line(out, "  change a value and train on    %s", st.next("fork %s --epoch %d --name %s --set epochs=%d",
+		st.Name, st.Epoch, st.Name+"-2", st.Epoch+1))
 }
 
 // tunedPlayers returns who plays on val in stage 1.

@@ -158,8 +158,8 @@ func (r Run) tooLate(ctx context.Context, bucket store.Bucket, specification spe
 		return err
 	}
 	if ended {
-		return fault.New(fault.Invalid, "run %s has ended: fork it with `collabui fork %s` to continue with other "+
-			"values", r, fault.ShellQuote(string(r)))
+		return fault.New(fault.Invalid, "run %s has ended: fork it with `collabui fork %s --epoch K --name NEW` to "+
+			"continue with other values", r, fault.ShellQuote(string(r)))
 	}
 	_, last, err := r.Final().Sure(ctx, bucket)
 	if err != nil || !last {
@@ -168,7 +168,8 @@ func (r Run) tooLate(ctx context.Context, bucket store.Bucket, specification spe
 	for _, key := range values.Keys() {
 		if !specification.Immediate(key) {
 			return fault.New(fault.Invalid, "%s: run %s is in its last evaluation, for which this comes too late; "+
-				"fork it with `collabui fork %s` when it has ended", key, r, fault.ShellQuote(string(r)))
+				"fork it with `collabui fork %s --epoch K --name NEW` when it has ended", key, r,
+				fault.ShellQuote(string(r)))
 		}
 	}
 
