@@ -2,6 +2,7 @@ package workers
 
 import (
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/collabui/collabui/fault"
@@ -10,10 +11,9 @@ import (
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
-// secret reads a variable that a model of a specification names, or the file that the variable with _FILE appended
-// names. One that is missing, not listed, or listed for other hosts is an invalid fault, because a retry cannot supply
-// it. The author of a specification also chooses the address that the value is sent to, so no other variable of this
-// process may be named.
+// secret reads a key that a model of a specification names: see config.ModelSecret. One that is missing, not listed, or
+// listed for other hosts is an invalid fault, because a retry cannot supply it. The author of a specification also
+// chooses the address that the value is sent to, so no other variable of this process may be named.
 func secret(name string, model spec.Model) (string, error) {
 	if name == "" {
 		return "", nil
@@ -45,13 +45,17 @@ func secret(name string, model spec.Model) (string, error) {
 				"to its list %s, which has %s", name, model.BaseURL, name, config.EnvModelKeys, list)
 	}
 
-	value, err := config.Secret(name)
-	if err == nil && value == "" {
-		err = fault.New(fault.Invalid, "this worker has no value of %s: set it, or %s_FILE, and start it again",
-			name, name)
+	value, err := config.ModelSecret(name)
+	if err != nil || value != "" {
+		return value, err
+	}
+	if path := os.Getenv(config.EnvKeyFile); path != "" {
+		return "", fault.New(fault.Invalid, "there is no value of %s: add the line %s=VALUE to %s, which only you may "+
+			"read (mode 0600). It takes effect without a restart", name, name, path)
 	}
 
-	return value, err
+	return "", fault.New(fault.Invalid, "this worker has no value of %s: set it, or %s_FILE, and start it again",
+		name, name)
 }
 
 // reaches reports whether a model is on a host of the list, and its specification names no proxy on the way.

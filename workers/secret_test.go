@@ -50,6 +50,26 @@ func TestASpecificationReadsOnlyListedVariables(t *testing.T) {
 	}
 }
 
+// TestAMissingKeyNamesTheFileForIt lacks a key where a supervisor has named a file of keys.
+func TestAMissingKeyNamesTheFileForIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), config.KeyFile)
+	t.Setenv(config.EnvKeyFile, path)
+	model := spec.Model{BaseURL: "https://models.example/v1"}
+	_, err := secret("NEW_API_KEY", model)
+	if want := "add the line NEW_API_KEY=VALUE to " + path; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("secret = %v, want an error with %q", err, want)
+	}
+	if err := os.WriteFile(path, []byte("NEW_API_KEY=new\nCOLLABUI_S3_SECRET_KEY=canary\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := secret("NEW_API_KEY", model); err != nil || got != "new" {
+		t.Errorf("secret = %q, %v; want the key of the file", got, err)
+	}
+	if got, err := secret("COLLABUI_S3_SECRET_KEY", model); err == nil {
+		t.Errorf("secret = %q, want an error for a variable that no model may name", got)
+	}
+}
+
 func TestAKeyGoesToItsHostOnly(t *testing.T) {
 	t.Setenv("ONE_API_KEY", "one")
 	const https, plain, elsewhere = "https://models.example/v1", "http://models.example/v1", "https://other.example/v1"

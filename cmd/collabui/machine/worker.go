@@ -59,7 +59,9 @@ or checkpoint. docs/run-across-machines.md has a complete example.
 ` + envLlamaFactory + ` is the path of llamafactory-cli, ` + envPython + ` an interpreter with the packages of training
 programs, ` + envServerKey + ` (or ` + envServerKey + `_FILE) the API key of the server next to a gateway.
 ` + config.EnvModelKeys + ` lists the variables that specifications may name as keys of models, by default *_API_KEY;
-NAME=HOST sends one to that host only, by https or on the loopback; NAME=http://HOST also in clear.
+NAME=HOST sends one to that host only, by https or on the loopback; NAME=http://HOST also in clear. Values are those of
+the file in ` + config.EnvKeyFile + `, a line NAME=VALUE for each, which is read without a restart, or of the
+environment.
 ` + hosts.Env + ` lists the hosts, as HOST or HOST:PORT, at which specifications may have models and environments.
 The default ` + hosts.Beyond + ` stands for all but this machine's loopback, which localhost or localhost:PORT in the
 list allows. Link-local addresses and the metadata services of clouds are never reached.

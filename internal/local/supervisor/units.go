@@ -61,7 +61,10 @@ func (s *Supervisor) plan(sec secrets) ([]unit, error) {
 			"--work", s.temporary() + "-work",
 		},
 		health: HTTPHealth("http://" + p.at(portWorker) + "/health"),
-		env:    []string{hosts.Env + "=" + cmp.Or(os.Getenv(hosts.Env), hosts.Anywhere)},
+		env: []string{
+			hosts.Env + "=" + cmp.Or(os.Getenv(hosts.Env), hosts.Anywhere),
+			config.EnvKeyFile + "=" + cmp.Or(os.Getenv(config.EnvKeyFile), filepath.Join(s.o.Data, config.KeyFile)),
+		},
 	})
 
 	return p.units, nil
