@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/config"
 	"github.com/collabui/collabui/internal/local/supervisor"
@@ -38,6 +40,13 @@ func (a *App) StartServices(ctx context.Context, options ServiceOptions) error {
 		return a.checkAgreement(st, endpoints, options.Tabs)
 	case alive:
 		return a.awaitUp(ctx, nil)
+	}
+	if supervisor.IsNew(a.Data) { // perhaps a mistyped --data
+		folder, err := filepath.Abs(a.Data)
+		if err != nil {
+			return fault.New(fault.Invalid, "data folder %q: %w", a.Data, err)
+		}
+		terminal.Line(a.Err, "new data folder %s, with services and runs of its own", folder)
 	}
 	ended, err := a.startSupervisor(endpoints, options.Tabs)
 	if err != nil {

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -54,6 +55,13 @@ type Service struct {
 func statePath(data string) string   { return filepath.Join(data, "services.json") }
 func lockPath(data string) string    { return filepath.Join(data, "supervisor.lock") }
 func secretsPath(data string) string { return filepath.Join(data, "secrets.json") }
+
+// IsNew reports whether no supervisor has ever run for a data folder.
+func IsNew(data string) bool {
+	_, err := os.Stat(secretsPath(data))
+
+	return errors.Is(err, fs.ErrNotExist)
+}
 
 // LogPath returns the path of a service's log.
 func LogPath(data string, service Name) string { return filepath.Join(data, "logs", service+".log") }
