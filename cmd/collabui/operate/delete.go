@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/cmd/collabui/status"
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/care/collect"
@@ -89,11 +91,12 @@ func drivenElsewhere(ctx context.Context, session *app.Session, run runs.Run) (r
 
 func deleteCmd(a *app.App) *cobra.Command {
 	var why string
-	var undo, missing bool
+	var undo, missing, yes bool
 	cmd := &cobra.Command{
 		Use:   "delete [RUN]",
 		Short: "Delete a run that nothing else needs, or take back what was deleted",
-		Long: `delete hides a run at once, and lets gc remove it. It refuses a run that is open, that has forks,
+		Long: `delete hides a run at once, and lets gc remove it, which frees its name. On a terminal it asks for
+confirmation. It refuses a run that is open, that has forks,
 whose system a line accepts or accepted, or with whose policies another run began.
 
 --undo takes a deleted run back, with everything that it refers to: from the trash, where objects are until gc has run
@@ -113,11 +116,12 @@ repeated.`,
 				return runUndo(cmd.Context(), a, run, missing)
 			}
 
-			return runDelete(cmd.Context(), a, run, why)
+			return runDelete(cmd.Context(), a, run, why, yes)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&why, "why", "", "the reason for which the run is deleted, which is recorded")
+	flags.BoolVar(&yes, "yes", false, "do not ask for confirmation, which only happens on a terminal")
 	flags.BoolVar(&undo, "undo", false, "take back a deleted run")
 	flags.BoolVar(&missing, "missing", false,
 		"with --undo: take back what RUN lacks, or what fsck misses in the whole store")
@@ -128,7 +132,7 @@ repeated.`,
 	return cmd
 }
 
-func runDelete(ctx context.Context, a *app.App, run, why string) error {
+func runDelete(ctx context.Context, a *app.App, run, why string, yes bool) error {
 	session, err := a.Connect(ctx)
 	if err != nil {
 		return err
@@ -146,13 +150,23 @@ func runDelete(ctx context.Context, a *app.App, run, why string) error {
 			other.Who, other.At.Format(time.DateTime), session.Endpoints.Temporal, a.Typed("train %s --detach", run),
 			a.Typed("stop %s --why TEXT", run))
 	}
+	st, err := status.ReadStored(ctx, session.Store, run)
+	if err != nil {
+		return err
+	}
+	question := fmt.Sprintf("delete run %s, with %s?", run, terminal.Count(st.Epoch, "epoch"))
+	if !yes && !a.JSON && !terminal.Confirm(a.Out, question) {
+		return fault.New(fault.Invalid, "run %s was not deleted", run)
+	}
 	isOpen := func() (bool, error) { return isOpen(ctx, session, run) }
 	if err := collect.Delete(ctx, session.Store, runs.Run(run), decision, isOpen); err != nil {
 		return err
 	}
 
 	return a.Print(map[string]string{"deleted": run}, func(out io.Writer) {
-		terminal.Line(out, "%s is deleted; %s removes what it alone needs", run, a.Typed("gc"))
+		terminal.Line(out, "%s is deleted; %s takes it back. After %s UTC, %s removes what it alone needs, and frees "+
+			"its name", run, a.Typed("delete --undo %s", run), decision.At.Add(runs.Grace).Format(time.DateTime),
+			a.Typed("gc"))
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/care/collect"
+	"github.com/collabui/collabui/internal/records/runs"
 )
 
 func gcCmd(a *app.App) *cobra.Command {
@@ -38,7 +39,7 @@ training and retention explain: see --dry-run, and then --force.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&dry, "dry-run", false, "only say what would be removed")
-	flags.DurationVar(&policy.Grace, "grace", 24*time.Hour,
+	flags.DurationVar(&policy.Grace, "grace", runs.Grace,
 		"keep objects that are younger: longer than the longest step between writing a policy and recording it")
 	flags.IntVar(&policy.Epochs, "keep-epochs", 0,
 		"of runs that have ended, keep the policies of the best epoch and of the last `N`; 0 keeps all")
@@ -93,6 +94,17 @@ func runGC(ctx context.Context, a *app.App, policy collect.Policy, days int, dry
 		}
 		if len(report.Runs) > 0 {
 			terminal.Line(out, "nothing is left of %s", strings.Join(report.Runs, ", "))
+		}
+		for _, waiting := range report.Waiting {
+			terminal.Line(out, "%8d objects of the deleted run %s stay: gc removes them after %s UTC", waiting.Objects,
+				waiting.Run, waiting.After.Format(time.DateTime))
+		}
+		if len(report.Needed) > 0 {
+			terminal.Line(out, "deleted runs stay of which something else needs a part: %s",
+				strings.Join(report.Needed, ", "))
+		}
+		if report.Young.Objects > 0 {
+			line(report.Young, "stay: blobs that nothing refers to, younger than --grace")
 		}
 		if len(report.Unfinished) > 0 {
 			terminal.Line(out, "never finished, and removed unless a copy or a fork continues: %s",

@@ -27,15 +27,19 @@ func Printable(text string) string {
 	}, text)
 }
 
-// isTerminal reports whether out is a terminal.
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}
 	st, err := file.Stat()
+	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull) // another device
 
-	return err == nil && st.Mode()&os.ModeCharDevice != 0
+	return err != nil || !os.SameFile(st, null)
 }
 
 // Megabytes returns a number of bytes as text, in units of 10⁶.

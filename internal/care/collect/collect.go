@@ -52,6 +52,17 @@ type Report struct {
 	Unfinished  []string `json:"unfinished"`  // copies and forks that were cut short: removed if they are not continued
 	Runs        []string `json:"runs"`        // runs that were removed as a whole
 	Uploads     int      `json:"uploads"`     // uploads that were cut short, and whose parts were removed
+
+	Waiting []Waiting `json:"waiting,omitempty"` // deleted runs that are younger than the grace period
+	Needed  []string  `json:"needed,omitempty"`  // deleted runs of which something else needs a part
+	Young   Tally     `json:"young"`             // blobs that nothing refers to, younger than the grace period
+}
+
+// Waiting is a deleted run that a later collection removes.
+type Waiting struct {
+	Run     string    `json:"run"`
+	Objects int       `json:"objects"`
+	After   time.Time `json:"after"`
 }
 
 // Tally counts objects.

@@ -170,6 +170,33 @@ func TestADryRunSaysWhatARunDoes(t *testing.T) {
 	})
 }
 
+// TestGCReportsWhatItDoesNotRemoveYet deletes a run, and collects before the grace period has passed.
+func TestGCReportsWhatItDoesNotRemoveYet(t *testing.T) {
+	fresh := finished(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := fresh()
+		if _, err := store.PutBlob(t.Context(), b, []byte("unused")); err != nil {
+			t.Fatal(err)
+		}
+		if err := remove(t, b, "small"); err != nil {
+			t.Fatal(err)
+		}
+		deleted := time.Now()
+		time.Sleep(grace / 2)
+		p := collect.Policy{Grace: grace, Who: "a test"}
+		report, err := collect.Collect(t.Context(), b, p, false, func(int, int) {})
+		if err != nil || len(report.Waiting) != 1 || report.Young.Objects != 1 || report.Removed.Objects > 0 {
+			t.Fatalf("Collect = %+v, %v; want small waiting, a young blob, and nothing removed", report, err)
+		}
+		if got := report.Waiting[0]; got.Run != "small" || got.Objects == 0 || !got.After.Equal(deleted.Add(grace)) {
+			t.Errorf("waiting is %+v, want the objects of small until %v", got, deleted.Add(grace))
+		}
+		if later := gc(t, b, collect.Policy{}); len(later.Waiting)+later.Young.Objects > 0 || len(later.Runs) != 1 {
+			t.Errorf("after the grace period Collect = %+v, want small gone and nothing waiting", later)
+		}
+	})
+}
+
 func TestADeletedRunIsGoneAndItsNameIsFree(t *testing.T) {
 	fresh := finished(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -41,6 +41,9 @@ func (c *collector) judgeRun(ctx context.Context, r *run) error {
 		}
 		r.deleted = err == nil && c.aged(at)
 		r.dead = r.deleted
+		if err == nil && !r.deleted {
+			c.report.Waiting = append(c.report.Waiting, Waiting{r.name, len(r.keys), at.Add(c.p.Grace).UTC()})
+		}
 
 		return err
 	}

@@ -21,6 +21,11 @@ func (c *collector) sweep(ctx context.Context) error {
 	if err := c.retire(ctx); err != nil {
 		return err
 	}
+	for key, aged := range c.objects {
+		if store.IsBlob(key) && !c.kept[key] && !c.old(key) {
+			c.report.Young.add(aged.Size)
+		}
+	}
 	if err := c.move(ctx, c.unmarked(), always, &c.report.Trashed); err != nil {
 		return err
 	}
@@ -54,8 +59,13 @@ func (c *collector) bury(ctx context.Context, r *run) error {
 			keys = append(keys, key)
 		}
 	}
-	if err := c.move(ctx, keys, isStillDead, &c.report.Removed); err != nil || c.needed(r) {
+	if err := c.move(ctx, keys, isStillDead, &c.report.Removed); err != nil {
 		return err
+	}
+	if c.needed(r) {
+		c.report.Needed = append(c.report.Needed, r.name)
+
+		return nil
 	}
 	if c.lock != nil {
 		left, err := store.Keys(ctx, c.b, runs.Run(r.name).Prefix())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -82,10 +83,14 @@ func (r Run) Alive(ctx context.Context, bucket store.Bucket) error {
 	return err
 }
 
-// Gone returns an invalid fault that names the person who deleted the run.
+// Grace is the age at which gc removes a deleted run, unless --grace has another value.
+const Grace = 24 * time.Hour
+
+// Gone returns an invalid fault that names the person who deleted the run, and reports when its name is free.
 func (r Run) Gone(decision Decision) error {
-	return fault.New(fault.Invalid, "run %q was deleted by %s (%s); its name is free again after `collabui gc`",
-		string(r), decision.Who, decision.Why)
+	return fault.New(fault.Invalid, "run %q was deleted by %s (%s); `collabui delete --undo %s` takes it back, and "+
+		"its name is free when `collabui gc` has removed it after %s UTC", string(r), decision.Who, decision.Why,
+		fault.ShellQuote(string(r)), decision.At.Add(Grace).UTC().Format(time.DateTime))
 }
 
 // Levels is the number of levels that stage 1 can have.
