@@ -162,9 +162,9 @@ func raiseBudget(
 	if err != nil {
 		t.Error(err)
 	}
-	// Calls that were under way have ended: those of the steps of all slots, at most.
-	if half := whole.Tokens / 2; part.Tokens < half-200 || part.Tokens > half+half/2 {
-		t.Errorf("the run paused after %d tokens, want some more than %d", part.Tokens, half)
+	// No call begins that would exceed the budget, if it costs as much as the mean of those before it.
+	if half := whole.Tokens / 2; part.Tokens < half*8/10 || part.Tokens > half+half/20 {
+		t.Errorf("the run paused after %d tokens, want a little less than %d", part.Tokens, half)
 	}
 
 	change := runs.Change{Who: "ann", Why: "one more", Verb: runs.VerbSet, Values: spec.Values{

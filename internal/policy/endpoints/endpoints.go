@@ -189,10 +189,14 @@ func (c *recording) Complete(ctx context.Context, request chat.Request) (chat.Re
 	call := runs.Run(c.spec.Name).Call(runs.Digest(identity{c.name, c.model.BaseURL, c.role, request}))
 	epoch, _ := ctx.Value(epochKey{}).(int)
 	var read func(wrong string) // set only if the answer is new
+	release := func() {}
+	defer func() { release() }() // after the call is counted
 	answer, _, err := call.Record(ctx, bucket, func() (runs.Answer, error) {
-		if err := c.endpoints.ledger.check(ctx, bucket, c.spec); err != nil {
+		reserved, err := c.endpoints.ledger.reserve(ctx, bucket, c.spec, user{c.role, c.name})
+		if err != nil {
 			return runs.Answer{}, err
 		}
+		release = reserved
 		h := helper{
 			c.spec.Name, c.endpoints.ledger.identity(c.spec.Name), epoch, c.role, runs.Digest(c.model),
 		}

@@ -29,11 +29,19 @@ type spending struct {
 	budget       spec.Budget
 	warnedBudget spec.Budget // the budget for which people have been warned
 	next         time.Time   // time of the next reading
+
+	prices  map[user]runs.Spent    // spent by each user
+	open    runs.Spent             // expected of this worker's calls under way
+	pricing map[user]chan struct{} // first calls under way; closed when they have ended
 }
 
+// user is a role that calls an endpoint. The mean of its recorded calls is the expected price of its next one.
+type user struct{ role, endpoint string }
+
 // A ledger is read again after ledgerEvery, or after ledgerShare times the duration of the last reading if that is
-// longer, so a run of a million calls spends no larger share of time on its ledger than a small one. Between readings,
-// all workers together may exceed a budget by the calls they make. Calls of this worker count immediately.
+// longer, so a run of a million calls spends no larger share of time on its ledger than a small one. Calls of this
+// worker count immediately. So a budget is exceeded at most by what calls under way cost above the mean of their users,
+// by a first call for each user, and by the calls of other workers since the last reading.
 const (
 	ledgerEvery = 5 * time.Second
 	ledgerShare = 20
@@ -58,8 +66,77 @@ func (l *ledger) warning(run string) string {
 		x.spent.Money, x.budget.Money, x.spent.Tokens, x.budget.Tokens)
 }
 
-// check returns an exhausted fault if the run's budget is spent.
-func (l *ledger) check(ctx context.Context, bucket store.Bucket, specification spec.Spec) error {
+// reserve sets aside what a call is expected to cost, until release is called after the call was counted. It returns an
+// exhausted fault if the run's budget is spent, or if the call would exceed it. The first call of a user has no known
+// price, so others wait until it has ended.
+func (l *ledger) reserve(
+	ctx context.Context, bucket store.Bucket, specification spec.Spec, of user,
+) (release func(), err error) {
+	for {
+		if err := l.read(ctx, bucket, specification); err != nil {
+			return nil, err
+		}
+		release, first, err := l.begin(specification.Name, of)
+		if first == nil {
+			return release, err
+		}
+		stop := While(ctx, "waits for the first call of the "+of.role)
+		select {
+		case <-first:
+			stop()
+		case <-ctx.Done():
+			stop()
+
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// begin sets aside what a call is expected to cost. If the price is unknown and the first call is under way, it returns
+// the channel that is closed when that has ended.
+func (l *ledger) begin(run string, of user) (release func(), first <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x := l.spendingOf(run)
+	if x.budget == (spec.Budget{}) {
+		return func() {}, nil, nil
+	}
+	past := x.prices[of]
+	if x.pricing[of] != nil && past.Calls == 0 {
+		return nil, x.pricing[of], nil
+	}
+	expected := runs.Spent{Calls: 1}
+	if past.Calls > 0 {
+		expected.Money = past.Money / float64(past.Calls)
+		expected.Tokens = past.Tokens / past.Calls
+	}
+	if err := x.exceeded(run, expected); err != nil {
+		x.next = time.Time{} // a person may raise the budget at any moment
+
+		return nil, nil, err
+	}
+	x.open = x.open.Plus(expected)
+	identity := x.identity
+	ended := make(chan struct{})
+	if past.Calls == 0 {
+		x.pricing[of] = ended
+	}
+
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if x.identity == identity { // otherwise another run has the name by now
+			x.open = x.open.Plus(runs.Spent{Calls: -1, Tokens: -expected.Tokens, Money: -expected.Money})
+		}
+		if x.pricing[of] == ended {
+			delete(x.pricing, of)
+		}
+		close(ended)
+	}, nil, nil
+}
+
+// read reads the budget and the calls of other workers, if that was some time ago.
+func (l *ledger) read(ctx context.Context, bucket store.Bucket, specification spec.Spec) error {
 	l.mu.Lock()
 	stale := time.Now().After(l.spendingOf(specification.Name).next)
 	l.mu.Unlock()
@@ -70,23 +147,13 @@ func (l *ledger) check(ctx context.Context, bucket store.Bucket, specification s
 		})
 		select {
 		case result := <-read:
-			if result.Err != nil {
-				return result.Err
-			}
+			return result.Err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	x := l.spendingOf(specification.Name)
-	err := x.exceeded(specification.Name)
-	if err != nil {
-		x.next = time.Time{} // a person may raise the budget at any moment
-	}
-
-	return err
+	return nil
 }
 
 // identity returns the identity of a run that has been checked.
@@ -104,7 +171,7 @@ func (l *ledger) spendingOf(run string) *spending {
 	}
 	x := l.runs[run]
 	if x == nil {
-		x = &spending{counted: map[string]bool{}}
+		x = newSpending("")
 		l.runs[run] = x
 	}
 
@@ -126,7 +193,7 @@ func (l *ledger) refresh(ctx context.Context, bucket store.Bucket, s spec.Spec) 
 	l.mu.Lock()
 	x := l.spendingOf(s.Name)
 	if x.identity != identity {
-		*x = spending{identity: identity, counted: map[string]bool{}}
+		*x = *newSpending(identity)
 	}
 	x.budget = budget
 	l.mu.Unlock()
@@ -149,19 +216,31 @@ func (l *ledger) refresh(ctx context.Context, bucket store.Bucket, s spec.Spec) 
 	return nil
 }
 
-// exceeded returns an exhausted fault if the budget is spent. It names the commands that continue the run.
-func (x *spending) exceeded(run string) error {
+// newSpending returns the spending of a run that has made no calls.
+func newSpending(identity string) *spending {
+	return &spending{
+		identity: identity, counted: map[string]bool{}, prices: map[user]runs.Spent{},
+		pricing: map[user]chan struct{}{},
+	}
+}
+
+// exceeded returns an exhausted fault if the budget is spent, or would be exceeded by a call beside those under way. It
+// names the commands that continue the run.
+func (x *spending) exceeded(run string, next runs.Spent) error {
+	const rounding = 1 + 1e-9
+	money := x.spent.Money + x.open.Money + next.Money
+	tokens := x.spent.Tokens + x.open.Tokens + next.Tokens
 	switch {
-	case x.budget.Money > 0 && x.spent.Money >= x.budget.Money:
+	case x.budget.Money > 0 && (x.spent.Money >= x.budget.Money || money > x.budget.Money*rounding):
 		return fault.New(fault.Exhausted,
-			"budget.money of %.2f is spent: %.2f for %d recorded calls; raise it with "+
-				"`collabui set %s budget.money=%.2f`, then `collabui resume %s`",
-			x.budget.Money, x.spent.Money, x.spent.Calls, run, 2*x.budget.Money, run)
-	case x.budget.Tokens > 0 && x.spent.Tokens >= x.budget.Tokens:
+			"budget.money of %.2f is spent: %.2f for %d recorded calls, and one more would make it about %.2f; "+
+				"raise it with `collabui set %s budget.money=%.2f`, then `collabui resume %s`",
+			x.budget.Money, x.spent.Money, x.spent.Calls, money, run, 2*max(x.budget.Money, money), run)
+	case x.budget.Tokens > 0 && (x.spent.Tokens >= x.budget.Tokens || tokens > x.budget.Tokens):
 		return fault.New(fault.Exhausted,
-			"budget.tokens of %d is spent: %d by %d recorded calls; raise it with `collabui set %s budget.tokens=%d`, "+
-				"then `collabui resume %s`",
-			x.budget.Tokens, x.spent.Tokens, x.spent.Calls, run, 2*x.budget.Tokens, run)
+			"budget.tokens of %d is spent: %d by %d recorded calls, and one more would make it about %d; "+
+				"raise it with `collabui set %s budget.tokens=%d`, then `collabui resume %s`",
+			x.budget.Tokens, x.spent.Tokens, x.spent.Calls, tokens, run, 2*max(x.budget.Tokens, tokens), run)
 	}
 
 	return nil
@@ -171,6 +250,10 @@ func (x *spending) add(key string, answer runs.Answer) {
 	if !x.counted[key] {
 		x.counted[key] = true
 		x.spent.Add(answer)
+		of := user{answer.Role, answer.Endpoint}
+		price := x.prices[of]
+		price.Add(answer)
+		x.prices[of] = price
 	}
 }
 

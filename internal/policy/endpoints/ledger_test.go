@@ -1,15 +1,20 @@
 package endpoints_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/spec"
+	"github.com/collabui/collabui/internal/policy/endpoints"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
 )
@@ -20,8 +25,8 @@ func TestASpentBudgetIsAnExhaustedFaultThatNamesTheCommands(t *testing.T) {
 		calls  int // number of calls until the budget is spent
 		set    string
 	}{
-		"budget.tokens": {spec.Budget{Tokens: 300}, 2, "collabui set r budget.tokens=600"},
-		"budget.money":  {spec.Budget{Money: 500}, 3, "collabui set r budget.money=1000.00"},
+		"budget.tokens": {spec.Budget{Tokens: 300}, 2, "collabui set r budget.tokens=900"},
+		"budget.money":  {spec.Budget{Money: 500}, 2, "collabui set r budget.money=1200.00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, srv, s := &store.Memory{}, &server{}, run()
@@ -57,6 +62,58 @@ func TestASpentBudgetIsAnExhaustedFaultThatNamesTheCommands(t *testing.T) {
 			if err := ask(c.calls); err != nil {
 				t.Errorf("a call within the raised budget fails with %v, want an answer", err)
 			}
+		})
+	}
+}
+
+// slowServer is a chat endpoint whose answers take a second, and whose first answers fail.
+type slowServer struct {
+	fails atomic.Int64
+	calls atomic.Int64
+}
+
+func (s *slowServer) Complete(context.Context, chat.Request) (chat.Response, error) {
+	time.Sleep(time.Second)
+	if s.fails.Add(-1) >= 0 {
+		return chat.Response{}, fault.New(fault.Invalid, "not now")
+	}
+	s.calls.Add(1)
+
+	return chat.Response{Texts: []string{"yes"}, Usage: domain.Usage{Prompt: 100, Answer: 50}}, nil
+}
+
+// TestCallsAtOnceStayWithinTheBudget makes many calls at once: at first none has a price, so one goes alone.
+func TestCallsAtOnceStayWithinTheBudget(t *testing.T) {
+	for name, budget := range map[string]spec.Budget{"money": {Money: 1000}, "tokens": {Tokens: 750}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := run()
+				s.Budget = budget
+				b := &store.Memory{}
+				slow := &slowServer{}
+				slow.fails.Store(2)
+				e := &endpoints.Endpoints{
+					Bucket: b, Connect: func(spec.Model) (chat.Model, error) { return slow, nil },
+				}
+				m := model(t, e, s)
+				refused := make(chan error, 40)
+				for n := range cap(refused) {
+					go func() {
+						_, err := m.Complete(t.Context(), chat.Request{User: "u", Seed: uint64(n)})
+						refused <- err
+					}()
+				}
+				exhausted := 0
+				for range cap(refused) {
+					if fault.KindOf(<-refused) == fault.Exhausted {
+						exhausted++
+					}
+				}
+				if n := slow.calls.Load(); n != 5 || exhausted != cap(refused)-2-5 {
+					t.Errorf("%d calls were paid for and %d refused, want 5, which the budget allows, and %d", n,
+						exhausted, cap(refused)-2-5)
+				}
+			})
 		})
 	}
 }
