@@ -63,7 +63,13 @@ func (s Spec) check(catalog Catalog) []problem {
 			out = append(out, problem{field, fmt.Sprintf(expected, args...)})
 		}
 	}
+	s.checkAll(catalog, must)
 
+	return out
+}
+
+// checkAll reports all impossible values.
+func (s Spec) checkAll(catalog Catalog, must Must) {
 	must(runName.MatchString(s.Name), "name", "1 to 40 lower-case letters, digits and dashes, not %q", s.Name)
 	s.checkEnvironments(catalog, must)
 	s.checkTrainer(catalog, must)
@@ -87,8 +93,6 @@ func (s Spec) check(catalog Catalog) []problem {
 	s.Synthesis.check(must)
 	s.Evaluation.check(must)
 	s.checkURLs(must)
-
-	return out
 }
 
 // credentials matches a URL with a user or a password.

@@ -1,10 +1,12 @@
 package spec
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,10 +18,23 @@ import (
 // decoder decodes YAML strictly, by the JSON names of struct fields. It continues after a mistake, so people see all
 // mistakes at once, with full field names. YAML libraries stop at the first mistake, or accept 2.5 as a whole number.
 type decoder struct {
-	file string
-	errs []string
-	more int                   // mistakes beyond those in errs
-	at   map[string]*yaml.Node // the values in the file by field
+	file     string
+	mistakes []mistake
+	more     int                   // mistakes beyond these
+	at       map[string]*yaml.Node // the values in the file by field
+	unknown  []unknownKey          // the first unknown keys
+}
+
+// unknownKey is a key that the enclosing field does not have.
+type unknownKey struct {
+	field string
+	hint
+}
+
+// mistake is a mistake at a place in a file.
+type mistake struct {
+	line, column int
+	field, text  string
 }
 
 // maxMistakes is the maximum number of mistakes that are reported in detail. maxShown is the maximum length of a value
@@ -29,32 +44,66 @@ const (
 	maxShown    = 80 // bytes
 )
 
-// err returns all mistakes as one invalid fault, or nil.
+// err returns all mistakes, in the order of the file, as one invalid fault, or nil.
 func (d *decoder) err() error {
-	if d.more > 0 {
-		d.errs = append(d.errs, fmt.Sprintf("and %d more mistakes", d.more))
-	}
-	if len(d.errs) == 0 {
+	if len(d.mistakes) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(d.mistakes, func(a, b mistake) int {
+		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
+	})
+	var lines []string
+	for _, mistake := range d.mistakes {
+		line := mistake.text
+		if mistake.field != "" {
+			line = mistake.field + ": " + line
+		}
+		if d.file != "" {
+			line = fmt.Sprintf("%s:%d:%d: %s", d.file, mistake.line, mistake.column, line)
+		}
+		lines = append(lines, line)
+	}
+	if d.more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more mistakes", d.more))
+	}
 
-	return fault.New(fault.Invalid, "%s", strings.Join(d.errs, "\n"))
+	return fault.New(fault.Invalid, "%s", strings.Join(lines, "\n"))
 }
 
 func (d *decoder) fail(node *yaml.Node, field, format string, args ...any) {
-	if len(d.errs) == maxMistakes {
+	if len(d.mistakes) == maxMistakes {
 		d.more++
 		return
 	}
-	if field != "" {
-		field += ": "
+	found := mistake{line: node.Line, column: node.Column, field: field, text: fmt.Sprintf(format, args...)}
+	if !slices.Contains(d.mistakes, found) { // some parts are decoded twice
+		d.mistakes = append(d.mistakes, found)
 	}
-	problem := fmt.Sprintf(format, args...)
-	place := ""
-	if d.file != "" {
-		place = fmt.Sprintf("%s:%d:%d: ", d.file, node.Line, node.Column)
+}
+
+// check reports impossible values, except of fields whose values could not be decoded, or are perhaps meant by an
+// unknown key.
+func (d *decoder) check(root *yaml.Node, check func(Must)) {
+	known := slices.Clone(d.mistakes)
+	for _, key := range d.unknown {
+		if meant := nearest(key.name, key.known); meant != "" {
+			known = append(known, mistake{field: strings.TrimPrefix(key.field+"."+meant, ".")})
+		}
 	}
-	d.errs = append(d.errs, place+field+problem)
+	check(func(ok bool, field, expected string, args ...any) {
+		explains := func(mistake mistake) bool { return mistake.explains(field) }
+		if !ok && !slices.ContainsFunc(known, explains) {
+			d.fail(d.nearestNode(field, root), field, "expected "+expected, args...)
+		}
+	})
+}
+
+// explains reports whether a mistake is about a field, what encloses it, or an element of it.
+func (m mistake) explains(field string) bool {
+	rest, within := strings.CutPrefix(field, m.field)
+
+	return m.field == "" || within && (rest == "" || rest[0] == '.' || rest[0] == '[') ||
+		strings.HasPrefix(m.field, field+"[")
 }
 
 // nearestNode returns the value of a field in the file, or of the closest field that encloses it, or root.
@@ -114,7 +163,11 @@ func (d *decoder) structure(node *yaml.Node, v reflect.Value, field string) {
 		if f, ok := fields[key.Value]; ok {
 			d.decode(value, f, full)
 		} else {
-			d.fail(key, full, "unknown key; %s", hint{key.Value, names})
+			meant := hint{key.Value, names}
+			d.fail(key, full, "unknown key; %s", meant)
+			if len(d.unknown) < maxMistakes {
+				d.unknown = append(d.unknown, unknownKey{field, meant})
+			}
 		}
 	})
 }
@@ -145,7 +198,12 @@ func (d *decoder) list(node *yaml.Node, value reflect.Value, field string) {
 }
 
 func (d *decoder) scalar(node *yaml.Node, value reflect.Value, field string) {
+	before := reflect.New(value.Type()).Elem()
+	before.Set(value)
 	expected, ok := set(value, node.Value)
+	if node.Kind != yaml.ScalarNode || node.Tag == "!!null" || !ok {
+		value.Set(before) // so that other values are checked beside the default
+	}
 	switch {
 	case node.Kind != yaml.ScalarNode || node.Tag == "!!null":
 		d.fail(node, field, "expected %s", expected)

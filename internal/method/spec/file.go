@@ -16,7 +16,7 @@ const MaxFile = yamldoc.MaxBytes
 
 // Decode decodes YAML into value, a pointer to a struct with JSON names, as Parse decodes a specification: it keeps the
 // defaults of missing keys, rejects unknown keys, and returns an invalid fault that lists all mistakes with their
-// places. check reports impossible values. It is called only if the file was decoded without mistakes.
+// places. check reports impossible values. Fields that could not be decoded have their defaults then.
 func Decode(src Source, raw []byte, value any, check func(Must)) error {
 	root, err := yamldoc.Read(src.Name, raw)
 	if err != nil {
@@ -28,13 +28,7 @@ func Decode(src Source, raw []byte, value any, check func(Must)) error {
 
 	d := &decoder{file: src.Name, at: map[string]*yaml.Node{}}
 	d.decode(root, reflect.ValueOf(value).Elem(), "")
-	if len(d.errs) == 0 {
-		check(func(ok bool, field, expected string, args ...any) {
-			if !ok {
-				d.fail(d.nearestNode(field, root), field, "expected "+expected, args...)
-			}
-		})
-	}
+	d.check(root, check)
 
 	return d.err()
 }

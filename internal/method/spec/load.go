@@ -24,8 +24,8 @@ type Source struct {
 	Read func(path string) ([]byte, error) // reads prompt templates; if nil, the file cannot name any
 }
 
-// Parse decodes a specification over the defaults. The error is an invalid fault that lists all mistakes, each with
-// file, line, column, field and what was expected.
+// Parse decodes a specification over the defaults. The error is an invalid fault that lists all mistakes in the order
+// of the file, each with file, line, column, field and what was expected.
 func Parse(src Source, raw []byte, catalog Catalog) (Spec, error) {
 	name := src.Name
 	s := Default()
@@ -42,21 +42,15 @@ func Parse(src Source, raw []byte, catalog Catalog) (Spec, error) {
 	s.divide(d.at)
 	d.options(&s.Trainer, catalog)
 	d.limits(&s, catalog)
-	if len(d.errs) == 0 {
-		d.prompts(s.Prompts, src)
-		Absolute(s.Environments, src.Dir)
-		for name, model := range s.Models {
-			if model.CA != "" && !filepath.IsAbs(model.CA) {
-				model.CA = filepath.Join(src.Dir, model.CA)
-				s.Models[name] = model
-			}
+	d.prompts(s.Prompts, src)
+	Absolute(s.Environments, src.Dir)
+	for name, model := range s.Models {
+		if model.CA != "" && !filepath.IsAbs(model.CA) {
+			model.CA = filepath.Join(src.Dir, model.CA)
+			s.Models[name] = model
 		}
 	}
-	if len(d.errs) == 0 {
-		for _, p := range s.check(catalog) {
-			d.fail(d.nearestNode(p.field, root), p.field, "expected %s", p.expected)
-		}
-	}
+	d.check(root, func(must Must) { s.checkAll(catalog, must) })
 
 	return s, d.err()
 }
@@ -102,7 +96,7 @@ func (d *decoder) options(trainer *Trainer, catalog Catalog) {
 // room for an answer within the number of tokens that the trainer reads, if that is one of its options.
 func (d *decoder) limits(s *Spec, catalog Catalog) {
 	rules, _ := catalog.Trainer(s.Trainer.Name)
-	if !rules.LanguageModels || len(d.errs) > 0 {
+	if !rules.LanguageModels {
 		return
 	}
 	s.Prompt = agents.ModelLimits

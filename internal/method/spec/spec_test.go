@@ -76,21 +76,46 @@ func TestImpossibleValuesAreErrorsAtTheirPlace(t *testing.T) {
 }
 
 func TestAllMistakesOfAFileAreReported(t *testing.T) {
-	for name, text := range map[string]string{
-		"wrong types":       "name: a\nagents: x\nrounds: y\n",
-		"unknown keys":      "name: a\nepoch: 3\ntrain: {betta: 1}\n",
-		"impossible values": "name: a\nagents: 99\ndecoding: {temperatures: [0]}\nrounds: 99\n",
-		"trainer's options": "name: a\nrounds: x\ntrainer: {options: {rnk: 8}, name: trl}\n",
+	for name, c := range map[string]struct {
+		text string
+		want int // mistakes
+	}{
+		"wrong types":       {"name: a\nagents: x\nrounds: y\n", 2},
+		"unknown keys":      {"name: a\nepoch: 3\ntrain: {betta: 1}\n", 2},
+		"impossible values": {"name: a\nagents: 99\ndecoding: {temperatures: [0]}\nrounds: 99\n", 2},
+		"trainer's options": { // those that are missing, too, and what stage 1 needs
+			"name: a\nrounds: x\ntrainer: {options: {rnk: 8}, name: trl}\n", 4,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(text), catalog.All{})
+			_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(c.text), catalog.All{})
 			if err == nil {
-				t.Fatal("got no error, want two")
+				t.Fatalf("got no error, want %d mistakes", c.want)
 			}
-			if n := strings.Count(err.Error(), "\n") + 1; n != 2 {
-				t.Errorf("got %d mistakes, want 2:\n%v", n, err)
+			if n := strings.Count(err.Error(), "\n") + 1; n != c.want {
+				t.Errorf("got %d mistakes, want %d:\n%v", n, c.want, err)
 			}
 		})
+	}
+}
+
+func TestMistakesOfAllKindsAreInTheOrderOfTheFile(t *testing.T) {
+	const text = "nmae: a\nrounds: 99\nedges: all\nepoch: 3\nagents: many\ntrain:\n  beta: 101\n  passes: [1]\n"
+	_, err := spec.Parse(spec.Source{Name: "x.yaml", Dir: "/specs"}, []byte(text), catalog.All{})
+	if err == nil {
+		t.Fatal("got no error, want seven mistakes")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	want := []string{
+		`x.yaml:1:1: nmae: unknown key; did you mean "name"?`, "x.yaml:2:9: rounds: expected a whole number from",
+		"x.yaml:3:8: edges: expected one of", "x.yaml:4:1: epoch: unknown key",
+		`x.yaml:5:9: agents: expected a whole number, not "many"`, "x.yaml:7:9: train.beta: expected a number",
+		"x.yaml:8:11: train.passes: expected a whole number",
+	}
+	for i, line := range lines {
+		if len(lines) != len(want) || !strings.HasPrefix(line, want[i]) {
+			t.Fatalf("got the mistakes\n%v\nwant these, in this order:\n%s", err, strings.Join(want, "\n"))
+		}
 	}
 }
 
