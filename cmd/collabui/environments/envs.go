@@ -97,10 +97,12 @@ type environmentInfo struct {
 func inspectEnvironment(environment catalog.Environment) (environmentInfo, error) {
 	listing := environmentInfo{Name: environment.Name, About: environment.About, Recorded: environment.Recorded,
 		Level: envadapters.Dead, Fix: environment.Get}
-	suite, err := (&app.EnvironmentOptions{Tabs: 1}).Open(environment.Name)
-	if err != nil {
-		listing.Detail = err.Error()
-		return listing, nil
+	suite, health, err := open(app.EnvironmentOptions{Tabs: 1}, environment.Name)
+	if suite == nil || err != nil {
+		listing.Level = health.State
+		listing.Detail = health.Detail
+
+		return listing, err
 	}
 	defer func() { _ = suite.Close() }()
 	if err := listing.addTemplates(suite); err != nil {

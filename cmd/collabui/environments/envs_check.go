@@ -56,39 +56,73 @@ func runEnvsCheck(ctx context.Context, a *app.App, options checkOptions, args []
 		options.tasks = 1
 	}
 
-	passed := true
+	counts := map[outcome]int{}
 	for _, name := range names {
-		there, ok, err := checkSuite(ctx, a, options, name)
+		outcome, err := checkSuite(ctx, a, options, name)
 		if err != nil {
 			return err
 		}
-		absent := !there && len(args) == 0 // if all are checked, an environment may be missing
-		passed = passed && (ok || absent)
+		counts[outcome]++
 	}
-	if !passed {
+	if len(names) > 1 && !a.JSON {
+		terminal.Line(a.Out, "%d passed, %d failed, %d not configured", counts[passed], counts[failed], counts[absent])
+	}
+	if counts[failed] > 0 || counts[passed] == 0 { // if all are checked, some may be missing
 		return fmt.Errorf("%w: see above", app.ErrFailed)
 	}
 
 	return nil
 }
 
-// checkSuite checks one environment and reports whether it is available here, and whether it passed.
-func checkSuite(ctx context.Context, a *app.App, options checkOptions, name string) (there, passed bool, err error) {
-	if _, err := options.env.Resolve(name); err != nil {
-		return false, false, err
-	}
-	health := envadapters.Health{State: envadapters.Dead}
-	suite, err := options.env.Open(name)
+// outcome is the outcome of checking an environment.
+type outcome int
+
+const (
+	passed outcome = iota
+	failed
+	absent // it is not configured
+)
+
+// notConfigured is the state of an environment that lacks options.
+const notConfigured envadapters.HealthState = "not configured"
+
+// open opens an environment. If that fails, the suite is nil, and the health has the reason and the remedy.
+func open(options app.EnvironmentOptions, name string) (envadapters.Suite, envadapters.Health, error) {
+	resolved, err := options.Resolve(name)
 	if err != nil {
-		environment, _ := catalog.FindEnvironment(name)
-		health.Detail = err.Error()
-		health.Fix = environment.Get
-	} else {
+		return nil, envadapters.Health{}, err
+	}
+	if err := catalog.CheckEnvironment(resolved); err != nil {
+		return nil, envadapters.Health{State: notConfigured, Detail: err.Error()}, nil // which names the remedy
+	}
+	suite, err := options.Open(name)
+	if err != nil {
+		environment, _ := catalog.FindEnvironment(resolved.Suite)
+
+		return nil, envadapters.Health{State: envadapters.Dead, Detail: err.Error(), Fix: environment.Get}, nil
+	}
+
+	return suite, envadapters.Health{}, nil
+}
+
+// checkSuite checks one environment.
+func checkSuite(ctx context.Context, a *app.App, options checkOptions, name string) (outcome, error) {
+	suite, health, err := open(options.env, name)
+	if err != nil {
+		return failed, err
+	}
+	if suite != nil {
 		defer func() { _ = suite.Close() }()
 		health = suite.Check(ctx)
 	}
-	if err := printHealth(a, name, suite, health); err != nil || health.State == envadapters.Dead {
-		return false, false, err
+	if err := printHealth(a, name, suite, health); err != nil {
+		return failed, err
+	}
+	switch health.State {
+	case notConfigured:
+		return absent, nil
+	case envadapters.Dead:
+		return failed, nil
 	}
 
 	problems := acceptance.Suite(ctx, suite)
@@ -96,12 +130,15 @@ func checkSuite(ctx context.Context, a *app.App, options checkOptions, name stri
 		err := a.Print(map[string]any{"name": name, "problem": p},
 			func(out io.Writer) { terminal.Line(out, "  problem: %s", p) })
 		if err != nil {
-			return true, false, err
+			return failed, err
 		}
 	}
 	ok, err := checkTasks(ctx, a, suite, options)
+	if err != nil || !ok || len(problems) > 0 {
+		return failed, err
+	}
 
-	return true, ok && len(problems) == 0, err
+	return passed, nil
 }
 
 func printHealth(a *app.App, name string, suite envadapters.Suite, health envadapters.Health) error {

@@ -9,6 +9,26 @@ import (
 	"github.com/collabui/collabui/envadapters/scripted"
 )
 
+func TestAnEnvironmentThatIsNotConfiguredIsNotDead(t *testing.T) {
+	t.Setenv("COLLABUI_MINIWOB", "")
+	var out bytes.Buffer
+	got, err := checkSuite(t.Context(), &app.App{Out: &out}, checkOptions{}, "miniwob")
+	if err != nil || got != absent {
+		t.Errorf("checkSuite = %v, %v; want that miniwob is absent", got, err)
+	}
+	remedies := strings.Count(out.String(), "pip download")
+	if !strings.HasPrefix(out.String(), "miniwob: not configured — ") || remedies != 1 {
+		t.Errorf("printed %s, want that it is not configured, and the remedy once", &out)
+	}
+
+	t.Setenv("COLLABUI_MINIWOB", t.TempDir())
+	out.Reset()
+	got, err = checkSuite(t.Context(), &app.App{Out: &out}, checkOptions{}, "miniwob")
+	if err != nil || got != failed {
+		t.Errorf("with an empty folder checkSuite = %v, %v; want that miniwob failed\n%s", got, err, &out)
+	}
+}
+
 // TestABrowserThatDiesIsNoFaultOfATask loses an environment in the middle of a task, at first for a while and then
 // for good.
 func TestABrowserThatDiesIsNoFaultOfATask(t *testing.T) {
@@ -22,7 +42,8 @@ func TestABrowserThatDiesIsNoFaultOfATask(t *testing.T) {
 			"14 of 14 tasks fulfil the contract",
 		}},
 		"for good": {1000, false, []string{
-			"environments broke 3 times, and what they played was played again: ", "every environment broke that played them: 1 task",
+			"environments broke 3 times, and what they played was played again: ",
+			"every environment broke that played them: 1 task",
 			"13 of 13 tasks fulfil the contract",
 		}},
 	} {
