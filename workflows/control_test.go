@@ -128,6 +128,27 @@ func TestChangedValuesCountFromTheNextEpochOn(t *testing.T) {
 	}
 }
 
+// TestAStopAfterTheEpochLetsTheLastEvaluationEnd stops a run while it plays its tests.
+func TestAStopAfterTheEpochLetsTheLastEvaluationEnd(t *testing.T) {
+	t.Parallel()
+	s := threeEpochs()
+	s.Epochs = 1
+	want := play(t, testrun.WithBase(t, s))
+
+	r := testrun.WithBase(t, s)
+	end, err := r.Play(t, func(env *testsuite.TestWorkflowEnvironment) {
+		atFirst(env, "PlanFinal", func() {
+			send(t, env, workflows.UpdateStop, workflows.Command{
+				Who: "ann", Why: "lunch", After: workflows.AfterEpoch,
+			})
+		})
+	})
+	if err != nil || end.FinalDigest != want.FinalDigest || len(end.Results) != len(want.Results) {
+		t.Errorf("the run ended with %s and %d results, %v; want %s and %d", end.FinalDigest, len(end.Results), err,
+			want.FinalDigest, len(want.Results))
+	}
+}
+
 func TestAStopMayWait(t *testing.T) {
 	t.Parallel()
 	s := threeEpochs()
