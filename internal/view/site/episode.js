@@ -51,7 +51,7 @@ function Notes({ doc, d, epoch }) {
     (c.link + '/').replace(/[?].*/, '/').startsWith(page + '/'));
 
   return notes.length > 0 && html`<aside class="notes" aria-label="notes">${notes.map((c) => html`
-    <p class="comment" dir="auto"><a href=${safe(c.link)}>${c.who}, ${(c.at || '').slice(0, 16).replace('T', ' ')}</a>:
+    <p class="comment" dir="auto"><a href=${safe(c.link)}>${c.who}, ${day(c.at)}</a>:
       ${' '}${c.why}</p>`)}</aside>`;
 }
 

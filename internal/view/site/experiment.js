@@ -27,7 +27,7 @@ function ExperimentPage({ index, parts, version }) {
 
   return html`<main id="main"><h1>${doc.name}</h1><p class="lead">${x.about}</p>
     <p class="note">
-      ${x.seeds} seeds; version ${of.number} of the declaration, ${short(of.digest)}, by ${of.who} at ${of.at}.
+      ${x.seeds} seeds; version ${of.number} of the declaration, ${short(of.digest)}, by ${of.who} at ${day(of.at)}.
       ${doc.result && of !== newest ? 'Version ' + newest.number + ', with ' + newest.experiment.seeds +
         ' seeds, has no result yet. ' : ''}
       Differences in points. [t] is Student's interval over seeds, [c] that over seeds and templates, both at 95 %;
@@ -143,7 +143,7 @@ function LinePage({ parts, version }) {
   return html`<main id="main"><h1>line ${doc.name}</h1><${Table} caption="Who accepted which system, and why"
     file=${doc.name} rows=${[...doc.entries].reverse()} columns=${[
     { name: 'entry', num: true, of: (e) => e.number + (e.number === doc.current ? ' (accepted)' : '') },
-      { name: 'when', of: (e) => e.at }, { name: 'who', of: (e) => e.who },
+      { name: 'when', of: (e) => day(e.at) }, { name: 'who', of: (e) => e.who },
     { name: 'what', of: (e) => e.verb }, { name: 'system', of: (e) => html`<a href=${href(['run', e.system.run])}>
       ${e.system.run}@${e.system.epoch}</a>`, csv: (e) => e.system.run + '@' + e.system.epoch },
     { name: 'why', of: (e) => e.why }]} />

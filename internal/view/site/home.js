@@ -1,7 +1,5 @@
 'use strict';
 
-const day = (t) => (t ? t.slice(0, 16).replace('T', ' ') : '');
-
 // lasting writes a number of seconds as people do.
 function lasting(s) {
   if (s === undefined) return '';

@@ -11,6 +11,7 @@ const nats = (x) => (x >= 0 ? '+' : '−') + Math.abs(x).toFixed(2);
 const money = (x) => (x ? ', cost ' + x.toFixed(4) : '');
 const tokens = (u) => u && (u.estimated ? 'about ' : '') + u.prompt + ' in' +
   (u.cached ? ', ' + u.cached + ' of them cached' : '') + ', ' + u.answer + ' out' + money(u.money);
+const day = (t) => (t ? t.slice(0, 16).replace('T', ' ') : '');
 const short = (digest) => (digest ? digest.slice(0, 12) + '…' : '');
 const sum = (xs) => xs.reduce((a, b) => a + b, 0);
 const by = (f) => (a, b) => (f(a) < f(b) ? -1 : f(a) > f(b) ? 1 : 0);

@@ -39,7 +39,7 @@ function Changes({ s }) {
     ...(c.cells || []).map((x) => 'label ' + [x.slot, x.step, x.agent, x.round].join('/') + '=' + x.label)].join(' ');
 
   return html`<${Table} caption="Changes by people" columns=${[
-    { name: 'when', of: (c) => c.at }, { name: 'who', of: (c) => c.who }, { name: 'what', of: what },
+    { name: 'when', of: (c) => day(c.at) }, { name: 'who', of: (c) => c.who }, { name: 'what', of: what },
     { name: 'why', of: (c) => (c.link ? html`<a href=${safe(c.link)}>${c.why || c.link}</a>` : c.why || ''),
       csv: (c) => c.why || '' }]} rows=${s.changes} />`;
 }
