@@ -79,7 +79,9 @@ func groups(n int) []domain.Example {
 		}
 		steps, credits = append(steps, s), append(credits, c)
 	}
-	samples, _ := credit.Samples(credit.Rules{PerEpisode: 4 * n}, 1, "t", steps, credits)
+	samples, _ := credit.Samples(credit.Rules{PerEpisode: 4 * n}, credit.Episode{
+		Slot: 1, Template: "t", Steps: steps, Credits: credits,
+	})
 
 	return samples
 }

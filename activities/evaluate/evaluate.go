@@ -113,16 +113,11 @@ func (r *Rollouts) evaluateRange(ctx context.Context, e Range, progress activiti
 		return Part{}, err
 	}
 
+	playing := evaluating{
+		Rollouts: r, item: item, spec: specification, suite: suite, given: given, progress: progress,
+	}
 	play := func(i int) (runs.EvalEpisode, error) {
-		// Any worker reads what was played, but only one with the epoch's versions plays.
-		if err := r.checkVersions(ctx, specification, item, suite); err != nil {
-			return runs.EvalEpisode{}, err
-		}
-		task, err := taskOf(specification, suite, item, given, i)
-		if err != nil {
-			return runs.EvalEpisode{}, err
-		}
-		episode, err := r.evaluate(ctx, specification, suite, item, task, i, progress)
+		episode, err := playing.play(ctx, i)
 		episode.By = writer.By
 
 		return episode, err
@@ -168,30 +163,50 @@ func (r *Rollouts) givenTasks(ctx context.Context, item rules.EvalItem) ([]domai
 	return tasks, nil
 }
 
-// taskOf returns task i of an item.
-func taskOf(
-	specification spec.Spec, suite envadapters.Suite, item rules.EvalItem, given []domain.Task, i int,
-) (domain.Task, error) {
-	if given != nil {
-		return given[i], nil
+// evaluating plays the tasks of an item.
+type evaluating struct {
+	*Rollouts
+	item     rules.EvalItem
+	spec     spec.Spec
+	suite    envadapters.Suite
+	given    []domain.Task // nil if the item plays the tasks of its split
+	progress activities.Progress
+}
+
+// play plays task i. Any worker reads what was played, but only one with the epoch's versions plays.
+func (e evaluating) play(ctx context.Context, i int) (runs.EvalEpisode, error) {
+	if err := e.checkVersions(ctx); err != nil {
+		return runs.EvalEpisode{}, err
+	}
+	task, err := e.task(i)
+	if err != nil {
+		return runs.EvalEpisode{}, err
 	}
 
-	return rules.EvalTask(specification, suite, item.Split, i)
+	return e.evaluate(ctx, task, i)
+}
+
+// task returns task i.
+func (e evaluating) task(i int) (domain.Task, error) {
+	if e.given != nil {
+		return e.given[i], nil
+	}
+
+	return rules.EvalTask(e.spec, e.suite, e.item.Split, i)
 }
 
 // checkVersions refuses to evaluate an epoch with other versions than it began with. An evaluation in another
 // environment may have another browser.
-func (r *Rollouts) checkVersions(
-	ctx context.Context, specification spec.Spec, item rules.EvalItem, suite envadapters.Suite,
-) error {
-	if _, ok := rules.EpochOf(item.Folder); !ok {
+func (e evaluating) checkVersions(ctx context.Context) error {
+	if _, ok := rules.EpochOf(e.item.Folder); !ok {
 		return nil
 	}
-	if item.Environment != "" {
+	suite := e.suite
+	if e.item.Environment != "" {
 		suite = nil
 	}
 
-	return r.Runs.CheckVersions(ctx, specification, activities.EpochOf(item), suite)
+	return e.Runs.CheckVersions(ctx, e.spec, activities.EpochOf(e.item), suite)
 }
 
 // partOf returns the part that consists of one episode.
@@ -210,17 +225,16 @@ func partOf(episode runs.EvalEpisode) Part {
 	return part
 }
 
-// evaluation returns how episode i of an item is played.
-func (r *Rollouts) evaluation(
-	ctx context.Context, given spec.Spec, suite envadapters.Suite, item rules.EvalItem, i int,
-) (episode.Evaluation, error) {
-	v := episode.Evaluation{Spec: given, System: item.System, Split: item.Split, Model: r.Policies, Over: r.Over}
-	v.Recorded = envadapters.ProtocolOf(suite) != ""
+// evaluation returns how episode i is played.
+func (e evaluating) evaluation(ctx context.Context, i int) (episode.Evaluation, error) {
+	item := e.item
+	v := episode.Evaluation{Spec: e.spec, System: item.System, Split: item.Split, Model: e.Policies, Over: e.Over}
+	v.Recorded = envadapters.ProtocolOf(e.suite) != ""
 	if !item.System.IsReference() {
-		v.Summarise = play.Summariser(r.Endpoints, given, rules.EvalCalls(given, item.Split, i))
+		v.Summarise = play.Summariser(e.Endpoints, e.spec, rules.EvalCalls(e.spec, item.Split, i))
 	}
 	var err error
-	v.Heard, err = r.heard(ctx, given, item, i)
+	v.Heard, err = e.heard(ctx, e.spec, item, i)
 	if err != nil || item.System.Model == "" {
 		return v, err
 	}
@@ -228,7 +242,7 @@ func (r *Rollouts) evaluation(
 	if role == "" {
 		role = prompts.Agent
 	}
-	v.Model, _, err = r.Endpoints.For(given, spec.Role(item.System.Model), role)
+	v.Model, _, err = e.Endpoints.For(e.spec, spec.Role(item.System.Model), role)
 
 	return v, err
 }
@@ -236,11 +250,9 @@ func (r *Rollouts) evaluation(
 // evaluate plays one task. A task that is lost for good is recorded as missing: it is reported and never scored. A task
 // of val is missing only if it is at fault itself or a model refuses it, because results on val decide which policies
 // are used.
-func (r *Rollouts) evaluate(
-	ctx context.Context, specification spec.Spec, suite envadapters.Suite, item rules.EvalItem, task domain.Task, i int,
-	progress activities.Progress,
-) (runs.EvalEpisode, error) {
-	v, err := r.evaluation(ctx, specification, suite, item, i)
+func (e evaluating) evaluate(ctx context.Context, task domain.Task, i int) (runs.EvalEpisode, error) {
+	item := e.item
+	v, err := e.evaluation(ctx, i)
 	if err != nil {
 		return runs.EvalEpisode{}, err
 	}
@@ -261,18 +273,18 @@ func (r *Rollouts) evaluate(
 		cells.Cut += decision.Cut()
 		cells.Refused += decision.Refused()
 		cells.Repaired += decision.Repaired()
-		progress(fmt.Sprintf("%s on %s, episode %d, step %d", item.System.Name, item.Split, i+1, turn.Number))
+		e.progress(fmt.Sprintf("%s on %s, episode %d, step %d", item.System.Name, item.Split, i+1, turn.Number))
 
 		return err
 	}
-	err = play.In(ctx, r.Common, item.Run, suite, v.Family(suite), func(env envadapters.Environment) error {
+	err = play.In(ctx, e.Common, item.Run, e.suite, v.Family(e.suite), func(env envadapters.Environment) error {
 		// Another environment begins the episode anew.
 		out.Steps = nil
 		cells = domain.Outcome{}
 		playing = env
-		camera = play.NewCamera(r.Bucket, specification, env)
+		camera = play.NewCamera(e.Bucket, e.spec, env)
 		v.Camera = camera
-		v.Model = play.Steady(model, env, progress)
+		v.Model = play.Steady(model, env, e.progress)
 		player, topology, err := v.Player(env, i)
 		if err != nil {
 			return err

@@ -51,34 +51,35 @@ func (g *grading) makePairs(ctx context.Context) (runs.Pairs, error) {
 		return out, err
 	}
 	pairing := rules.Pairing(specification, planned.Topology, episode.Slot)
-	template := episode.Slot.Task.Template
+	labelled := credit.Episode{
+		Slot: g.Slot, Template: episode.Slot.Task.Template, Steps: episode.steps, Credits: g.credits.Steps,
+	}
 	if specification.Preference == spec.PreferenceGRPO {
-		samples, counts := credit.Samples(pairing, g.Slot, template, episode.steps, g.credits.Steps)
+		samples, counts := credit.Samples(pairing, labelled)
 		out.Pairs = append(out.Pairs, samples...)
 		out.Counts = counts
 
 		return out, nil
 	}
 
-	adversary, err := g.adversary(specification, episode, planned.Slots.System.Digests(), &out.Calls)
+	maker := credit.Maker{Rules: pairing}
+	maker.Adversary, err = g.adversary(specification, episode, planned.Slots.System.Digests(), &out.Calls)
 	if err != nil {
 		return out, err
 	}
-	grade, err := g.Feedback.Grader(specification, episode.Slot, &out.Audit)
+	maker.Grade, err = g.Feedback.Grader(specification, episode.Slot, &out.Audit)
 	if err != nil {
 		return out, err
 	}
 	var listening *credit.Listening
-	var substitute credit.Substitute
 	if labelsMessages(specification) {
 		listening, err = g.listening(ctx, specification, episode, g.credits.Heard, &out.HeardAudit)
 		if err != nil {
 			return out, err
 		}
-		substitute = listening.Substitute
+		maker.Substitute = listening.Substitute
 	}
-	pairs, counts, err := credit.PairsOfSpeech(
-		ctx, pairing, g.Slot, template, episode.steps, g.credits.Steps, adversary, grade, substitute)
+	pairs, counts, err := maker.Pairs(ctx, labelled)
 	out.Pairs = append(out.Pairs, pairs...)
 	out.Counts = counts
 	if listening != nil {

@@ -137,7 +137,7 @@ func (c *Control) CheckPlan(ctx context.Context, id ID) ([]Obstacle, error) {
 // judge that the specification relies on, that actions can be translated, and that the first prompt is not too long for
 // trainers and servers.
 func (r *Rollouts) CheckPlay(ctx context.Context, id ID) ([]Obstacle, error) {
-	seen := map[string]bool{}
+	models := trials{endpoints: r.Endpoints, quiet: id.NoProbe, seen: map[string]bool{}}
 
 	return examine(ctx, r.Common, id, func(ctx context.Context, specification spec.Spec, o *obstacles) {
 		seats := []seat{{specification.Summariser.Model, prompts.Summariser}}
@@ -147,7 +147,7 @@ func (r *Rollouts) CheckPlay(ctx context.Context, id ID) ([]Obstacle, error) {
 		for _, name := range id.Models {
 			seats = append(seats, seat{spec.Role(name), prompts.Agent})
 		}
-		tryModels(ctx, r.Endpoints, specification, seats, id.NoProbe, seen, o)
+		models.tryModels(ctx, specification, seats, o)
 
 		ctx, cancel := context.WithTimeout(ctx, preflightTime)
 		defer cancel()
@@ -246,7 +246,7 @@ func makesLevel(specification spec.Spec) func(level int) bool {
 // CheckModels checks the models that grade, propose and write: their keys are here, and their answers are of use in
 // their roles.
 func (m *Models) CheckModels(ctx context.Context, id ID) ([]Obstacle, error) {
-	seen := map[string]bool{}
+	models := trials{endpoints: m.Endpoints, quiet: id.NoProbe, seen: map[string]bool{}}
 
 	return examine(ctx, m.Common, id, func(ctx context.Context, given spec.Spec, o *obstacles) {
 		seats := []seat{{given.Critic.Model, prompts.Critic}, {given.Adversary.Model, prompts.Adversary}}
@@ -255,7 +255,7 @@ func (m *Models) CheckModels(ctx context.Context, id ID) ([]Obstacle, error) {
 				seats = append(seats, seat{given.Synthesis.Author, role})
 			}
 		}
-		tryModels(ctx, m.Endpoints, given, seats, id.NoProbe, seen, o)
+		models.tryModels(ctx, given, seats, o)
 	})
 }
 

@@ -89,23 +89,27 @@ func trialStep(family domain.Family) domain.Step {
 	return step
 }
 
-// tryModels sends models the requests of their roles, concurrently, and notes why a run with them could not end.
-// If quiet, it only looks for their keys. Roles without an endpoint are left out.
-func tryModels(
-	ctx context.Context, e *endpoints.Endpoints, given spec.Spec, seats []seat, quiet bool, seen map[string]bool,
-	o *obstacles,
-) {
+// trials tries models.
+type trials struct {
+	endpoints *endpoints.Endpoints
+	quiet     bool            // only look for the keys of the models
+	seen      map[string]bool // models that were tried in the same role
+}
+
+// tryModels sends models the requests of their roles, concurrently, and notes why a run with them could not end. Roles
+// without an endpoint are left out.
+func (t trials) tryModels(ctx context.Context, given spec.Spec, seats []seat, o *obstacles) {
 	found := make([]obstacles, len(seats))
 	var all errgroup.Group
 	for i, one := range seats {
 		model, ok := given.Models[one.name]
 		id := fmt.Sprintf("%+v %s %+v %s", one, given.Family(), model, given.Prompts[one.role])
-		if !ok || seen[id] {
+		if !ok || t.seen[id] {
 			continue
 		}
-		seen[id] = true
+		t.seen[id] = true
 		all.Go(func() error {
-			tryModel(ctx, e, given, one, quiet, &found[i])
+			t.tryModel(ctx, given, one, &found[i])
 
 			return nil
 		})
@@ -122,11 +126,11 @@ func tryModels(
 }
 
 // tryModel tries one model.
-func tryModel(ctx context.Context, e *endpoints.Endpoints, given spec.Spec, one seat, quiet bool, o *obstacles) {
+func (t trials) tryModel(ctx context.Context, given spec.Spec, one seat, o *obstacles) {
 	model := given.Models[one.name]
 	where := "models." + string(one.name)
-	trial, prompt, err := e.Trial(given, one.name, one.role)
-	if err != nil || quiet {
+	trial, prompt, err := t.endpoints.Trial(given, one.name, one.role)
+	if err != nil || t.quiet {
 		o.add(ctx, where, err)
 
 		return

@@ -36,7 +36,8 @@ func tried(t *testing.T, role string, m spec.Model, quiet bool, h http.HandlerFu
 	s.Models = map[spec.Role]spec.Model{"judge": m}
 
 	var o obstacles
-	tryModels(t.Context(), e, s, []seat{{"judge", role}, {"judge", role}}, quiet, map[string]bool{}, &o)
+	models := trials{endpoints: e, quiet: quiet, seen: map[string]bool{}}
+	models.tryModels(t.Context(), s, []seat{{"judge", role}, {"judge", role}}, &o)
 
 	return o
 }

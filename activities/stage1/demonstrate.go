@@ -99,6 +99,7 @@ func (r *Rollouts) demonstrate(ctx context.Context, tasks batchTasks, slot domai
 		if err != nil {
 			return err
 		}
+		cells := expertCells{Rollouts: r, config: config, policy: tasks.Policy, slot: slot, target: target}
 		camera := play.NewCamera(r.Bucket, given, env)
 		note := ""
 		player := episode.Player{
@@ -122,7 +123,7 @@ func (r *Rollouts) demonstrate(ctx context.Context, tasks batchTasks, slot domai
 				}
 				var rows []domain.Example
 				if given.Speech {
-					rows, err = r.speak(ctx, scene, config, tasks.Policy, slot, target, turn)
+					rows, err = cells.speak(ctx, scene, turn)
 				} else {
 					rows, err = actAlone(rng, target, turn, action, note)
 				}
@@ -176,26 +177,32 @@ func actAlone(
 // heardMistakes is the share of what agents hear in demonstrations that are mistakes of the policy of the chunk before.
 const heardMistakes = 0.25
 
+// expertCells is the expert of a slot that speaks in every cell of the action matrix.
+type expertCells struct {
+	*Rollouts
+	config agents.Config
+	policy string // whose mistakes agents hear; empty in the first chunk
+	slot   domain.Slot
+	target synth.Target
+}
+
 // speak returns the examples of an expert in every cell of a step's action matrix. At some steps, the agents hear what
 // the policy of the chunk before says there, with its mistakes as correlated as they are.
-func (r *Rollouts) speak(
-	ctx context.Context, scene synth.Scene, config agents.Config, policy string, slot domain.Slot, target synth.Target,
-	turn episode.Turn,
-) ([]domain.Example, error) {
-	rows, err := target.Matrix(config, scene, nil)
-	if err != nil || policy == "" {
+func (e expertCells) speak(ctx context.Context, scene synth.Scene, turn episode.Turn) ([]domain.Example, error) {
+	rows, err := e.target.Matrix(e.config, scene, nil)
+	if err != nil || e.policy == "" {
 		return rows, err
 	}
 
-	seed := domain.Seed(slot.Seed, "step", turn.Number)
-	decision, err := agents.Decide(ctx, r.Policies, config, turn.View(), seed)
+	seed := domain.Seed(e.slot.Seed, "step", turn.Number)
+	decision, err := agents.Decide(ctx, e.Policies, e.config, turn.View(), seed)
 	if fault.KindOf(err) == fault.Refused {
 		return rows, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	misled, err := target.Matrix(config, scene, &decision)
+	misled, err := e.target.Matrix(e.config, scene, &decision)
 	if err != nil {
 		return nil, err
 	}

@@ -149,8 +149,10 @@ func (m *Models) preference(
 		Candidates: given.Adversary.Candidates, Negatives: 1, Cells: credit.LatestCells, PerStep: 1, PerEpisode: 1,
 		Answers: rules.Reader(given),
 	}
-	pairs, _, err := credit.Pairs(ctx, onePair, slot.Number, slot.Task.Template,
-		[]domain.Step{step}, []domain.Credit{label}, adversary, grader)
+	maker := credit.Maker{Rules: onePair, Adversary: adversary, Grade: grader}
+	pairs, _, err := maker.Pairs(ctx, credit.Episode{
+		Slot: slot.Number, Template: slot.Task.Template, Steps: []domain.Step{step}, Credits: []domain.Credit{label},
+	})
 	switch {
 	case err != nil:
 		return domain.Example{}, "", err

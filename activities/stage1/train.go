@@ -118,8 +118,10 @@ func (g *GPU) chunk(
 	out.Report = got.Report
 	if specification.Serving.Canaries > 0 {
 		progress("the trainer scores canaries")
-		seed := domain.Seed(specification.Seed, "canaries", "stage 1", id.Chunk)
-		out.Canaries, _, err = g.Jobs.Canaries(ctx, specification, got.Digest, job.System, job.Pairs, seed)
+		out.Canaries, _, err = g.Jobs.Canaries(ctx, specification, training.Trained{
+			Policy: got.Digest, System: job.System, Pairs: job.Pairs,
+			Seed: domain.Seed(specification.Seed, "canaries", "stage 1", id.Chunk),
+		})
 		if err != nil {
 			return out, err
 		}

@@ -101,15 +101,17 @@ func (m *Models) items(
 		return batch, err
 	}
 
-	items := specification.Synthesis.Questions
-	if id.Level == 2 {
-		items = specification.Synthesis.Instructions
-	}
 	slot := trajectory.Slot
+	writing := synth.Writing{
+		Author: author, Target: target, Level: id.Level, Items: specification.Synthesis.Questions,
+		Row: domain.Example{Slot: slot.Number, Template: slot.Task.Template},
+	}
+	if id.Level == 2 {
+		writing.Items = specification.Synthesis.Instructions
+	}
 	for _, screen := range screens {
-		row := domain.Example{Slot: slot.Number, Template: slot.Task.Template}
 		seed := domain.Seed(slot.Seed, "synthesis", id.Level, screen.Step)
-		if err := batch.Write(ctx, author, target, id.Level, items, row, screen, seed); err != nil {
+		if err := batch.Write(ctx, writing, screen, seed); err != nil {
 			return batch, err
 		}
 	}

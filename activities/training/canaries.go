@@ -28,13 +28,22 @@ type Server struct {
 // scorers is the number of requests for scores of a server that are under way concurrently.
 const scorers = 8
 
+// Trained is a policy with what its canaries are drawn from.
+type Trained struct {
+	Policy string           // its digest
+	System string           // the message of all prompts; if empty, it is the agents'
+	Pairs  []domain.Example // on which the policy was trained
+	Seed   uint64           // draws the pairs
+}
+
 // Canaries has the trainer score answers of the pairs that a policy was trained on, with the weights that it has saved,
-// and further rows, whose scores it returns. system is the message of all prompts; if empty, it is the agents'. If the
-// trainer cannot score, the canaries contain the reason, and there are no scores.
+// and further rows, whose scores it returns. If the trainer cannot score, the canaries contain the reason, and there are
+// no scores.
 func (j *Jobs) Canaries(
-	ctx context.Context, given spec.Spec, policy, system string, pairs []domain.Example, seed uint64,
-	more ...trainer.Row,
+	ctx context.Context, given spec.Spec, trained Trained, more ...trainer.Row,
 ) (*runs.Canaries, []trainer.Score, error) {
+	policy := trained.Policy
+	system := trained.System
 	if system == "" {
 		template, err := rules.Template(given)
 		if err != nil {
@@ -43,7 +52,7 @@ func (j *Jobs) Canaries(
 		system = template.System()
 	}
 	var rows []trainer.Row
-	for _, pair := range rules.CanaryPairs(given.Serving.Canaries, pairs, seed) {
+	for _, pair := range rules.CanaryPairs(given.Serving.Canaries, trained.Pairs, trained.Seed) {
 		for _, answer := range []string{pair.Chosen, pair.Rejected} {
 			if answer != "" {
 				rows = append(rows, trainer.Row{Policy: policy, Prompt: pair.Prompt, Answer: answer})

@@ -214,7 +214,8 @@ func (s *stage) publish(t *testing.T) (domain.Gap, error) {
 			Prompt: fmt.Sprintf("Goal: tap %d", i), Chosen: "click the first", Rejected: "click the second",
 		})
 	}
-	canaries, _, err := s.jobs.Canaries(t.Context(), s.spec, "policy-0", "You tap.", pairs, 3)
+	trained := training.Trained{Policy: "policy-0", System: "You tap.", Pairs: pairs, Seed: 3}
+	canaries, _, err := s.jobs.Canaries(t.Context(), s.spec, trained)
 	if err != nil {
 		t.Error(err)
 

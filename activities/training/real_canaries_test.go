@@ -56,7 +56,8 @@ func TestRealCanaries(t *testing.T) {
 	p := newProduction(t)
 	p.start()
 	policy := p.digests[0]
-	canaries, _, err := p.jobs.Canaries(t.Context(), p.spec, policy, "You operate a user interface.", realPairs(), 3)
+	trained := training.Trained{Policy: policy, System: "You operate a user interface.", Pairs: realPairs(), Seed: 3}
+	canaries, _, err := p.jobs.Canaries(t.Context(), p.spec, trained)
 	if err != nil || canaries.Unknown != "" || len(canaries.Rows) != 2*p.spec.Serving.Canaries {
 		t.Fatalf("canaries = %+v, %v; want both answers of %d rows", canaries, err, p.spec.Serving.Canaries)
 	}

@@ -23,15 +23,19 @@ const probers = 8
 func (g *GPU) gate(
 	ctx context.Context, specification spec.Spec, id AgentID, update runs.Update, pairs []domain.Example, base string,
 ) (runs.Update, error) {
-	seed := domain.Seed(specification.Seed, "probe", id.Epoch, update.Agent)
-	sample := rules.ProbePairs(specification.Gates, pairs, seed)
+	probing := updateProbe{
+		GPU: g, AgentID: id, spec: specification,
+		policies: [3]string{update.Policy.Digest, update.Parent.Digest, base},
+		seed:     domain.Seed(specification.Seed, "probe", id.Epoch, update.Agent),
+	}
+	sample := rules.ProbePairs(specification.Gates, pairs, probing.seed)
 	var err error
 	of := training.Published{Epoch: id.Epoch, Agent: id.Agent}
 	update.Served, err = g.Jobs.PublishChecked(ctx, specification, of, update.Policy.Digest, update.Canaries)
 	if err != nil {
 		return update, err
 	}
-	probe, err := g.probe(ctx, specification, id, update, base, rules.TypeShares(pairs), sample, seed)
+	probe, err := probing.probe(ctx, rules.TypeShares(pairs), sample)
 	if err != nil {
 		return update, err
 	}
@@ -47,53 +51,59 @@ func (g *GPU) gate(
 	return update, nil
 }
 
+// updateProbe probes the update of an agent.
+type updateProbe struct {
+	*GPU
+	AgentID
+	spec     spec.Spec
+	policies [3]string // digests of the new policy, its parent and the base policy
+	seed     uint64
+}
+
 // probe compares a new policy with its parent and the base policy by what the policy servers answer, in the same way
 // for every trainer. If the servers cannot score answers, the probe contains the reason.
-func (g *GPU) probe(
-	ctx context.Context, given spec.Spec, id AgentID, update runs.Update, base string, shares map[string]float64,
-	pairs []domain.Example, seed uint64,
+func (p updateProbe) probe(
+	ctx context.Context, shares map[string]float64, pairs []domain.Example,
 ) (domain.Probe, error) {
-	template, err := rules.Template(given)
+	template, err := rules.Template(p.spec)
 	if err != nil {
 		return domain.Probe{}, err
 	}
-	probed, err := g.sample(ctx, given, update.Policy.Digest, template.System(), pairs, seed)
+	probed, err := p.sample(ctx, template.System(), pairs)
 	if err != nil {
 		return domain.Probe{}, err
 	}
 
-	probed, err = g.score(ctx, [3]string{update.Policy.Digest, update.Parent.Digest, base}, template.System(), probed)
+	probed, err = p.score(ctx, template.System(), probed)
 	unknown := ""
 	switch {
 	case errors.Is(err, chat.ErrNoScores):
 		unknown = err.Error()
-		g.Log.For(id.Run, "epoch", id.Epoch, "agent", id.Agent).
+		p.Log.For(p.Run, "epoch", p.Epoch, "agent", p.Agent).
 			Warn("the gates of log-probabilities are not checked", "reason", unknown)
 	case err != nil:
 		return domain.Probe{}, err
 	}
 
-	out := rules.Measure(probed, shares, rules.Reader(given), unknown)
-	out.Preference = rules.PreferenceShare(given, probed)
+	out := rules.Measure(probed, shares, rules.Reader(p.spec), unknown)
+	out.Preference = rules.PreferenceShare(p.spec, probed)
 
 	return out, nil
 }
 
-// sample gets one answer of a policy to the prompt of every pair, at temperature 1. It leaves out pairs whose prompts
+// sample gets one answer of the new policy to the prompt of every pair, at temperature 1. It leaves out pairs whose prompts
 // are refused.
-func (g *GPU) sample(
-	ctx context.Context, specification spec.Spec, policy, system string, pairs []domain.Example, seed uint64,
-) ([]rules.Probed, error) {
+func (p updateProbe) sample(ctx context.Context, system string, pairs []domain.Example) ([]rules.Probed, error) {
 	out := make([]rules.Probed, len(pairs))
 	refused := make([]bool, len(pairs))
 	requests, ctx := errgroup.WithContext(ctx)
 	requests.SetLimit(probers)
 	for i, pair := range pairs {
 		requests.Go(func() error {
-			response, err := g.Policies.Complete(ctx, chat.Request{
-				Model: policy, System: system, User: pair.Prompt, Images: chat.Stored(pair.Image),
+			response, err := p.Policies.Complete(ctx, chat.Request{
+				Model: p.policies[0], System: system, User: pair.Prompt, Images: chat.Stored(pair.Image),
 				Temperature: 1, TopP: 1,
-				MaxTokens: specification.Decoding.MaxTokens, Seed: domain.Seed(seed, "answer", i), N: 1,
+				MaxTokens: p.spec.Decoding.MaxTokens, Seed: domain.Seed(p.seed, "answer", i), N: 1,
 			})
 			if fault.KindOf(err) == fault.Refused {
 				refused[i] = true
@@ -126,12 +136,10 @@ func notRefused(probed []rules.Probed, refused []bool) []rules.Probed {
 
 // score gets the scores of the answers of a probe under the new policy, its parent and the base policy, one policy
 // after the other, because servers hold few policies at the same time. It leaves out what is refused.
-func (g *GPU) score(
-	ctx context.Context, policies [3]string, system string, probed []rules.Probed,
-) ([]rules.Probed, error) {
+func (p updateProbe) score(ctx context.Context, system string, probed []rules.Probed) ([]rules.Probed, error) {
 	scores := map[string][][]chat.Score{} // by policy
 	refused := make([]bool, len(probed))
-	for _, policy := range policies {
+	for _, policy := range p.policies {
 		if scores[policy] != nil {
 			continue
 		}
@@ -140,7 +148,7 @@ func (g *GPU) score(
 		requests.SetLimit(probers)
 		for i, part := range probed {
 			requests.Go(func() (err error) {
-				ofPolicy[i], err = g.Scores.Score(ctx, chat.ScoreRequest{
+				ofPolicy[i], err = p.Scores.Score(ctx, chat.ScoreRequest{
 					Model: policy, System: system, User: part.Pair.Prompt, Images: chat.Stored(part.Pair.Image),
 					Answers: rules.ProbeAnswers(part.Pair, part.Sampled),
 				})
@@ -161,9 +169,9 @@ func (g *GPU) score(
 
 	for i := range probed {
 		part := &probed[i]
-		part.Policy = scores[policies[0]][i]
-		part.Parent = scores[policies[1]][i]
-		part.Base = scores[policies[2]][i]
+		part.Policy = scores[p.policies[0]][i]
+		part.Parent = scores[p.policies[1]][i]
+		part.Base = scores[p.policies[2]][i]
 	}
 
 	return notRefused(probed, refused), nil

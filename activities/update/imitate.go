@@ -78,7 +78,7 @@ func (g *GPU) imitate(ctx context.Context, id AgentID, progress activities.Progr
 	canaries := &runs.Canaries{Unknown: "serving.canaries is 0"}
 	if given.Serving.Canaries > 0 {
 		seed := domain.Seed(given.Seed, "imitation canaries", id.Epoch, agent)
-		canaries, _, err = g.Jobs.Canaries(ctx, given, got.Digest, "", pairs, seed)
+		canaries, _, err = g.Jobs.Canaries(ctx, given, training.Trained{Policy: got.Digest, Pairs: pairs, Seed: seed})
 		if err != nil {
 			return start, err
 		}

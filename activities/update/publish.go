@@ -58,8 +58,10 @@ func (g *GPU) scoreCanaries(
 	for _, cell := range cells {
 		rows = append(rows, cell.row)
 	}
-	seed := domain.Seed(given.Seed, "canaries", id.Epoch, id.Agent)
-	canaries, scores, err := g.Jobs.Canaries(ctx, given, update.Policy.Digest, "", pairs, seed, rows...)
+	trained := training.Trained{
+		Policy: update.Policy.Digest, Pairs: pairs, Seed: domain.Seed(given.Seed, "canaries", id.Epoch, id.Agent),
+	}
+	canaries, scores, err := g.Jobs.Canaries(ctx, given, trained, rows...)
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,12 @@ func (g *GPU) update(
 		return update, nil
 	}
 
-	got, err := g.trainUpdate(ctx, specification, id, update, base.Policy, pairs, progress, pace)
+	job := updateJob(specification, id, update, base.Policy, pairs)
+	job.Skip, err = g.Jobs.Skip(ctx, specification, id.Epoch)
+	if err != nil {
+		return update, err
+	}
+	got, err := g.Jobs.Train(ctx, specification, job, progress, pace)
 	if err != nil {
 		return update, err
 	}
@@ -179,21 +184,6 @@ func (g *GPU) update(
 	progress(fmt.Sprintf("%d steps are made; the gates measure what they changed", update.Steps))
 
 	return g.gate(ctx, specification, id, update, compared, base.Policy.Digest)
-}
-
-// trainUpdate trains an update on pairs.
-func (g *GPU) trainUpdate(
-	ctx context.Context, given spec.Spec, id AgentID, update runs.Update, base runs.Policy, pairs []domain.Example,
-	progress activities.Progress, pace *training.Pace,
-) (trainer.Result, error) {
-	job := updateJob(given, id, update, base, pairs)
-	var err error
-	job.Skip, err = g.Jobs.Skip(ctx, given, id.Epoch)
-	if err != nil {
-		return trainer.Result{}, err
-	}
-
-	return g.Jobs.Train(ctx, given, job, progress, pace)
 }
 
 // checkRowsOut returns a transient fault if a person left out rows while an update was trained on them.

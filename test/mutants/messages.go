@@ -75,7 +75,7 @@ var messages = []Mutant{
 		Change: never(`action.Type == domain.ActionTell`), Find: labelled("TestAToldTextMustOccurInThePromptOfAPeer"),
 	},
 	{
-		Name: "right answers displace pairs", Symbol: "internal/method/credit.PairsOfSpeech",
+		Name: "right answers displace pairs", Symbol: "internal/method/credit.Maker.Pairs",
 		Change: replace(`pairs = append(pairs, m.draw(own, agent)...); pairs = append(pairs, right...)`,
 			`pairs = append(pairs, m.draw(append(own, right...), agent)...)`),
 		Find: labelled("TestEveryRightAnswerIsARowOfItsOwn"),

@@ -82,7 +82,7 @@ func (r Run) Play(t *testing.T, seed uint64, faults []Fault, keep bool) (out Pla
 	}
 	server := miniredis.RunT(t) // outside the simulated clock
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, r, server, seed, faults, keep, others)
+		w := newWorld(t, r, server, newScheduler(seed, faults, keep), others)
 		defer w.stop()
 		defer func() { _ = w.redis.Close() }()
 		go w.run()
@@ -115,7 +115,6 @@ func bubble(t *testing.T, play func(t *testing.T)) {
 type world struct {
 	*scheduler
 	Run
-	seed    uint64
 	first   int // writes of the store before the run
 	s3      *s3
 	second  *s3 // to which copies are made
@@ -149,17 +148,14 @@ type world struct {
 	problems []string
 }
 
-func newWorld(
-	t *testing.T, run Run, server *miniredis.Miniredis, seed uint64, faults []Fault, keep bool, others []entry,
-) *world {
-	s := newScheduler(seed, faults, keep)
+func newWorld(t *testing.T, run Run, server *miniredis.Miniredis, s *scheduler, others []entry) *world {
 	w := &world{
-		scheduler: s, Run: run, seed: seed, live: map[*execution]bool{}, trained: make(chan struct{}, 1),
-		making: map[string]bool{}, begun: 80 + 2*run.Spec.Epochs + len(faults), failure: 1000 + 200*len(faults),
+		scheduler: s, Run: run, live: map[*execution]bool{}, trained: make(chan struct{}, 1),
+		making: map[string]bool{}, begun: 80 + 2*run.Spec.Epochs + len(s.faults), failure: 1000 + 200*len(s.faults),
 	}
 	w.s3 = &s3{scheduler: s, disk: &disk{}}
 	w.second = &s3{scheduler: s, disk: &disk{}}
-	w.s3.disk.versioned = seed%4 < 2
+	w.s3.disk.versioned = s.seed%4 < 2
 	w.s3.disk.removing = w.guard(w.s3.disk)
 	w.second.disk.removing = w.guard(w.second.disk)
 	s.restart = w.lose

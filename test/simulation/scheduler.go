@@ -24,6 +24,7 @@ import (
 
 // scheduler decides which point continues.
 type scheduler struct {
+	seed  uint64
 	order *rand.Rand
 	end   chan struct{}
 
@@ -58,7 +59,7 @@ func (p *point) strikes(kind FaultKind) bool {
 
 func newScheduler(seed uint64, faults []Fault, keep bool) *scheduler {
 	s := &scheduler{
-		order: rand.New(rand.NewPCG(seed, 2)), faults: slices.Clone(faults),
+		seed: seed, order: rand.New(rand.NewPCG(seed, 2)), faults: slices.Clone(faults),
 		struck: map[FaultKind]int{}, effects: map[string]int{},
 		end: make(chan struct{}), arrived: make(chan struct{}, 1), began: time.Now(),
 	}

@@ -46,7 +46,7 @@ func TestAYearOfNights(t *testing.T) {
 	}
 	server := miniredis.RunT(t)
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, short(0, "sim"), server, 0, nil, false, nil)
+		w := newWorld(t, short(0, "sim"), server, newScheduler(0, nil, false), nil)
 		defer w.stop()
 		defer func() { _ = w.redis.Close() }()
 		go w.run()

@@ -47,7 +47,9 @@ func TestASampleMustFollowFromTheLabelsOfItsStep(t *testing.T) {
 	cells := []domain.Cell{{Prompt: "p", Text: "a"}, {Agent: 1, Prompt: "q", Text: "b"}}
 	step := domain.Step{Number: 1, Decision: domain.Decision{Cells: cells}}
 	credits := []domain.Credit{{Step: 1, Labels: []domain.Label{domain.Positive, domain.Negative}}}
-	samples, _ := credit.Samples(credit.Rules{PerEpisode: 9}, 1, "t", []domain.Step{step}, credits)
+	samples, _ := credit.Samples(credit.Rules{PerEpisode: 9}, credit.Episode{
+		Slot: 1, Template: "t", Steps: []domain.Step{step}, Credits: credits,
+	})
 	if len(samples) != 2 {
 		t.Fatalf("%d samples, want 2", len(samples))
 	}

@@ -101,8 +101,8 @@ func TestUnreadableMistakesAreCounted(t *testing.T) {
 		return make([]Proposal, len(texts)), err
 	}
 	s := smallStep()
-	credits := []domain.Credit{Oracle(s)}
-	_, n, err := Pairs(t.Context(), defaults, 1, "t", []domain.Step{s}, credits, propose, OracleGrade)
+	maker := Maker{Rules: defaults, Adversary: propose, Grade: OracleGrade}
+	_, n, err := maker.Pairs(t.Context(), oneStep(s, Oracle(s)))
 	if err != nil {
 		t.Fatal(err)
 	}

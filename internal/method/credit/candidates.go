@@ -41,21 +41,20 @@ type cellAt struct{ step, cell int }
 
 // candidates queries the adversary about every positive cell and grades its usable answers, with one call per step. The
 // candidates of a pass are its alternatives, which are labelled already.
-func (m *maker) candidates(
-	ctx context.Context, steps []domain.Step, credits []domain.Credit,
-) (map[cellAt][]candidate, error) {
+func (m *maker) candidates(ctx context.Context, episode Episode) (map[cellAt][]candidate, error) {
 	out := map[cellAt][]candidate{}
-	for si, step := range steps {
-		m.counts.Count(credits[si].Labels)
-		if m.rules.OutcomeOnly || m.rules.ChosenOnly {
+	for si, step := range episode.Steps {
+		credit := episode.Credits[si]
+		m.counts.Count(credit.Labels)
+		if m.Rules.OutcomeOnly || m.Rules.ChosenOnly {
 			continue
 		}
 
-		proposed, err := m.propose(ctx, step, credits[si])
+		proposed, err := m.propose(ctx, step, credit)
 		if err != nil {
 			return nil, err
 		}
-		if err := m.label(ctx, step, credits[si], proposed); err != nil {
+		if err := m.label(ctx, step, credit, proposed); err != nil {
 			return nil, err
 		}
 		for _, x := range proposed {
@@ -101,12 +100,12 @@ func (m *maker) label(ctx context.Context, step domain.Step, credit domain.Credi
 	var ofActs, ofSaid []domain.Label
 	var err error
 	if len(acts) > 0 {
-		if ofActs, err = m.grade(ctx, step, credit.Labels, acts); err != nil {
+		if ofActs, err = m.Grade(ctx, step, credit.Labels, acts); err != nil {
 			return err
 		}
 	}
 	if len(said) > 0 {
-		if ofSaid, err = m.substitute(ctx, step, credit, said); err != nil {
+		if ofSaid, err = m.Substitute(ctx, step, credit, said); err != nil {
 			return err
 		}
 	}
@@ -144,16 +143,16 @@ func (m *maker) propose(ctx context.Context, step domain.Step, credit domain.Cre
 	var out []offer
 	forbidden := forbiddenActions(step, credit.Labels)
 	for agent := range numAgents(step.Decision) {
-		for _, i := range m.rules.positives(step, credit.Labels, agent) {
+		for _, i := range m.Rules.positives(step, credit.Labels, agent) {
 			cell := step.Decision.Cells[i]
-			if m.rules.Speech == SpeechByEffect && passes(cell) {
-				for _, wrong := range m.rules.wrongAlternatives(step, credit, i) {
+			if m.Rules.Speech == SpeechByEffect && passes(cell) {
+				for _, wrong := range m.Rules.wrongAlternatives(step, credit, i) {
 					out = append(out, offer{candidate: wrong, target: i})
 				}
 
 				continue
 			}
-			proposals, err := m.adversary(ctx, step, cell, m.rules.Candidates)
+			proposals, err := m.Adversary(ctx, step, cell, m.Rules.Candidates)
 			if fault.KindOf(err) == fault.Refused {
 				m.counts.Refused++
 				continue
@@ -162,9 +161,9 @@ func (m *maker) propose(ctx context.Context, step domain.Step, credit domain.Cre
 				return nil, err
 			}
 			for _, answer := range proposals {
-				c := m.rules.Answers.Cell(cell.Agent, cell.Round, answer.Text, cell.Prompt, step.Observation)
+				c := m.Rules.Answers.Cell(cell.Agent, cell.Round, answer.Text, cell.Prompt, step.Observation)
 				c.LogProb = answer.LogProb
-				label, by := m.rules.judge(cell, c)
+				label, by := m.Rules.judge(cell, c)
 				switch {
 				case c.Action == nil:
 					m.counts.Unparsed++

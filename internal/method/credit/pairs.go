@@ -58,34 +58,39 @@ type PairCounts struct {
 	NoSpread int `json:",omitempty"` // steps without samples because all labelled answers have the same label
 }
 
-// Pairs makes the preference pairs of one episode, ordered by agent and step, and within a step by chosen answer with
-// the hardest rejected answers first. The rows of an agent's right answers follow its pairs. The adversary is queried
-// once for each agent, step and positive action. Errors come from adv, except for refusals, which are counted, and from
-// grade.
-func Pairs(
-	ctx context.Context, rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
-	adv Adversary, grade Grade,
-) ([]domain.Example, PairCounts, error) {
-	return PairsOfSpeech(ctx, rules, slot, template, steps, credits, adv, grade, nil)
+// Episode is a labelled episode of a slot.
+type Episode struct {
+	Slot     int
+	Template string
+	Steps    []domain.Step
+	Credits  []domain.Credit // of every step
 }
 
-// PairsOfSpeech makes pairs as Pairs does. With SpeechByEffect, substitute labels what could have been said in the
-// place of a right message.
-func PairsOfSpeech(
-	ctx context.Context, rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
-	adv Adversary, grade Grade, substitute Substitute,
-) ([]domain.Example, PairCounts, error) {
-	m := maker{
-		rules: rules, adversary: adv, grade: grade, substitute: substitute,
-		counts: PairCounts{Pairs: map[domain.Source]int{}},
-	}
+// Maker makes the preference pairs of episodes.
+type Maker struct {
+	Rules     Rules
+	Adversary Adversary
+	Grade     Grade
+
+	// Substitute labels, with SpeechByEffect, what could have been said in the place of a right message. If it is nil,
+	// that is labelled ∅.
+	Substitute Substitute
+}
+
+// Pairs makes the preference pairs of one episode, ordered by agent and step, and within a step by chosen answer with
+// the hardest rejected answers first. The rows of an agent's right answers follow its pairs. The adversary is queried
+// once for each agent, step and positive action. Errors come from the adversary, except for refusals, which are
+// counted, and from Grade and Substitute.
+func (p Maker) Pairs(ctx context.Context, episode Episode) ([]domain.Example, PairCounts, error) {
+	m := maker{Maker: p, counts: PairCounts{Pairs: map[domain.Source]int{}}}
+	steps := episode.Steps
 	if len(steps) == 0 {
 		return nil, m.counts, nil
 	}
-	if substitute == nil {
-		m.substitute = unsubstituted
+	if m.Substitute == nil {
+		m.Substitute = unsubstituted
 	}
-	cands, err := m.candidates(ctx, steps, credits)
+	cands, err := m.candidates(ctx, episode)
 	if err != nil {
 		return nil, m.counts, err
 	}
@@ -94,15 +99,15 @@ func PairsOfSpeech(
 	for agent := range numAgents(steps[0].Decision) {
 		var own, right []domain.Example
 		for at := range steps {
-			own = append(own, m.stepPairs(steps[at], credits[at], agent, at, cands)...)
-			right = append(right, m.rules.rightAnswers(steps[at], credits[at].Labels, agent)...)
+			own = append(own, m.stepPairs(steps[at], episode.Credits[at], agent, at, cands)...)
+			right = append(right, m.Rules.rightAnswers(steps[at], episode.Credits[at].Labels, agent)...)
 		}
 		pairs = append(pairs, m.draw(own, agent)...)
 		pairs = append(pairs, right...)
 	}
 	for i := range pairs {
-		pairs[i].Slot = slot
-		pairs[i].Template = template
+		pairs[i].Slot = episode.Slot
+		pairs[i].Template = episode.Template
 		pairs[i].Weight = 1
 		m.counts.Pairs[pairs[i].Source]++
 	}
@@ -112,12 +117,7 @@ func PairsOfSpeech(
 
 // maker makes the pairs of one episode.
 type maker struct {
-	rules     Rules
-	adversary Adversary
-	grade     Grade
-
-	substitute Substitute
-
+	Maker
 	counts PairCounts
 }
 
@@ -138,18 +138,18 @@ func (m *maker) stepPairs(
 ) []domain.Example {
 	var all []domain.Example
 	labels := credit.Labels
-	for _, i := range m.rules.positives(step, labels, agent) {
-		fromCell := m.rules.cellPairs(step, labels, i, cands[cellAt{step: at, cell: i}])
+	for _, i := range m.Rules.positives(step, labels, agent) {
+		fromCell := m.Rules.cellPairs(step, labels, i, cands[cellAt{step: at, cell: i}])
 		if len(fromCell) == 0 {
 			m.counts.NoPair++
 		}
 		all = append(all, fromCell...)
 	}
-	if !m.rules.ChosenOnly {
+	if !m.Rules.ChosenOnly {
 		all = append(all, insteadOfPasses(step, credit, agent)...)
 	}
-	all = append(all, m.rules.resistance(step, labels, agent)...)
-	if pair, ok := m.rules.correction(step, labels, agent); ok {
+	all = append(all, m.Rules.resistance(step, labels, agent)...)
+	if pair, ok := m.Rules.correction(step, labels, agent); ok {
 		all = append(all, pair)
 	}
 
@@ -164,7 +164,7 @@ func (m *maker) stepPairs(
 		}
 		switch {
 		case seen[key]:
-		case len(kept) >= m.rules.PerStep:
+		case len(kept) >= m.Rules.PerStep:
 			m.counts.OverLimit++
 		default:
 			seen[here] = true
@@ -178,13 +178,13 @@ func (m *maker) stepPairs(
 
 // draw draws PerEpisode of an agent's pairs by seed over the whole episode, and keeps them in order.
 func (m *maker) draw(pairs []domain.Example, agent int) []domain.Example {
-	n := m.rules.PerEpisode
+	n := m.Rules.PerEpisode
 	if len(pairs) <= n {
 		return pairs
 	}
 	m.counts.OverLimit += len(pairs) - n
 
-	keep := domain.Rand(m.rules.Seed, "pairs", agent).Perm(len(pairs))[:n]
+	keep := domain.Rand(m.Rules.Seed, "pairs", agent).Perm(len(pairs))[:n]
 	slices.Sort(keep)
 	out := make([]domain.Example, n)
 	for k, i := range keep {

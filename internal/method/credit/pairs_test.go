@@ -36,12 +36,18 @@ func pairs(t *testing.T, r Rules, steps []domain.Step, clicks ...int) ([]domain.
 
 		return out, nil
 	}
-	ps, n, err := Pairs(t.Context(), r, 7, "tpl", steps, credits, adversary, OracleGrade)
+	maker := Maker{Rules: r, Adversary: adversary, Grade: OracleGrade}
+	ps, n, err := maker.Pairs(t.Context(), Episode{Slot: 7, Template: "tpl", Steps: steps, Credits: credits})
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	return ps, n
+}
+
+// oneStep returns an episode of one step.
+func oneStep(s domain.Step, credit domain.Credit) Episode {
+	return Episode{Slot: 7, Template: "tpl", Steps: []domain.Step{s}, Credits: []domain.Credit{credit}}
 }
 
 func TestTheRejectedAnswerOfAPositiveCell(t *testing.T) {
@@ -222,7 +228,8 @@ func TestAPositiveCellHasSeveralRejectedAnswersTheHardestFirst(t *testing.T) {
 
 		return out, nil
 	}
-	all, _, err := Pairs(t.Context(), r, 1, "t", []domain.Step{s}, []domain.Credit{Oracle(s)}, adversary, OracleGrade)
+	maker := Maker{Rules: r, Adversary: adversary, Grade: OracleGrade}
+	all, _, err := maker.Pairs(t.Context(), oneStep(s, Oracle(s)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +309,8 @@ func TestTheAdversaryIsAskedOncePerAgentStepAndPositiveAction(t *testing.T) {
 
 		return []Proposal{{Text: res.Texts[0]}}, nil
 	}
-	if _, _, err := Pairs(t.Context(), defaults, 1, "t", steps, credits, adversary, OracleGrade); err != nil {
+	maker := Maker{Rules: defaults, Adversary: adversary, Grade: OracleGrade}
+	if _, _, err := maker.Pairs(t.Context(), Episode{Steps: steps, Credits: credits}); err != nil {
 		t.Fatal(err)
 	}
 }

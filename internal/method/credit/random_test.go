@@ -130,10 +130,9 @@ func TestRandomActionsArePairedInTheOrderOfTheirDraw(t *testing.T) {
 	}
 	r := defaults
 	r.Negatives, r.PerStep, r.PerEpisode = 20, 20, 20
-	got, n, err := Pairs(t.Context(), r, 1, "t", []domain.Step{right}, []domain.Credit{Oracle(right)},
-		func(_ context.Context, _ domain.Step, _ domain.Cell, _ int) ([]Proposal, error) {
-			return proposals, nil
-		}, OracleGrade)
+	propose := func(context.Context, domain.Step, domain.Cell, int) ([]Proposal, error) { return proposals, nil }
+	maker := Maker{Rules: r, Adversary: propose, Grade: OracleGrade}
+	got, n, err := maker.Pairs(t.Context(), oneStep(right, Oracle(right)))
 	if err != nil || len(got) != 8 || n.NotNegative != 1 {
 		t.Fatalf("%d pairs, %+v, %v; want one for each of the 8 answers that are wrong", len(got), n, err)
 	}

@@ -55,8 +55,10 @@ func TestWhatBecameOfProposedAnswersIsFoundAgain(t *testing.T) {
 
 				return out, nil
 			}
-			credits := []domain.Credit{{Labels: labels}}
-			made, counts, err := Pairs(t.Context(), defaults, slot, "tpl", steps, credits, ask, grade)
+			maker := Maker{Rules: defaults, Adversary: ask, Grade: grade}
+			made, counts, err := maker.Pairs(t.Context(), Episode{
+				Slot: slot, Template: "tpl", Steps: steps, Credits: []domain.Credit{{Labels: labels}},
+			})
 			if err != nil || len(calls) != 2 {
 				t.Fatalf("got %d calls (%v), want one for each of two positive cells", len(calls), err)
 			}

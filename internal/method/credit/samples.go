@@ -100,26 +100,26 @@ func (r Rules) reading() Reading { return Reading{Topology: r.Topology, Reads: r
 // Samples makes the samples of one episode for GRPO, ordered by agent, step and round. Every cell with an advantage
 // other than 0 becomes a sample on its own prompt. Equal answers stay separate samples, because the policy gave each of
 // them. No model is called.
-func Samples(
-	rules Rules, slot int, template string, steps []domain.Step, credits []domain.Credit,
-) ([]domain.Example, PairCounts) {
-	m := maker{rules: rules, counts: PairCounts{Pairs: map[domain.Source]int{}}}
+func Samples(rules Rules, episode Episode) ([]domain.Example, PairCounts) {
+	m := maker{Maker: Maker{Rules: rules}, counts: PairCounts{Pairs: map[domain.Source]int{}}}
+	steps := episode.Steps
 	if len(steps) == 0 {
 		return nil, m.counts
 	}
 
 	samplesOf := make([][]domain.Example, numAgents(steps[0].Decision))
 	for at, step := range steps {
-		m.counts.Count(credits[at].Labels)
+		labels := episode.Credits[at].Labels
+		m.counts.Count(labels)
 		spread := false
-		for i, a := range Advantages(step.Decision.Cells, credits[at].Labels, rules.reading()) {
+		for i, a := range Advantages(step.Decision.Cells, labels, rules.reading()) {
 			if a == 0 {
 				continue
 			}
 			spread = true
 			cell := step.Decision.Cells[i]
 			samplesOf[cell.Agent] = append(samplesOf[cell.Agent], domain.Example{
-				Agent: cell.Agent, Slot: slot, Step: step.Number, Round: cell.Round, Template: template,
+				Agent: cell.Agent, Slot: episode.Slot, Step: step.Number, Round: cell.Round, Template: episode.Template,
 				Prompt: cell.Prompt, Image: cell.Image, Chosen: cell.Text, ChosenCanonical: cell.Canonical,
 				Source: domain.SourceGroup, Weight: 1, Advantage: a,
 			})

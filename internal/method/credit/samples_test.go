@@ -75,7 +75,8 @@ func TestSamplesAreTheAgentsOwnAnswersOfStepsWithASpread(t *testing.T) {
 		step(2, 3, [][]int{{3, 3}, {3, 3}}), // all agents are right
 	}
 	credits := []domain.Credit{Oracle(steps[0]), Oracle(steps[1])}
-	got, n := Samples(defaults, 7, "tpl", steps, credits)
+	episode := Episode{Slot: 7, Template: "tpl", Steps: steps, Credits: credits}
+	got, n := Samples(defaults, episode)
 
 	if len(got) != 4 || n.Pairs[domain.SourceGroup] != 4 || n.NoSpread != 1 || n.Positive != 7 || n.Negative != 1 {
 		t.Fatalf("%d samples, %+v, want 4 of the first step, and 7 positive and 1 negative cells", len(got), n)
@@ -92,7 +93,7 @@ func TestSamplesAreTheAgentsOwnAnswersOfStepsWithASpread(t *testing.T) {
 
 	few := defaults
 	few.PerEpisode = 1
-	if got, n := Samples(few, 7, "tpl", steps, credits); len(got) != 2 || n.OverLimit != 2 {
+	if got, n := Samples(few, episode); len(got) != 2 || n.OverLimit != 2 {
 		t.Errorf("%d samples and %d over the limit of 1 per agent, want 2 and 2", len(got), n.OverLimit)
 	}
 }

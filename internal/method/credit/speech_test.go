@@ -32,8 +32,8 @@ func pairsOf(t *testing.T, s scene, r Rules, texts ...string) ([]domain.Example,
 
 		return out, nil
 	}
-	pairs, counts, err := PairsOfSpeech(t.Context(), r, 7, "tpl", []domain.Step{played}, []domain.Credit{credit},
-		adversary, OracleGrade, listening.Substitute)
+	maker := Maker{Rules: r, Adversary: adversary, Grade: OracleGrade, Substitute: listening.Substitute}
+	pairs, counts, err := maker.Pairs(t.Context(), oneStep(played, credit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,8 +164,8 @@ func TestAToldTextMustOccurInThePromptOfAPeer(t *testing.T) {
 	none := func(context.Context, domain.Step, domain.Cell, int) ([]Proposal, error) { return nil, nil }
 	for told, want := range map[string][]string{"B7": {`0.0 peer: click index=3 > tell text="b7"`}, "seven": nil} {
 		s.Decision.Cells[1] = agents.Reader{Speech: true}.Cell(1, 0, tell(told), "", s.Observation)
-		pairs, _, err := Pairs(t.Context(), effectRules, 1, "tpl", []domain.Step{s}, []domain.Credit{credit}, none,
-			OracleGrade)
+		maker := Maker{Rules: effectRules, Adversary: none, Grade: OracleGrade}
+		pairs, _, err := maker.Pairs(t.Context(), oneStep(s, credit))
 		if got := said(pairs); err != nil || !slices.Equal(got, want) {
 			t.Errorf("a peer told %q: pairs %q, %v, want %q", told, got, err, want)
 		}

@@ -26,18 +26,25 @@ func (b *Batch) Keep(pair domain.Example, kind string, messages bool) {
 	}
 }
 
-// Write has an author propose up to n items about a screen and keeps the valid ones. The level must be 1 or 2. pair
-// holds the fields that all training examples of the trajectory share. Errors come from the author, except for
+// Writing specifies how items about screens become training examples.
+type Writing struct {
+	Author Author
+	Target Target
+	Level  int            // 1 or 2
+	Items  int            // how many the author proposes about a screen at most
+	Row    domain.Example // the fields that all training examples of the trajectory share
+}
+
+// Write has the author propose items about a screen and keeps the valid ones. Errors come from the author, except for
 // refusals, which are counted, and from the agents' template.
-func (b *Batch) Write(
-	ctx context.Context, author Author, target Target, level, n int, pair domain.Example, screen Screen, seed uint64,
-) error {
-	ask := author.Questions
+func (b *Batch) Write(ctx context.Context, writing Writing, screen Screen, seed uint64) error {
+	level := writing.Level
+	ask := writing.Author.Questions
 	if level == 2 {
-		ask = author.Instructions
+		ask = writing.Author.Instructions
 	}
 	b.Counts.Asked++
-	items, answered, err := ask(ctx, screen, n, seed)
+	items, answered, err := ask(ctx, screen, writing.Items, seed)
 	if fault.KindOf(err) == fault.Refused {
 		b.Counts.Proposed++
 		b.Drop(DropRefused)
@@ -54,7 +61,7 @@ func (b *Batch) Write(
 	var limit endings
 	for i, it := range items {
 		b.Counts.Proposed++
-		result, err := target.example(it, level, pair, screen, domain.Seed(seed, "row", i))
+		result, err := writing.Target.example(it, level, writing.Row, screen, domain.Seed(seed, "row", i))
 		if err != nil {
 			return err
 		}

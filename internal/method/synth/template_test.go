@@ -49,7 +49,8 @@ func largeTarget() Target { return Target{Template: agents.Default} }
 func write(t *testing.T, a Author, target Target, level, n int, s Screen, seed uint64) Batch {
 	t.Helper()
 	b := Batch{Counts: NewItemCounts()}
-	if err := b.Write(t.Context(), a, target, level, n, domain.Example{Template: "t"}, s, seed); err != nil {
+	writing := Writing{Author: a, Target: target, Level: level, Items: n, Row: domain.Example{Template: "t"}}
+	if err := b.Write(t.Context(), writing, s, seed); err != nil {
 		t.Fatal(err)
 	}
 

@@ -55,30 +55,30 @@ func (m *Model) backward(a *acts, work *gradWork, wt transposed, g view, seqs []
 	work.dy = grow(work.dy, rows*d)
 	clear(work.dx)
 
-	rmsNormBack(work.dx, dhid, a.x, m.v.norm, g.norm, a.rms, d)
+	normed{x: a.x, gain: m.v.norm, dgain: g.norm, rms: a.rms}.back(work.dx, dhid)
 	for l := len(a.layers) - 1; l >= 0; l-- {
 		la := &a.layers[l]
 		lw := m.v.layers[l]
 		lg := g.layers[l]
 
 		work.dup = grow(work.dup, rows*ff)
-		gemm(rows, ff, d, work.dx, d, 1, wt[l][3], ff, work.dup, ff, false)
-		gemm(ff, d, rows, la.up, 1, ff, work.dx, d, lg.down, d, true)
+		gemm(shape{rows, ff, d}, byRow(work.dx, d), byRow(wt[l][3], ff), byRow(work.dup, ff), false)
+		gemm(shape{ff, d, rows}, byColumn(la.up, ff), byRow(work.dx, d), byRow(lg.down, d), true)
 		keepPositive(work.dup, la.up)
-		gemm(d, ff, rows, la.b, 1, d, work.dup, ff, lg.up, ff, true)
-		gemm(rows, d, ff, work.dup, ff, 1, wt[l][2], d, work.dy, d, false)
-		rmsNormBack(work.dx, work.dy, la.x2, lw.norm2, lg.norm2, la.rms2, d)
+		gemm(shape{d, ff, rows}, byColumn(la.b, d), byRow(work.dup, ff), byRow(lg.up, ff), true)
+		gemm(shape{rows, d, ff}, byRow(work.dup, ff), byRow(wt[l][2], d), byRow(work.dy, d), false)
+		normed{x: la.x2, gain: lw.norm2, dgain: lg.norm2, rms: la.rms2}.back(work.dx, work.dy)
 
 		work.do = grow(work.do, rows*d)
-		gemm(rows, d, d, work.dx, d, 1, wt[l][1], d, work.do, d, false)
-		gemm(d, d, rows, la.o, 1, d, work.dx, d, lg.out, d, true)
+		gemm(shape{rows, d, d}, byRow(work.dx, d), byRow(wt[l][1], d), byRow(work.do, d), false)
+		gemm(shape{d, d, rows}, byColumn(la.o, d), byRow(work.dx, d), byRow(lg.out, d), true)
 
 		work.dqkv = grow(work.dqkv, rows*3*d)
 		clear(work.dqkv)
 		m.attentionBack(a, work, lg, l, seqs)
-		gemm(d, 3*d, rows, la.a, 1, d, work.dqkv, 3*d, lg.qkv, 3*d, true)
-		gemm(rows, d, 3*d, work.dqkv, 3*d, 1, wt[l][0], d, work.dy, d, false)
-		rmsNormBack(work.dx, work.dy, la.x, lw.norm1, lg.norm1, la.rms1, d)
+		gemm(shape{d, 3 * d, rows}, byColumn(la.a, d), byRow(work.dqkv, 3*d), byRow(lg.qkv, 3*d), true)
+		gemm(shape{rows, d, 3 * d}, byRow(work.dqkv, 3*d), byRow(wt[l][0], d), byRow(work.dy, d), false)
+		normed{x: la.x, gain: lw.norm1, dgain: lg.norm1, rms: la.rms1}.back(work.dx, work.dy)
 	}
 
 	row := 0
@@ -90,15 +90,24 @@ func (m *Model) backward(a *acts, work *gradWork, wt transposed, g view, seqs []
 	}
 }
 
-// rmsNormBack adds the gradients through y = x·gain/rms(x) (Zhang & Sennrich, "Root Mean Square Layer Normalization",
-// 2019) to dx and dgain. rms holds 1/rms of every row.
-func rmsNormBack(dx, dy, x, gain, dgain, rms []float32, d int) {
-	for r := 0; r < len(rms); r += 4 {
-		n := min(4, len(rms)-r)
-		s := products(dy[r*d:(r+n)*d], x[r*d:(r+n)*d], gain)
-		for i, inv := range rms[r : r+n] {
-			row := (r + i) * d
-			normBack(dx[row:row+d], dgain, dy[row:row+d], x[row:row+d], gain, inv, s[i]*(inv*inv*inv/float32(d)))
+// normed is rows that were normalised as y = x·gain/rms(x) (Zhang & Sennrich, "Root Mean Square Layer Normalization",
+// 2019).
+type normed struct {
+	x, gain, dgain []float32
+	rms            []float32 // 1/rms of every row
+}
+
+// back adds the gradients through the normalisation to dx and dgain.
+func (n normed) back(dx, dy []float32) {
+	d := len(n.gain)
+	for r := 0; r < len(n.rms); r += 4 {
+		end := min(r+4, len(n.rms))
+		s := products(dy[r*d:end*d], n.x[r*d:end*d], n.gain)
+		for i, inv := range n.rms[r:end] {
+			from := (r + i) * d
+			to := from + d
+			scale := s[i] * (inv * inv * inv / float32(d))
+			normBack(dx[from:to], n.dgain, dy[from:to], n.x[from:to], n.gain, inv, scale)
 		}
 	}
 }
@@ -161,10 +170,11 @@ func (m *Model) attentionBack(a *acts, work *gradWork, lg layerView, l int, seqs
 				for from := 0; from < n; from += causalRows {
 					rows := min(causalRows, n-from)
 					seen := min(from+causalRows, n)
-					x := work.dprobs[g][from*lp:]
-					y := do[from*d:]
-					gemm(rows, pad(seen, 16), headSize, y, d, 1, work.vt, lp, x, lp, false)
-					gemm(rows, headSize, n-from, probs[g][from*lp+from:], 1, lp, y, d, dv[from*3*d:], 3*d, true)
+					x := byRow(work.dprobs[g][from*lp:], lp)
+					y := byRow(do[from*d:], d)
+					later := byColumn(probs[g][from*lp+from:], lp)
+					gemm(shape{rows, pad(seen, 16), headSize}, y, byRow(work.vt, lp), x, false)
+					gemm(shape{rows, headSize, n - from}, later, y, byRow(dv[from*3*d:], 3*d), true)
 				}
 			}
 
@@ -178,8 +188,10 @@ func (m *Model) attentionBack(a *acts, work *gradWork, lg layerView, l int, seqs
 				for from := 0; from < n; from += causalRows {
 					rows := min(causalRows, n-from)
 					x := work.dprobs[g][from*lp:]
-					gemm(rows, headSize, from+rows, x, lp, 1, q[d:], 3*d, dq[from*3*d:], 3*d, true)
-					gemm(rows, headSize, n-from, x[from:], 1, lp, q[from*3*d:], 3*d, dq[from*3*d+d:], 3*d, true)
+					toQuery := byRow(dq[from*3*d:], 3*d)
+					toKey := byRow(dq[from*3*d+d:], 3*d)
+					gemm(shape{rows, headSize, from + rows}, byRow(x, lp), byRow(q[d:], 3*d), toQuery, true)
+					gemm(shape{rows, headSize, n - from}, byColumn(x[from:], lp), byRow(q[from*3*d:], 3*d), toKey, true)
 				}
 
 				for p := 0; p < relPlaces; p++ {

@@ -220,15 +220,15 @@ func (m *Model) layer(a *acts, l int, seqs []*seq, add [][]Token, out []float32)
 	la := &a.layers[l]
 	w := m.v.layers[l]
 	rmsNorm(la.a, la.x, w.norm1, la.rms1, d)
-	gemm(rows, 3*d, d, la.a, d, 1, w.qkv, 3*d, la.qkv, 3*d, false)
+	gemm(shape{rows, 3 * d, d}, byRow(la.a, d), byRow(w.qkv, 3*d), byRow(la.qkv, 3*d), false)
 	m.attention(a, l, seqs, add)
 	copy(la.x2, la.x)
-	gemm(rows, d, d, la.o, d, 1, w.out, d, la.x2, d, true)
+	gemm(shape{rows, d, d}, byRow(la.o, d), byRow(w.out, d), byRow(la.x2, d), true)
 	rmsNorm(la.b, la.x2, w.norm2, la.rms2, d)
-	gemm(rows, ff, d, la.b, d, 1, w.up, ff, la.up, ff, false)
+	gemm(shape{rows, ff, d}, byRow(la.b, d), byRow(w.up, ff), byRow(la.up, ff), false)
 	relu(la.up)
 	copy(out, la.x2)
-	gemm(rows, d, ff, la.up, ff, 1, w.down, d, out, d, true)
+	gemm(shape{rows, d, ff}, byRow(la.up, ff), byRow(w.down, d), byRow(out, d), true)
 }
 
 // causalRows is the number of queries whose attention is computed together. Keys after the last of them are skipped, as
@@ -272,12 +272,13 @@ func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 				seen := past + from + rows
 				p := probs[from*lp:]
 				at := row + from
-				gemm(rows, pad(seen, 16), headSize, la.qkv[at*3*d+h*headSize:], 3*d, 1, kt, s.cap, p, lp, false)
+				q := byRow(la.qkv[at*3*d+h*headSize:], 3*d)
+				gemm(shape{rows, pad(seen, 16), headSize}, q, byRow(kt, s.cap), byRow(p, lp), false)
 				for r := range rows {
 					softmaxRow(p[r*lp:(r+1)*lp], a.rel[i][(from+r)*lp:], bias[h*relAll:(h+1)*relAll], s.toks,
 						past+from+r)
 				}
-				gemm(rows, headSize, seen, p, lp, 1, v, headSize, la.o[at*d+h*headSize:], d, false)
+				gemm(shape{rows, headSize, seen}, byRow(p, lp), byRow(v, headSize), byRow(la.o[at*d+h*headSize:], d), false)
 			}
 		}
 

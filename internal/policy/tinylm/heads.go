@@ -14,7 +14,8 @@ func (m *Model) headRows(hid []float32, st step, gathered, keys []float32) ([]fl
 		copy(gathered[i*d:(i+1)*d], hid[pos*d:(pos+1)*d])
 	}
 
-	gemm(len(st.cands), d, d, gathered, d, 1, m.v.key[st.head*d:], numPointers*d, keys, d, false)
+	weights := byRow(m.v.key[st.head*d:], numPointers*d)
+	gemm(shape{len(st.cands), d, d}, byRow(gathered, d), weights, byRow(keys, d), false)
 
 	return gathered, keys
 }
@@ -33,13 +34,13 @@ func (m *Model) evaluate(work *headWork, h, hid []float32, st step) {
 	work.logp = grow(work.logp, len(st.cands))
 	if st.head == headKind {
 		work.kind = grow(work.kind, kindSlots)
-		gemm(1, kindSlots, d, h, d, 1, m.v.kind, kindSlots, work.kind, kindSlots, false)
+		gemm(shape{1, kindSlots, d}, byRow(h, d), byRow(m.v.kind, kindSlots), byRow(work.kind, kindSlots), false)
 		for i, k := range st.cands {
 			work.logp[i] = float64(work.kind[k])
 		}
 	} else {
 		work.query = grow(work.query, d)
-		gemm(1, d, d, h, d, 1, m.v.query[st.head*d:], numPointers*d, work.query, d, false)
+		gemm(shape{1, d, d}, byRow(h, d), byRow(m.v.query[st.head*d:], numPointers*d), byRow(work.query, d), false)
 		work.gathered, work.keys = m.headRows(hid, st, work.gathered, work.keys)
 		for i := range st.cands {
 			work.logp[i] = float64(dot(work.query, work.keys[i*d:(i+1)*d]) * pointerScale)
@@ -76,16 +77,20 @@ func logSoftmax(x []float64) {
 	}
 }
 
-// headBack adds the gradients for dL/dlogp(pick) = c to dh (the gradient of h), to dhid (the gradients of the
-// candidates) and to g. With dlogp(pick)/dscoreᵢ = [i = pick] − pᵢ, it goes through the softmax and then through the
+// headBack adds the gradients for dL/dlogp(pick) = c of a decision to dhid, the gradients of the hidden states of the
+// sequence, and to g. With dlogp(pick)/dscoreᵢ = [i = pick] − pᵢ, it goes through the softmax and then through the
 // head.
-func (m *Model) headBack(work *headWork, g view, h, dh, dhid []float32, st step, pick int, c float64) {
+func (m *Model) headBack(x *decision, g view, hid, dhid []float32, c float64) {
 	d := m.Cfg.Dim
+	h := hid[x.row*d : (x.row+1)*d]
+	dh := dhid[x.row*d : (x.row+1)*d]
+	st := x.st
+	work := &x.work
 	dquery := make([]float32, d)
 	sums := make([]float32, d)
 	for i, cand := range st.cands {
 		dl := -math.Exp(work.logp[i])
-		if cand == pick {
+		if cand == x.pick {
 			dl++
 		}
 
@@ -102,7 +107,12 @@ func (m *Model) headBack(work *headWork, g view, h, dh, dhid []float32, st step,
 		key := work.keys[i*d : (i+1)*d]
 		at := work.gathered[i*d : (i+1)*d]
 		addScaled(dquery, key, ds)
-		m.backKey(g, at, dhid[cand*d:(cand+1)*d], work.query, sums, st.head, ds)
+		dat := dhid[cand*d : (cand+1)*d]
+		rowProducts(sums, m.v.key[st.head*d:], numPointers*d, work.query)
+		for r, s := range sums {
+			addScaled(g.key[r*numPointers*d+st.head*d:][:d], work.query, at[r]*ds)
+			dat[r] += s * ds
+		}
 	}
 
 	if st.head == headKind {
@@ -113,17 +123,6 @@ func (m *Model) headBack(work *headWork, g view, h, dh, dhid []float32, st step,
 	for r, s := range sums {
 		addScaled(g.query[r*numPointers*d+st.head*d:][:d], dquery, h[r])
 		dh[r] += s
-	}
-}
-
-// backKey adds the gradients through the key of one candidate, whose hidden state is at, to dat and to g. sums is
-// scratch memory.
-func (m *Model) backKey(g view, at, dat, query, sums []float32, head int, ds float32) {
-	d := m.Cfg.Dim
-	rowProducts(sums, m.v.key[head*d:], numPointers*d, query)
-	for r, s := range sums {
-		addScaled(g.key[r*numPointers*d+head*d:][:d], query, at[r]*ds)
-		dat[r] += s * ds
 	}
 }
 

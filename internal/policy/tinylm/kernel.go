@@ -5,22 +5,36 @@ import "math"
 // gemm is the matrix product that the model uses. Only benchmarks replace it.
 var gemm = gemmFast
 
-// gemmPortable computes C = A·B, or C += A·B if add is set, for an m×k matrix A with row stride ars and column stride
-// acs, a row-major k×n B with row stride ldb, and a row-major m×n C with row stride ldc. n must be a multiple of 16.
-// Each cell's products are added in ascending k, so the bits of a row do not depend on its neighbours.
-func gemmPortable(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []float32, ldc int, add bool) {
+// matrix is a matrix in a slice.
+type matrix struct {
+	x        []float32
+	row, col int // distances between rows and between columns
+}
+
+// byRow returns a matrix whose rows begin ld values apart.
+func byRow(x []float32, ld int) matrix { return matrix{x: x, row: ld, col: 1} }
+
+// byColumn returns a matrix whose columns begin ld values apart.
+func byColumn(x []float32, ld int) matrix { return matrix{x: x, row: 1, col: ld} }
+
+// shape is the shape of the product of an m×k and a k×n matrix. n must be a multiple of 16.
+type shape struct{ m, n, k int }
+
+// gemmPortable computes C = A·B, or C += A·B if add is set. B and C must be by row. Each cell's products are added in
+// ascending k, so the bits of a row do not depend on its neighbours.
+func gemmPortable(s shape, a, b, c matrix, add bool) {
 	var acc [16]float32
-	for i := 0; i < m; i++ {
-		for j := 0; j < n; j += 16 {
+	for i := 0; i < s.m; i++ {
+		for j := 0; j < s.n; j += 16 {
 			acc = [16]float32{}
-			for p := 0; p < k; p++ {
-				av := a[i*ars+p*acs]
-				row := b[p*ldb+j : p*ldb+j+16]
+			for p := 0; p < s.k; p++ {
+				av := a.x[i*a.row+p*a.col]
+				row := b.x[p*b.row+j : p*b.row+j+16]
 				for q, bv := range row {
 					acc[q] += av * bv
 				}
 			}
-			out := c[i*ldc+j : i*ldc+j+16]
+			out := c.x[i*c.row+j : i*c.row+j+16]
 			for q := range out {
 				if add {
 					out[q] += acc[q]

@@ -72,13 +72,13 @@ func Kernel() string {
 }
 
 // gemmFast is gemmPortable with vector kernels: blocks of six rows, then single rows.
-func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []float32, ldc int, add bool) {
-	if m == 0 || n == 0 {
+func gemmFast(s shape, a, b, c matrix, add bool) {
+	if s.m == 0 || s.n == 0 {
 		return
 	}
 
 	if !vectors {
-		gemmPortable(m, n, k, a, ars, acs, b, ldb, c, ldc, add)
+		gemmPortable(s, a, b, c, add)
 		return
 	}
 
@@ -87,25 +87,25 @@ func gemmFast(m, n, k int, a []float32, ars, acs int, b []float32, ldb int, c []
 		ad = 1
 	}
 
-	pa := unsafe.Pointer(&a[0])
-	pb := unsafe.Pointer(&b[0])
-	pc := unsafe.Pointer(&c[0])
+	pa := unsafe.Pointer(&a.x[0])
+	pb := unsafe.Pointer(&b.x[0])
+	pc := unsafe.Pointer(&c.x[0])
 	at := func(pointer unsafe.Pointer, i int) *float32 { return (*float32)(unsafe.Add(pointer, i*4)) }
 	i := 0
-	for ; i+6 <= m; i += 6 {
-		for j := 0; j < n; j += 16 {
-			gemm6x16(k, at(pa, i*ars), ars*4, acs*4, at(pb, j), ldb*4, at(pc, i*ldc+j), ldc*4, ad)
+	for ; i+6 <= s.m; i += 6 {
+		for j := 0; j < s.n; j += 16 {
+			gemm6x16(s.k, at(pa, i*a.row), a.row*4, a.col*4, at(pb, j), b.row*4, at(pc, i*c.row+j), c.row*4, ad)
 		}
 	}
 
-	for ; i < m; i++ {
+	for ; i < s.m; i++ {
 		j := 0
-		for ; j+64 <= n; j += 64 {
-			gemm1x64(k, at(pa, i*ars), acs*4, at(pb, j), ldb*4, at(pc, i*ldc+j), ad)
+		for ; j+64 <= s.n; j += 64 {
+			gemm1x64(s.k, at(pa, i*a.row), a.col*4, at(pb, j), b.row*4, at(pc, i*c.row+j), ad)
 		}
 
-		for ; j < n; j += 16 {
-			gemm1x16(k, at(pa, i*ars), acs*4, at(pb, j), ldb*4, at(pc, i*ldc+j), ad)
+		for ; j < s.n; j += 16 {
+			gemm1x16(s.k, at(pa, i*a.row), a.col*4, at(pb, j), b.row*4, at(pc, i*c.row+j), ad)
 		}
 	}
 }

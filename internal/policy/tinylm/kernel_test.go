@@ -28,11 +28,12 @@ func TestGemmAgreesWithFloat64AndRowsDoNotDependOnNeighbours(t *testing.T) {
 			a, b := randSlice(r, d.m*d.k+1), randSlice(r, d.k*d.n+16)
 			c0 := randSlice(r, d.m*d.n)
 			c := append([]float32(nil), c0...)
-			gemm(d.m, d.n, d.k, a, ars, acs, b, d.n, c, d.n, true)
+			gemm(shape(d), matrix{a, ars, acs}, byRow(b, d.n), byRow(c, d.n), true)
 			one := make([]float32, d.n)
 			for i := 0; i < d.m; i++ {
 				copy(one, c0[i*d.n:(i+1)*d.n])
-				gemm(1, d.n, d.k, a[min(i*ars, len(a)-1):], ars, acs, b, d.n, one, d.n, true)
+				row := matrix{a[min(i*ars, len(a)-1):], ars, acs}
+				gemm(shape{1, d.n, d.k}, row, byRow(b, d.n), byRow(one, d.n), true)
 				for j := 0; j < d.n; j++ {
 					want := float64(c0[i*d.n+j])
 					for p := 0; p < d.k; p++ {

@@ -139,8 +139,7 @@ func (s *shard) run(model *Model, wt transposed, batch []Example, coeff coeffici
 		own := s.dhid[base*d:]
 		for k := range ds[i] {
 			x := &ds[i][k]
-			h := seqs[i].hid[x.row*d : (x.row+1)*d]
-			model.headBack(&x.work, s.v, h, own[x.row*d:(x.row+1)*d], own, x.st, x.pick, dl[x.answer])
+			model.headBack(x, s.v, seqs[i].hid, own, dl[x.answer])
 		}
 
 		base += len(seqs[i].toks)
