@@ -51,7 +51,7 @@ func (s stallLimit) RoundTrip(req *http.Request) (*http.Response, error) {
 		allowed = serverTime
 	}
 	w := &watchdog{
-		ctx: ctx, cancel: cancel, limit: silence,
+		cause: func() error { return context.Cause(ctx) }, cancel: cancel, limit: silence,
 		stalled: time.AfterFunc(silence, func() { cancel(errStalled) }),
 		slow:    time.AfterFunc(allowed, func() { cancel(errSlow) }),
 	}
@@ -97,7 +97,7 @@ func (s stallLimit) allowed(n int64) time.Duration {
 
 // watchdog cancels one request.
 type watchdog struct {
-	ctx           context.Context
+	cause         func() error // why the request was cancelled
 	cancel        context.CancelCauseFunc
 	limit         time.Duration
 	stalled, slow *time.Timer
@@ -105,7 +105,7 @@ type watchdog struct {
 
 // why returns the reason why the request was ended, or err.
 func (w *watchdog) why(err error) error {
-	if cause := context.Cause(w.ctx); errors.Is(cause, errStalled) || errors.Is(cause, errSlow) {
+	if cause := w.cause(); errors.Is(cause, errStalled) || errors.Is(cause, errSlow) {
 		return cause
 	}
 

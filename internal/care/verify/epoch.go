@@ -19,13 +19,13 @@ import (
 )
 
 // epoch checks a committed epoch and makes its system the one that plays the next rollouts.
-func (v *validator) epoch(e runs.Epoch) error {
+func (v *validator) epoch(ctx context.Context, e runs.Epoch) error {
 	key := v.run.Epoch(e.Number).Key
-	slots, _, err := store.Must[runs.Slots](v.ctx, v.b, e.Slots.Key)
+	slots, _, err := store.Must[runs.Slots](ctx, v.b, e.Slots.Key)
 	if err != nil {
 		return err
 	}
-	topology, _, err := store.Must[domain.Topology](v.ctx, v.b, e.Topology.Key)
+	topology, _, err := store.Must[domain.Topology](ctx, v.b, e.Topology.Key)
 	if err != nil {
 		return err
 	}
@@ -53,13 +53,13 @@ func (v *validator) epoch(e runs.Epoch) error {
 	parts.Topology = topology
 	parts.Slots = slots.Slots
 	parts.Kept = e.Kept
-	if err := v.slots(e, parts); err != nil {
+	if err := v.slots(ctx, e, parts); err != nil {
 		return err
 	}
-	if err := v.updates(e, parts); err != nil {
+	if err := v.updates(ctx, e, parts); err != nil {
 		return err
 	}
-	if err := v.val(e); err != nil {
+	if err := v.val(ctx, e); err != nil {
 		return err
 	}
 
@@ -81,12 +81,12 @@ func (v *validator) epoch(e runs.Epoch) error {
 }
 
 // val checks that an epoch whose system was evaluated on val was judged by that evaluation.
-func (v *validator) val(e runs.Epoch) error {
+func (v *validator) val(ctx context.Context, e runs.Epoch) error {
 	if e.Val != nil {
 		return nil
 	}
 	id := rules.EvalID(rules.EpochFolder(e.Number), rules.TrainedName(v.spec.Agents), domain.SplitVal)
-	_, evaluated, err := v.run.Result(id).Sure(v.ctx, v.b)
+	_, evaluated, err := v.run.Result(id).Sure(ctx, v.b)
 	if evaluated {
 		v.say(v.run.Epoch(e.Number).Key, "its system was evaluated on val (%s), but it was committed as if it were not",
 			v.run.Result(id).Key)
@@ -101,14 +101,14 @@ func sameSystem(system, b runs.System) bool {
 }
 
 // slots checks the committed slots of an epoch in order, and keeps the prints of their pairs.
-func (v *validator) slots(epoch runs.Epoch, parts *runs.EpochParts) error {
+func (v *validator) slots(ctx context.Context, epoch runs.Epoch, parts *runs.EpochParts) error {
 	seen := map[int]bool{}
 	v.prints = nil
 	read := func(ctx context.Context, i int) (slotParts, error) {
 		return v.read(ctx, epoch.Number, epoch.Episodes[i])
 	}
 
-	return store.InOrder(v.ctx, len(epoch.Episodes), read, func(i int, p slotParts) error {
+	return store.InOrder(ctx, len(epoch.Episodes), read, func(i int, p slotParts) error {
 		slotRefs := epoch.Episodes[i]
 		if seen[slotRefs.Slot] {
 			v.say(v.run.Epoch(epoch.Number).Key, "slot %d is committed twice", slotRefs.Slot)
@@ -135,13 +135,13 @@ func printOf(pair domain.Example) fingerprint {
 }
 
 // updates checks that each agent was updated once, from the policy that played the rollouts, on exactly its pairs.
-func (v *validator) updates(epoch runs.Epoch, parts *runs.EpochParts) error {
+func (v *validator) updates(ctx context.Context, epoch runs.Epoch, parts *runs.EpochParts) error {
 	if len(epoch.Updates) != v.spec.Agents {
 		v.say(v.run.Epoch(epoch.Number).Key, "%d updates for %d agents", len(epoch.Updates), v.spec.Agents)
 	}
 	var sets []string
 	for a, ref := range epoch.Updates {
-		update, _, err := store.Must[runs.Update](v.ctx, v.b, ref.Key)
+		update, _, err := store.Must[runs.Update](ctx, v.b, ref.Key)
 		if err != nil {
 			return err
 		}
@@ -165,13 +165,13 @@ func (v *validator) updates(epoch runs.Epoch, parts *runs.EpochParts) error {
 		parts.Tensors = append(parts.Tensors, update.Policy.Tensor)
 	}
 
-	return v.datasets(sets)
+	return v.datasets(ctx, sets)
 }
 
 // datasets checks the data sets of all agents concurrently.
-func (v *validator) datasets(keys []string) error {
+func (v *validator) datasets(ctx context.Context, keys []string) error {
 	reasons := make([]string, len(keys))
-	group, ctx := errgroup.WithContext(v.ctx)
+	group, ctx := errgroup.WithContext(ctx)
 	for agent, key := range keys {
 		group.Go(func() (err error) {
 			reasons[agent], err = v.dataset(ctx, key, v.owned(agent))

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"slices"
 
 	"github.com/collabui/collabui/domain"
@@ -10,9 +11,9 @@ import (
 
 // level checks the data set of a level of stage 1: its counters add up, and it holds exactly the items that were
 // recorded for it, without duplicates.
-func (v *validator) level(n int) error {
+func (v *validator) level(ctx context.Context, n int) error {
 	key := v.run.Level(n).Key
-	set, needed, err := v.run.Level(n).Sure(v.ctx, v.b)
+	set, needed, err := v.run.Level(n).Sure(ctx, v.b)
 	if err != nil || !needed {
 		return err
 	}
@@ -20,7 +21,7 @@ func (v *validator) level(n int) error {
 		v.say(key, "the card's counters do not add up: %s", why)
 	}
 
-	got, ok, err := v.pairs(key, set.Body)
+	got, ok, err := v.pairs(ctx, key, set.Body)
 	if err != nil || !ok {
 		return err
 	}
@@ -31,7 +32,7 @@ func (v *validator) level(n int) error {
 		return nil
 	}
 
-	want, counts, err := v.items(n)
+	want, counts, err := v.items(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -46,9 +47,9 @@ func (v *validator) level(n int) error {
 }
 
 // items returns the pairs that a level must contain, and its counters.
-func (v *validator) items(level int) ([]domain.Example, synth.ItemCounts, error) {
+func (v *validator) items(ctx context.Context, level int) ([]domain.Example, synth.ItemCounts, error) {
 	counts := synth.NewItemCounts()
-	plan, _, err := v.run.LevelPlan(level).Must(v.ctx, v.b)
+	plan, _, err := v.run.LevelPlan(level).Must(ctx, v.b)
 	if err != nil {
 		return nil, counts, err
 	}
@@ -56,7 +57,7 @@ func (v *validator) items(level int) ([]domain.Example, synth.ItemCounts, error)
 	counts.Add(plan.Counts)
 	rows := []domain.Example{}
 	for i := range v.spec.FineTune.Demonstrations {
-		batch, _, err := v.run.Items(level, i).Must(v.ctx, v.b)
+		batch, _, err := v.run.Items(level, i).Must(ctx, v.b)
 		if err != nil {
 			return nil, counts, err
 		}

@@ -34,14 +34,13 @@ func Run(ctx context.Context, bucket store.Bucket, run string) ([]Problem, error
 	}
 
 	v := &validator{
-		ctx:    ctx,
 		b:      bucket,
 		run:    r,
 		spec:   specification,
 		system: runs.System{Policies: slices.Repeat([]runs.Policy{base.Policy}, specification.Agents)},
 		digest: base.Policy.Tensor,
 	}
-	err = v.all()
+	err = v.all(ctx)
 	if errors.Is(err, store.ErrAbsent) { // objects that depend on it cannot be checked
 		v.say(r.Prefix(), "%v", err)
 		err = nil
@@ -102,7 +101,6 @@ func withoutBase(ctx context.Context, bucket store.Bucket, run runs.Run) ([]Prob
 
 // validator checks a run from its start to its end.
 type validator struct {
-	ctx      context.Context
 	b        store.Bucket
 	run      runs.Run
 	spec     spec.Spec
@@ -120,33 +118,33 @@ func (v *validator) say(key, format string, args ...any) {
 }
 
 // all checks the levels of stage 1, the committed epochs and the end of the run.
-func (v *validator) all() error {
+func (v *validator) all(ctx context.Context) error {
 	for _, level := range v.spec.FineTune.Levels {
-		if err := v.level(level); err != nil {
+		if err := v.level(ctx, level); err != nil {
 			return err
 		}
 	}
-	committed, err := v.run.Committed(v.ctx, v.b)
+	committed, err := v.run.Committed(ctx, v.b)
 	if err != nil {
 		return err
 	}
 	for k := 1; k <= committed; k++ {
-		epoch, _, err := v.run.Epoch(k).Must(v.ctx, v.b)
+		epoch, _, err := v.run.Epoch(k).Must(ctx, v.b)
 		if err != nil {
 			return err
 		}
-		if _, _, err := v.run.Made(k).Must(v.ctx, v.b); err != nil {
+		if _, _, err := v.run.Made(k).Must(ctx, v.b); err != nil {
 			return err
 		}
-		if v.spec, err = v.run.At(v.ctx, v.b, k); err != nil {
+		if v.spec, err = v.run.At(ctx, v.b, k); err != nil {
 			return err
 		}
-		if err := v.epoch(epoch); err != nil {
+		if err := v.epoch(ctx, epoch); err != nil {
 			return err
 		}
 	}
 
-	return v.end()
+	return v.end(ctx)
 }
 
 // below returns a key relative to its run: a fork's manifests refer to the objects of the run that it was made from.
@@ -158,8 +156,8 @@ func below(key string) string {
 	return key
 }
 
-func (v *validator) end() error {
-	end, ended, err := v.run.End().Sure(v.ctx, v.b)
+func (v *validator) end(ctx context.Context) error {
+	end, ended, err := v.run.End().Sure(ctx, v.b)
 	if ended && end.FinalDigest != v.digest {
 		v.say(v.run.End().Key, "the final digest is not that of the last epoch")
 	}
@@ -168,8 +166,10 @@ func (v *validator) end() error {
 }
 
 // pairs reads the body of a data set. If the body is not a list of pairs, it records a problem for key and ok is false.
-func (v *validator) pairs(key string, body store.Ref) (pairs []domain.Example, ok bool, err error) {
-	pairs, err = runs.ReadPairs(v.ctx, v.b, body)
+func (v *validator) pairs(
+	ctx context.Context, key string, body store.Ref,
+) (pairs []domain.Example, ok bool, err error) {
+	pairs, err = runs.ReadPairs(ctx, v.b, body)
 	if fault.KindOf(err) == fault.Corrupt {
 		v.say(key, "its body cannot be read: %v", err)
 
