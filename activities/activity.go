@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -16,15 +17,6 @@ import (
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/failpoint"
 	"github.com/collabui/collabui/internal/policy/endpoints"
-)
-
-// Task queues, and roles of workers, except that the role control serves QueueCare, too.
-const (
-	QueueControl = "control" // for short activities
-	QueueCare    = "care"    // for activities that may take long and for which no person waits
-	QueueRollout = "rollout"
-	QueueModel   = "model"
-	QueueGPU     = "gpu"
 )
 
 // Progress reports the newest progress of an activity in a few words, which appear in the activity's heartbeat.
@@ -81,20 +73,12 @@ func NameOf(ctx context.Context) string {
 	return activity.GetInfo(ctx).ActivityType.Name
 }
 
-// queueOf returns the task queue of the activity that runs.
-func queueOf(ctx context.Context) string {
-	if !activity.IsActivity(ctx) {
-		return ""
+// Hostname returns the name of this machine, for people.
+func Hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
 	}
 
-	return activity.GetInfo(ctx).TaskQueue
-}
-
-// attemptOf returns the number of the try of the activity that runs, from 1.
-func attemptOf(ctx context.Context) int32 {
-	if !activity.IsActivity(ctx) {
-		return 1
-	}
-
-	return activity.GetInfo(ctx).Attempt
+	return name
 }

@@ -2,7 +2,6 @@ package activities
 
 import (
 	"log/slog"
-	"os"
 
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/observe/events"
@@ -46,13 +45,3 @@ func (l Log) For(run string, attributes ...any) *slog.Logger {
 
 // ParallelReads is the number of objects that an activity reads concurrently.
 const ParallelReads = 8
-
-// Hostname returns the name of this machine, for people.
-func Hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
-
-	return name
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/collabui/collabui/fault"
@@ -67,3 +68,12 @@ const (
 // MaxTries is the number of tries of an activity before the run pauses with the reason: with pauses of up to 30 s, they
 // outlast an outage of about 18 minutes.
 const MaxTries = 40
+
+// attemptOf returns the number of the try of the activity that runs, from 1.
+func attemptOf(ctx context.Context) int32 {
+	if !activity.IsActivity(ctx) {
+		return 1
+	}
+
+	return activity.GetInfo(ctx).Attempt
+}

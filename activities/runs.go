@@ -36,30 +36,6 @@ func NewRuns(bucket store.Bucket, kernel string) *Runs {
 	return &Runs{bucket: bucket, kernel: kernel}
 }
 
-// knownRun is a run's specification with the changes by people, as far as this process has read them, and what this
-// process keeps of its epochs.
-type knownRun struct {
-	original spec.Spec    // written once
-	shared   *runs.Shared // what a fork shares
-	identity string       // of the run: another one of its name has another identity
-
-	beginnings recent[runs.Made]
-	slots      recent[*EpochSlots]
-
-	mu       sync.Mutex
-	checked  time.Time // when the run was last known to have this specification
-	writer   Writer
-	changes  []runs.Change
-	read     time.Time // when changes were read
-	computed computedSpec
-}
-
-// computedSpec is a specification after the first changes of a number of known ones.
-type computedSpec struct {
-	spec         spec.Spec
-	first, known int
-}
-
 // rereadEvery is how often changes that take effect immediately are read.
 const rereadEvery = 5 * time.Second
 
@@ -182,10 +158,6 @@ func (k *Runs) Once(ctx context.Context, run, key string, do func(ctx context.Co
 	}
 }
 
-// RunKept is how long a process relies on what it knows of a run before it checks whether the run is still the same
-// one: a name may be used again once its run was deleted or replaced.
-const RunKept = 2 * time.Second
-
 // known returns what this process knows of a run.
 func (k *Runs) known(ctx context.Context, run string) (*knownRun, error) {
 	cached, ok := k.byName.Load(run)
@@ -214,97 +186,92 @@ func (k *Runs) known(ctx context.Context, run string) (*knownRun, error) {
 	return stored.(*knownRun), nil
 }
 
-// isFresh reports whether the run need not be identified again.
-func (k *knownRun) isFresh() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	return time.Since(k.checked) < RunKept
-}
-
-// confirm notes which run has the name now, and reports whether it is this one.
-func (k *knownRun) confirm(identity string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	same := identity != "" && k.identity == identity
-	if same {
-		k.checked = time.Now()
+// BeginningOf returns the record of what an epoch began with.
+func BeginningOf(run string, epoch int) runs.Object[runs.Made] {
+	if epoch == AtEnd {
+		return runs.Run(run).Final()
 	}
 
-	return same
+	return runs.Run(run).Made(epoch)
 }
 
-// numChanges returns the number of changes that this process has read.
-func (k *knownRun) numChanges() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	return len(k.changes)
-}
-
-// readNewChanges reads changes that were recorded since, unless somebody did so a short while ago. A change that the
-// store does not show yet is read by a later call.
-func (k *knownRun) readNewChanges(ctx context.Context, bucket store.Bucket, atMostEvery time.Duration) error {
-	k.mu.Lock()
-	known := len(k.changes)
-	recent := time.Since(k.read) < atMostEvery
-	if !recent {
-		k.read = time.Now()
+// Beginning returns what an epoch began with.
+func (k *Runs) Beginning(ctx context.Context, run string, epoch int) (runs.Made, error) {
+	known, err := k.known(ctx, run)
+	if err != nil {
+		return runs.Made{}, err
 	}
-	k.mu.Unlock()
-	if recent {
-		return nil
+	if beginning, ok := known.beginnings.find(epoch); ok {
+		return beginning, nil
 	}
-
-	log := runs.Log[runs.Change](runs.Run(k.original.Name).Change)
-	for {
-		change, there, err := log.Next(ctx, bucket, known)
-		if err != nil || !there {
-			return err
-		}
-		k.addChanges(known, []runs.Change{change})
-		known++
-	}
-}
-
-// readChanges reads all changes that were recorded since. There are at least as many as the caller knows of. No lock is
-// held while the store is read: a slow answer must not stop callers that need nothing from it.
-func (k *knownRun) readChanges(ctx context.Context, bucket store.Bucket, atLeast int) error {
-	known := k.numChanges()
-	fresh, err := runs.Run(k.original.Name).Changes(ctx, bucket, known, atLeast)
+	beginning, _, err := BeginningOf(run, epoch).Must(ctx, k.bucket)
 	if err == nil {
-		k.addChanges(known, fresh)
+		known.beginnings.keep(epoch, beginning)
 	}
 
-	return err
+	return beginning, err
 }
 
-// addChanges adds the changes that follow a number of them, as far as they are new.
-func (k *knownRun) addChanges(after int, fresh []runs.Change) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if more := after + len(fresh) - len(k.changes); more > 0 {
-		k.changes = append(k.changes, fresh[len(fresh)-more:]...)
+// EpochSlots returns the slots and the topology of an epoch. Those of the epochs that were used last are kept, so the
+// cost of a rollout does not grow with the number of slots.
+func (k *Runs) EpochSlots(ctx context.Context, run string, epoch int) (*EpochSlots, error) {
+	known, err := k.known(ctx, run)
+	if err != nil {
+		return nil, err
 	}
-}
+	if slots, ok := known.slots.find(epoch); ok {
+		return slots, nil
+	}
 
-// after returns the specification after the first changes.
-func (k *knownRun) after(ctx context.Context, bucket store.Bucket, changes int) (spec.Spec, error) {
-	if k.numChanges() < changes {
-		if err := k.readChanges(ctx, bucket, changes); err != nil {
-			return spec.Spec{}, err
+	// All rollouts of an epoch begin at once. One of them reads for all, even if it is cancelled.
+	read, err, _ := k.flights.Do(fmt.Sprint(run, "/", epoch), func() (any, error) {
+		slots, err := k.readSlots(context.WithoutCancel(ctx), runs.Run(run), epoch)
+		if err == nil {
+			known.slots.keep(epoch, slots)
 		}
+
+		return slots, err
+	})
+
+	return read.(*EpochSlots), err
+}
+
+func (k *Runs) readSlots(ctx context.Context, run runs.Run, epoch int) (*EpochSlots, error) {
+	out := &EpochSlots{}
+	var err error
+	out.Slots, _, err = run.Slots(epoch).Must(ctx, k.bucket)
+	if err != nil {
+		return out, err
+	}
+	out.Topology, out.TopologyRef, err = run.Topology(epoch).Must(ctx, k.bucket)
+
+	return out, err
+}
+
+// Writer returns what identifies the records of a run that has begun.
+func (k *Runs) Writer(ctx context.Context, run string) (Writer, error) {
+	known, err := k.known(ctx, run)
+	if err != nil {
+		return Writer{}, err
+	}
+	known.mu.Lock()
+	writer := known.writer
+	known.mu.Unlock()
+	if writer.Tag != "" {
+		return writer, nil
 	}
 
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.computed.first == changes && k.computed.known == len(k.changes) {
-		return k.computed.spec, nil
+	by, err := runs.Run(run).By(ctx, k.bucket)
+	if err != nil {
+		return Writer{}, fault.As(fault.Transient, err) // it is about to begin
 	}
-	specification, err := runs.After(k.original, k.changes, changes)
-	if err == nil {
-		k.computed = computedSpec{spec: specification, first: changes, known: len(k.changes)}
+	writer = Writer{By: by}
+	if known.shared != nil {
+		writer.copied = known.shared.Copied
 	}
+	known.mu.Lock()
+	known.writer = writer
+	known.mu.Unlock()
 
-	return specification, err
+	return writer, nil
 }

@@ -53,32 +53,6 @@ func (k *Runs) promptsDigest(specification spec.Spec) (string, error) {
 	return digest, nil
 }
 
-// BeginningOf returns the record of what an epoch began with.
-func BeginningOf(run string, epoch int) runs.Object[runs.Made] {
-	if epoch == AtEnd {
-		return runs.Run(run).Final()
-	}
-
-	return runs.Run(run).Made(epoch)
-}
-
-// Beginning returns what an epoch began with.
-func (k *Runs) Beginning(ctx context.Context, run string, epoch int) (runs.Made, error) {
-	known, err := k.known(ctx, run)
-	if err != nil {
-		return runs.Made{}, err
-	}
-	if beginning, ok := known.beginnings.find(epoch); ok {
-		return beginning, nil
-	}
-	beginning, _, err := BeginningOf(run, epoch).Must(ctx, k.bucket)
-	if err == nil {
-		known.beginnings.keep(epoch, beginning)
-	}
-
-	return beginning, err
-}
-
 // CheckVersions refuses to work on an epoch that began with other versions than this worker has, unless a person
 // accepted that. Another worker may have the right ones, so the fault is transient.
 func (k *Runs) CheckVersions(ctx context.Context, specification spec.Spec, epoch int, suite envadapters.Suite) error {

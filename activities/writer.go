@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"context"
 	"slices"
 
 	"github.com/collabui/collabui/fault"
@@ -13,34 +12,6 @@ import (
 type Writer struct {
 	runs.By
 	copied []string // the tags of records that a fork has copied
-}
-
-// Writer returns what identifies the records of a run that has begun.
-func (k *Runs) Writer(ctx context.Context, run string) (Writer, error) {
-	known, err := k.known(ctx, run)
-	if err != nil {
-		return Writer{}, err
-	}
-	known.mu.Lock()
-	writer := known.writer
-	known.mu.Unlock()
-	if writer.Tag != "" {
-		return writer, nil
-	}
-
-	by, err := runs.Run(run).By(ctx, k.bucket)
-	if err != nil {
-		return Writer{}, fault.As(fault.Transient, err) // it is about to begin
-	}
-	writer = Writer{By: by}
-	if known.shared != nil {
-		writer.copied = known.shared.Copied
-	}
-	known.mu.Lock()
-	known.writer = writer
-	known.mu.Unlock()
-
-	return writer, nil
 }
 
 // Check returns the error of having recorded, or read, an object. Otherwise it returns a corrupt fault if another

@@ -29,10 +29,6 @@ func Proposals(call runs.Call) []credit.Proposal {
 	return out
 }
 
-// Proposer gets n answers of the adversary to the prompt of a cell. It sets the model, the texts and the usage of a
-// call whose seed is given.
-type Proposer func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) error
-
 // proposalSeed returns the seed of the adversary's call for a cell. A chat model is not shown which agent gave the
 // right action, so its calls for a right action of a step have one seed and are one recorded call.
 func proposalSeed(specification spec.Spec, slot domain.Slot, step int, cell domain.Cell) uint64 {

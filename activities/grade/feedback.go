@@ -1,16 +1,24 @@
+// Package grade has the activities that label the episodes of an epoch and make pairs of them, by the critic and the
+// adversary of a run. It does not know how policies are trained on the pairs.
 package grade
 
 import (
 	"context"
 
+	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/method/credit"
-	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
+	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
 )
+
+// Models label episodes and make pairs of them.
+type Models struct {
+	activities.Common
+	Feedback Feedback
+}
 
 // Feedback is what plays the critic and the adversary of a run.
 type Feedback struct {
@@ -21,83 +29,18 @@ type Feedback struct {
 	Wording   play.Wording
 }
 
+// Episode is a recorded episode with its steps.
+type Episode struct {
+	Slot    domain.Slot
+	Success bool
+
+	ref   store.Ref
+	steps []domain.Step
+}
+
 // Labeller labels a step: by the run's critic, or by the outcome.
 type Labeller func(ctx context.Context, step domain.Step) (domain.Credit, error)
 
-// Labeller returns how the steps of a slot's episode are labelled. The answers of a critic that is a model are appended
-// to audit.
-func (f Feedback) Labeller(
-	ctx context.Context, specification spec.Spec, e Episode, audit *[]credit.Audit,
-) (Labeller, error) {
-	switch {
-	case specification.Credit == spec.CreditOutcome:
-		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
-			return credit.Outcome(step, e.Success), nil
-		}, nil
-	case specification.Credit == spec.CreditAdvantage:
-		return f.advantages(ctx, specification.Name, e)
-	case specification.Critic.Model == spec.RoleOracle:
-		flips := credit.Flips{Share: specification.Critic.Error, Type: specification.Critic.WrongOn, Seed: e.Slot.Seed}
-
-		return func(_ context.Context, step domain.Step) (domain.Credit, error) {
-			labels := credit.Oracle(step)
-			if specification.Critic.Messages != spec.MessagesAsActions {
-				credit.Unlabel(step, labels.Labels)
-			}
-			flips.Apply(step.Number, step.Decision.Cells, labels.Labels)
-
-			return labels, nil
-		}, nil
-	}
-
-	critic, err := f.Endpoints.Critic(specification)
-
-	return func(ctx context.Context, step domain.Step) (domain.Credit, error) {
-		labels, answer, err := critic.Label(ctx, step, domain.Seed(e.Slot.Seed, "credit", step.Number))
-		if err == nil {
-			*audit = append(*audit, answer)
-		}
-
-		return labels, err
-	}, err
-}
-
-// Grader returns how the adversary's candidates are labelled: by the run's critic. The answers of a critic that is a
-// model are appended to audit.
-func (f Feedback) Grader(specification spec.Spec, slot domain.Slot, audit *[]credit.Audit) (credit.Grade, error) {
-	seed := func(step int) uint64 { return credit.CandidatesSeed(slot.Seed, step) }
-
-	return f.grader(specification, slot, seed, audit)
-}
-
-// grader returns how answers are labelled by the run's critic. seed returns the seed for a step of a critic that is a
-// model.
-func (f Feedback) grader(
-	specification spec.Spec, slot domain.Slot, seed func(step int) uint64, audit *[]credit.Audit,
-) (credit.Grade, error) {
-	if specification.Critic.Model == spec.RoleOracle || specification.Credit != spec.CreditCritic {
-		flips := credit.Flips{Share: specification.Critic.Error, Type: specification.Critic.WrongOn, Seed: slot.Seed}
-
-		return func(
-			ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,
-		) ([]domain.Label, error) {
-			grades, err := credit.OracleGrade(ctx, step, labels, candidates)
-			flips.Apply(step.Number, candidates, grades)
-
-			return grades, err
-		}, nil
-	}
-
-	critic, err := f.Endpoints.Critic(specification)
-
-	return func(
-		ctx context.Context, step domain.Step, labels []domain.Label, candidates []domain.Cell,
-	) ([]domain.Label, error) {
-		grades, answer, err := critic.Candidates(ctx, step, labels, candidates, seed(step.Number))
-		if err == nil {
-			*audit = append(*audit, answer)
-		}
-
-		return grades, err
-	}, err
-}
+// Proposer gets n answers of the adversary to the prompt of a cell. It sets the model, the texts and the usage of a
+// call whose seed is given.
+type Proposer func(ctx context.Context, step domain.Step, cell domain.Cell, n int, call *runs.Call) error

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/retrain"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -76,56 +74,6 @@ func (c *Control) candidate(ctx context.Context, firing schedules.Firing) (int, 
 	}
 
 	return end.Best, nil
-}
-
-// group is a group of templates.
-type group struct {
-	name      string
-	templates []string
-}
-
-// groupsOf returns the groups that a gate compares. After a drift, all tasks should become better.
-func groupsOf(firing schedules.Firing) []group {
-	if len(firing.New) == 0 {
-		return []group{{retrain.GroupNew, firing.Old}}
-	}
-	groups := []group{{retrain.GroupNew, firing.New}}
-	if len(firing.Old) > 0 {
-		groups = append(groups, group{retrain.GroupOld, firing.Old})
-	}
-
-	return groups
-}
-
-// gateSplits are the splits whose tasks gates may play, best first.
-var gateSplits = []string{domain.SplitTestSeeds, domain.SplitVal}
-
-// gateSplit returns the split whose tasks of a group a gate plays. It is an invalid fault if no split has tasks of the
-// group.
-func gateSplit(offered runs.Inventory, g group) (string, error) {
-	for _, split := range gateSplits {
-		inGroup := func(template string) bool { return slices.Contains(g.templates, template) }
-		if slices.ContainsFunc(offered.Templates[split], inGroup) {
-			return split, nil
-		}
-	}
-
-	return "", fault.New(fault.Invalid, "environment %s has none of the %s training templates (%s) in %s, so that no "+
-		"gate could compare systems on them: let it offer them there, too", offered.Environment, g.name,
-		firstNames(g.templates),
-		strings.Join(gateSplits, " or "))
-}
-
-// checkGate returns an invalid fault if a firing's gate could not be played, so that nothing is trained that could not
-// be accepted.
-func checkGate(offered runs.Inventory, firing schedules.Firing) error {
-	for _, g := range groupsOf(firing) {
-		if _, err := gateSplit(offered, g); err != nil {
-			return err
-		}
-	}
-
-	return nil
 }
 
 // gateTasks draws n tasks of a group: its templates take turns. Every firing has its own tasks, so that a line is not
