@@ -47,19 +47,17 @@ func (o Options) BaseModel() string { return o.Model }
 
 // Check reports which options are impossible. batches are the numbers of rows of an optimiser step.
 func (o Options) Check(must trainer.Must, batches ...int) {
-	must(o.Model != "", "model", "the folder of the base model on the GPU workers")
-	must(o.Rank >= 1, "rank", "a whole number from 1")
+	o.shared().Check(must, batches...)
 	must(o.Alpha >= 0, "alpha", "a whole number from 0")
 	must(o.Target != "" && !strings.ContainsAny(o.Target, " \t\n"), "target",
 		"all, or modules separated by commas, not %q", o.Target)
-	must(o.Cutoff >= 64, "cutoff", "a whole number from 64")
-	must(o.Devices == 0 || o.Devices == 1, "devices", "0 or 1, not %d", o.Devices)
-	must(o.Precision == "bfloat16" || o.Precision == "float32", "precision",
-		"one of [bfloat16 float32], not %q", o.Precision)
-	must(o.SaveSteps >= 1, "save_steps", "a whole number from 1")
-	must(o.PerDevice >= 1, "per_device", "a whole number from 1")
-	for _, b := range batches {
-		must(b%max(1, o.PerDevice) == 0, "per_device", "a divisor of the batch of %d rows", b)
+}
+
+// shared returns the options that other scripts have, too.
+func (o Options) shared() hf.ScriptOptions {
+	return hf.ScriptOptions{
+		Model: o.Model, Rank: o.Rank, Cutoff: o.Cutoff, Devices: o.Devices, PerDevice: o.PerDevice,
+		Precision: o.Precision, SaveSteps: o.SaveSteps,
 	}
 }
 

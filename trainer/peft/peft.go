@@ -4,7 +4,6 @@
 package peft
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -12,10 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
@@ -23,26 +19,20 @@ import (
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
 	"github.com/collabui/collabui/trainer/hf"
-	"github.com/collabui/collabui/trainer/rows"
 )
 
 //go:embed train.py
 var script []byte
 
-// Files of a job's folder.
-const (
-	scriptFile = "train.py"
-	dataFile   = "data.jsonl"
-	jobFile    = "job.json"
-	errorFile  = "error.txt" // why the script gave the job up
-)
+// errorFile is where the script notes why it gave a job up.
+const errorFile = "error.txt"
 
-// stall is the time without a sign of life after which a job counts as hung.
-const stall = 30 * time.Minute
+// program names the script to people.
+const program = "the PEFT script"
 
 // Tool drives the script.
 type Tool struct {
-	hf.Common
+	hf.Script
 	// Python is an interpreter with torch, transformers and peft; "" means python3.
 	Python string
 }
@@ -73,11 +63,19 @@ func (t *Tool) Render(_ context.Context, folder external.Folder, job trainer.Job
 		return external.Command{}, err
 	}
 
-	total := job.Steps
-	if total == 0 {
-		total = max(1, len(job.Pairs)/job.Params.BatchSize) * job.Params.Passes
+	noted := filepath.Join(folder.Path, errorFile)
+	if err := os.Remove(noted); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return external.Command{}, fault.New(fault.Transient, "write the job: %w", err)
 	}
-	if err := write(folder, job, options, total); err != nil {
+	err = hf.WriteJob(folder, job, options.shared(), script, map[string]any{
+		"log":        folder.Log(),
+		"error":      noted,
+		"batch":      job.Params.BatchSize,
+		"save_steps": saveSteps(job, options),
+		"alpha":      cmp.Or(options.Alpha, 2*options.Rank),
+		"target":     options.Target,
+	})
+	if err != nil {
 		return external.Command{}, err
 	}
 	python, err := t.python()
@@ -91,14 +89,14 @@ func (t *Tool) Render(_ context.Context, folder external.Folder, job trainer.Job
 	}
 
 	return external.Command{
-		Args:    []string{python, filepath.Join(folder.Path, scriptFile)},
+		Args:    []string{python, filepath.Join(folder.Path, hf.ScriptFile)},
 		Shares:  store.Sum([]byte(shares))[:24],
-		Job:     filepath.Join(folder.Path, jobFile),
-		Total:   total,
+		Job:     filepath.Join(folder.Path, hf.JobFile),
+		Total:   hf.Steps(job),
 		Kind:    domain.ArtifactLoRA,
 		Rank:    options.Rank,
 		Devices: options.Devices, PerDevice: folder.PerDevice(options.PerDevice),
-		Stall:    stall,
+		Stall:    hf.ScriptStall,
 		Versions: func() map[string]string { return external.Versions(python, "transformers", "peft", "torch") },
 		Env: []string{
 			"HF_HUB_OFFLINE=1", "TRANSFORMERS_OFFLINE=1", "PYTHONUNBUFFERED=1", "CUBLAS_WORKSPACE_CONFIG=:4096:8",
@@ -125,90 +123,13 @@ func supported(folder external.Folder, job trainer.Job, options Options) error {
 	return hf.SupportsAdapter("peft", folder, job, options.Rank, options.PerDevice)
 }
 
-// write writes the files of the job's folder.
-func write(folder external.Folder, j trainer.Job, options Options, total int) error {
-	job, err := json.Marshal(map[string]any{
-		"objective":     j.Objective,
-		"model":         folder.Base.Dir,
-		"adapter":       adapter(folder.Start),
-		"reference":     adapter(folder.Reference),
-		"data":          filepath.Join(folder.Path, dataFile),
-		"out":           folder.Out(),
-		"log":           folder.Log(),
-		"error":         filepath.Join(folder.Path, errorFile),
-		"seed":          j.Seed % (1 << 31),
-		"dtype":         options.Precision,
-		"steps":         total,
-		"batch":         j.Params.BatchSize,
-		"per_device":    folder.PerDevice(options.PerDevice),
-		"learning_rate": j.Params.LearningRate,
-		"final_share":   j.Params.FinalShare,
-		"warmup_steps":  int(j.Params.Warmup * float64(total)),
-		"weight_decay":  j.Params.WeightDecay,
-		"beta":          j.Params.Beta,
-		"smoothing":     j.Params.Smoothing,
-		"ftx":           j.Params.Ftx,
-		"cutoff":        options.Cutoff,
-		"skip":          j.Skip,
-		"save_steps":    saveSteps(j, options, total),
-		"rank":          options.Rank,
-		"alpha":         cmp.Or(options.Alpha, 2*options.Rank),
-		"target":        options.Target,
-	})
-	if err != nil {
-		return fault.As(fault.Fatal, err)
-	}
-
-	var data bytes.Buffer
-	set := rows.Set{Name: "data", System: j.System, Pairs: external.Copies(j.Pairs)}
-	if err := set.Encode(&data, set.File(rows.Preference, false)); err != nil {
-		return fault.As(fault.Fatal, err)
-	}
-	if err := os.Remove(filepath.Join(folder.Path, errorFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fault.New(fault.Transient, "write the job: %w", err)
-	}
-	for name, raw := range map[string][]byte{dataFile: data.Bytes(), scriptFile: script, jobFile: job} {
-		if err := os.WriteFile(filepath.Join(folder.Path, name), raw, 0o644); err != nil {
-			return fault.New(fault.Transient, "write the job: %w", err)
-		}
-	}
-
-	return nil
-}
-
 // saveSteps returns the number of steps between checkpoints. A job that ends early needs one at its last step.
-func saveSteps(job trainer.Job, options Options, total int) int {
-	if job.Until > 0 && job.Until < total {
+func saveSteps(job trainer.Job, options Options) int {
+	if job.Until > 0 && job.Until < hf.Steps(job) {
 		return cmp.Or(job.Every, options.SaveSteps)
 	}
 
 	return options.SaveSteps
-}
-
-// adapter returns a policy's folder; "" is the base model.
-func adapter(local external.Local) string {
-	if local.Kind == domain.ArtifactBase {
-		return ""
-	}
-
-	return local.Dir
-}
-
-// Points reads the script's progress.
-func (t *Tool) Points(folder external.Folder) []domain.TrainPoint {
-	return hf.Points(folder, "progress.jsonl", "step")
-}
-
-// Result returns the adapter once the script has written its last file.
-func (t *Tool) Result(folder external.Folder) (map[string]string, map[string]float64, bool) {
-	raw, err := os.ReadFile(filepath.Join(folder.Out(), "done.json"))
-	state, ok := hf.ReadState(folder.Out())
-	if err != nil || !ok {
-		return nil, nil, false
-	}
-	files, _, err := hf.Policy(folder, filepath.Join(folder.Out(), "adapter"))
-
-	return files, hf.Metrics(state, raw), err == nil
 }
 
 // Alarm returns why the script gave the job up. Other jobs of its process continue.
@@ -218,29 +139,8 @@ func (t *Tool) Alarm(folder external.Folder, _ string) error {
 		return nil
 	}
 
-	return explain(string(raw), fault.Invalid, errors.New("the job failed"))
+	return hf.ExplainEnd(program, string(raw), errors.New("the job failed"))
 }
 
-// Explain returns the script's last lines. An end by a signal, for lack of disk space or by a bad GPU is transient;
-// other failures are not.
-func (t *Tool) Explain(tail string, exit error) error {
-	var ended *exec.ExitError
-	if exit == nil || errors.As(exit, &ended) && !ended.Exited() {
-		return explain(tail, fault.Transient, exit)
-	}
-
-	return explain(tail, fault.Invalid, exit)
-}
-
-// explain turns what the script wrote into an error of a kind, unless what it wrote shows another one.
-func explain(said string, kind fault.Kind, exit error) error {
-	switch {
-	case external.NoMemory(said):
-		return fault.New(fault.Invalid, "%w: lower trainer.options.cutoff, or train on a larger device (%v)\n%s",
-			external.ErrMemory, exit, external.Tail(said))
-	case strings.Contains(said, "No space left on device") || external.BadDevice.MatchString(said):
-		kind = fault.Transient
-	}
-
-	return fault.New(kind, "the PEFT script ended (%v)\n%s", exit, external.Tail(said))
-}
+// Explain returns the script's last lines.
+func (t *Tool) Explain(tail string, exit error) error { return hf.ExplainEnd(program, tail, exit) }

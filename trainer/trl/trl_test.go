@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/test/kit/standin"
 	"github.com/collabui/collabui/trainer"
 	"github.com/collabui/collabui/trainer/external"
+	"github.com/collabui/collabui/trainer/hf"
 )
 
 // change changes the job of a test.
@@ -46,7 +47,7 @@ func render(t *testing.T, alter change) (map[string]any, error) {
 		return nil, err
 	}
 
-	raw, err := os.ReadFile(filepath.Join(f.Path, jobFile))
+	raw, err := os.ReadFile(filepath.Join(f.Path, hf.JobFile))
 	if err != nil {
 		t.Fatal(err)
 	}
