@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/collabui/collabui/activities"
+	"github.com/collabui/collabui/internal/method/gates"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/observe/events"
@@ -117,7 +118,7 @@ func (c *Control) judge(ctx context.Context, specification spec.Spec, evaluated 
 	if err != nil {
 		return err
 	}
-	a.epoch.Kept = rules.Rollback(specification.Gates, pairs)
+	a.epoch.Kept = gates.Rollback(specification.Gates, pairs)
 	if a.epoch.Kept != "" {
 		a.epoch.System = a.before
 		a.parts.Kept = a.epoch.Kept

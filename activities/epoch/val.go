@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
+	"github.com/collabui/collabui/internal/method/gates"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/endpoints"
@@ -25,19 +26,19 @@ func valID(epoch int, system string) string {
 // episodes must be the same.
 func pairedVal(
 	ctx context.Context, bucket store.Bucket, specification spec.Spec, parent, epoch int,
-) ([]rules.PairedVal, error) {
+) ([]gates.PairedVal, error) {
 	run := runs.Run(specification.Name)
 	outcome := func(ctx context.Context, epoch, i int) (float64, bool, error) {
 		id := valID(epoch, rules.ValName(specification, epoch))
 		episode, _, err := run.EvalEpisode(id, i+1).Must(ctx, bucket)
-		reached, ok := rules.ValOutcome(episode.Outcome)
+		reached, ok := gates.ValOutcome(episode.Outcome)
 
 		return reached, ok, err
 	}
 
-	var out []rules.PairedVal
+	var out []gates.PairedVal
 	type both struct {
-		rules.PairedVal
+		gates.PairedVal
 		ok bool
 	}
 	read := func(ctx context.Context, i int) (both, error) {
@@ -47,7 +48,7 @@ func pairedVal(
 		}
 		after, played, err := outcome(ctx, epoch, i)
 
-		return both{PairedVal: rules.PairedVal{Parent: before, New: after}, ok: played}, err
+		return both{PairedVal: gates.PairedVal{Parent: before, New: after}, ok: played}, err
 	}
 	err := store.InOrder(ctx, specification.Evaluation.Val, read, func(i int, pair both) error {
 		endpoints.Progress(ctx, fmt.Sprintf("episode %d of val is read", i+1))

@@ -12,6 +12,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/gates"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/observe/events"
@@ -52,7 +53,7 @@ func (j *Jobs) Canaries(
 		system = template.System()
 	}
 	var rows []trainer.Row
-	for _, pair := range rules.CanaryPairs(given.Serving.Canaries, trained.Pairs, trained.Seed) {
+	for _, pair := range gates.CanaryPairs(given.Serving.Canaries, trained.Pairs, trained.Seed) {
 		for _, answer := range []string{pair.Chosen, pair.Rejected} {
 			if answer != "" {
 				rows = append(rows, trainer.Row{Policy: policy, Prompt: pair.Prompt, Answer: answer})
@@ -221,19 +222,19 @@ func served(
 		return domain.Gap{}, err
 	}
 
-	var all []rules.Compared
+	var all []gates.Compared
 	var of []int // the row of every compared answer
 	for i, row := range canaries.Rows {
 		score := scores[i]
 		if score == nil {
 			continue
 		}
-		all = append(all, rules.Compared{Trainer: row.LogProb, Server: score.LogProb, Tokens: row.Tokens})
+		all = append(all, gates.Compared{Trainer: row.LogProb, Server: score.LogProb, Tokens: row.Tokens})
 		of = append(of, i)
 		sayable := !math.IsInf(score.LogProb, 0) // other scores have no tokens
 		if sayable && (score.Tokens != row.Tokens || score.IDs != row.IDs && score.IDs != "" && row.IDs != "") {
 			return domain.Gap{}, misservedError{
-				gap: domain.Gap{Answers: 1, Mean: rules.Endless, Worst: rules.Endless},
+				gap: domain.Gap{Answers: 1, Mean: gates.Endless, Worst: gates.Endless},
 				text: fmt.Sprintf("policy %s: %s reads other tokens than the trainer: canary %d has %d tokens of "+
 					"prompt and %d of answer (%s) for the server, %d and %d (%s) for the trainer. %s", policy,
 					server.Name, i+1, score.Prompt, score.Tokens, score.IDs, row.Before, row.Tokens, row.IDs, mend),
@@ -241,7 +242,7 @@ func served(
 		}
 	}
 
-	gap, worst := rules.GapOf(all, rules.GapLimit(serving, canaries.Precision))
+	gap, worst := gates.GapOf(all, gates.GapLimit(serving, canaries.Precision))
 	gap.Left = len(canaries.Rows) - len(all)
 	if gap.Wide() {
 		row := canaries.Rows[of[worst]]

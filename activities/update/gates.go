@@ -10,6 +10,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/gates"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -28,23 +29,23 @@ func (g *GPU) gate(
 		policies: [3]string{update.Policy.Digest, update.Parent.Digest, base},
 		seed:     domain.Seed(specification.Seed, "probe", id.Epoch, update.Agent),
 	}
-	sample := rules.ProbePairs(specification.Gates, pairs, probing.seed)
+	sample := gates.ProbePairs(specification.Gates, pairs, probing.seed)
 	var err error
 	of := training.Published{Epoch: id.Epoch, Agent: id.Agent}
 	update.Served, err = g.Jobs.PublishChecked(ctx, specification, of, update.Policy.Digest, update.Canaries)
 	if err != nil {
 		return update, err
 	}
-	probe, err := probing.probe(ctx, rules.TypeShares(pairs), sample)
+	probe, err := probing.probe(ctx, gates.TypeShares(pairs), sample)
 	if err != nil {
 		return update, err
 	}
 
-	update.Kept = rules.UpdateGate(specification.Gates, probe, sample)
+	update.Kept = gates.Update(specification.Gates, probe, sample)
 	if update.Kept != "" {
 		update.Policy = update.Parent
 	}
-	if rules.Finite(probe) {
+	if gates.Finite(probe) {
 		update.Probe = probe
 	}
 
@@ -85,16 +86,16 @@ func (p updateProbe) probe(
 		return domain.Probe{}, err
 	}
 
-	out := rules.Measure(probed, shares, rules.Reader(p.spec), unknown)
-	out.Preference = rules.PreferenceShare(p.spec, probed)
+	out := gates.Measure(probed, shares, rules.Reader(p.spec), unknown)
+	out.Preference = gates.PreferenceShare(p.spec, probed)
 
 	return out, nil
 }
 
 // sample gets one answer of the new policy to the prompt of every pair, at temperature 1. It leaves out pairs whose prompts
 // are refused.
-func (p updateProbe) sample(ctx context.Context, system string, pairs []domain.Example) ([]rules.Probed, error) {
-	out := make([]rules.Probed, len(pairs))
+func (p updateProbe) sample(ctx context.Context, system string, pairs []domain.Example) ([]gates.Probed, error) {
+	out := make([]gates.Probed, len(pairs))
 	refused := make([]bool, len(pairs))
 	requests, ctx := errgroup.WithContext(ctx)
 	requests.SetLimit(probers)
@@ -111,7 +112,7 @@ func (p updateProbe) sample(ctx context.Context, system string, pairs []domain.E
 				return nil
 			}
 			if err == nil {
-				out[i] = rules.Probed{Pair: pair, Sampled: response.Texts[0]}
+				out[i] = gates.Probed{Pair: pair, Sampled: response.Texts[0]}
 			}
 
 			return err
@@ -123,8 +124,8 @@ func (p updateProbe) sample(ctx context.Context, system string, pairs []domain.E
 }
 
 // notRefused returns the parts of a probe that no server refused.
-func notRefused(probed []rules.Probed, refused []bool) []rules.Probed {
-	var out []rules.Probed
+func notRefused(probed []gates.Probed, refused []bool) []gates.Probed {
+	var out []gates.Probed
 	for i, part := range probed {
 		if !refused[i] {
 			out = append(out, part)
@@ -136,7 +137,7 @@ func notRefused(probed []rules.Probed, refused []bool) []rules.Probed {
 
 // score gets the scores of the answers of a probe under the new policy, its parent and the base policy, one policy
 // after the other, because servers hold few policies at the same time. It leaves out what is refused.
-func (p updateProbe) score(ctx context.Context, system string, probed []rules.Probed) ([]rules.Probed, error) {
+func (p updateProbe) score(ctx context.Context, system string, probed []gates.Probed) ([]gates.Probed, error) {
 	scores := map[string][][]chat.Score{} // by policy
 	refused := make([]bool, len(probed))
 	for _, policy := range p.policies {
@@ -150,7 +151,7 @@ func (p updateProbe) score(ctx context.Context, system string, probed []rules.Pr
 			requests.Go(func() (err error) {
 				ofPolicy[i], err = p.Scores.Score(ctx, chat.ScoreRequest{
 					Model: policy, System: system, User: part.Pair.Prompt, Images: chat.Stored(part.Pair.Image),
-					Answers: rules.ProbeAnswers(part.Pair, part.Sampled),
+					Answers: gates.ProbeAnswers(part.Pair, part.Sampled),
 				})
 				if fault.KindOf(err) == fault.Refused {
 					refused[i] = true

@@ -7,7 +7,7 @@ import (
 
 	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/gates"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/observe/events"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -86,14 +86,14 @@ func played(cells []sampledCell, scores []trainer.Score, limit float64, unknown 
 	if unknown != "" {
 		return domain.Gap{Unknown: unknown}
 	}
-	forms := make([][]rules.Compared, 3)
+	forms := make([][]gates.Compared, 3)
 	for i, score := range scores {
 		cell := cells[i]
 		if score.Tokens != cell.tokens {
 			continue
 		}
 		for form, logProb := range []float64{score.LogProb, score.Scaled, score.Cut} {
-			forms[form] = append(forms[form], rules.Compared{
+			forms[form] = append(forms[form], gates.Compared{
 				Trainer: logProb, Server: cell.logProb, Tokens: cell.tokens,
 			})
 		}
@@ -104,7 +104,7 @@ func played(cells []sampledCell, scores []trainer.Score, limit float64, unknown 
 
 	var nearest domain.Gap
 	for form, all := range forms {
-		gap, _ := rules.GapOf(all, limit)
+		gap, _ := gates.GapOf(all, limit)
 		if form == 0 || gap.Mean < nearest.Mean {
 			nearest = gap
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/gates"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/trainer"
@@ -66,7 +66,7 @@ func (g *GPU) scoreCanaries(
 		return err
 	}
 	update.Canaries = canaries
-	update.Played = played(cells, scores, rules.GapLimit(given.Serving, canaries.Precision), canaries.Unknown)
+	update.Played = played(cells, scores, gates.GapLimit(given.Serving, canaries.Precision), canaries.Unknown)
 	g.tellPlayed(id, update.Played)
 
 	return nil

@@ -1,6 +1,9 @@
 package rules
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 
 	"github.com/collabui/collabui/domain"
@@ -265,4 +268,18 @@ func EvalTask(specification spec.Spec, suite envadapters.Suite, split string, i 
 // EvalCalls returns the seed of the calls in episode i of a split.
 func EvalCalls(specification spec.Spec, split string, i int) uint64 {
 	return domain.Seed(specification.Evaluation.Seed, "calls", split, i)
+}
+
+// SameVal reports whether two specifications measure the rate on val on the same episodes.
+func SameVal(specification, given spec.Spec) bool { return ValOf(specification) == ValOf(given) }
+
+// ValOf identifies the episodes of val by a digest of what determines them.
+func ValOf(given spec.Spec) string {
+	raw, err := json.Marshal([]any{given.Evaluation.Seed, given.Evaluation.Val, given.Where(given.Environment)})
+	if err != nil {
+		panic(err) // the values can always be encoded
+	}
+	sum := sha256.Sum256(raw)
+
+	return hex.EncodeToString(sum[:6])
 }

@@ -1,4 +1,4 @@
-package rules_test
+package gates_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/agents"
 	"github.com/collabui/collabui/internal/method/chat"
-	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/gates"
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
@@ -36,12 +36,12 @@ func dataset(counts map[string]int) []domain.Example {
 }
 
 func TestAProbeHasPromptsOfEveryActionTypeThatAGateWatches(t *testing.T) {
-	gates := spec.Default().Gates
+	limits := spec.Default().Gates
 	pairs := dataset(map[string]int{"click": 900, "long_press": 64, "double_tap": 36})
 	for seed := range uint64(20) {
-		got := rules.ProbePairs(gates, pairs, seed)
-		if len(got) != gates.Probe {
-			t.Fatalf("seed %d: the probe has %d prompts, want %d", seed, len(got), gates.Probe)
+		got := gates.ProbePairs(limits, pairs, seed)
+		if len(got) != limits.Probe {
+			t.Fatalf("seed %d: the probe has %d prompts, want %d", seed, len(got), limits.Probe)
 		}
 		count := map[string]int{}
 		for _, p := range got {
@@ -51,21 +51,21 @@ func TestAProbeHasPromptsOfEveryActionTypeThatAGateWatches(t *testing.T) {
 			count[answerWith("click")] < 30 {
 			t.Errorf("seed %d: the probe has %v, want 8 or more of the watched types and mostly clicks", seed, count)
 		}
-		if !reflect.DeepEqual(got, rules.ProbePairs(gates, pairs, seed)) {
+		if !reflect.DeepEqual(got, gates.ProbePairs(limits, pairs, seed)) {
 			t.Errorf("seed %d: the second draw differs, want the same one", seed)
 		}
 	}
 }
 
 func TestAProbeHasAllPairsOfASmallDataSet(t *testing.T) {
-	gates := spec.Default().Gates
+	limits := spec.Default().Gates
 	pairs := dataset(map[string]int{"click": 5, "long_press": 2})
-	if got := rules.ProbePairs(gates, pairs, 1); !reflect.DeepEqual(got, pairs) {
+	if got := gates.ProbePairs(limits, pairs, 1); !reflect.DeepEqual(got, pairs) {
 		t.Errorf("the probe has %d pairs, want all %d in their order", len(got), len(pairs))
 	}
 
-	gates.Probe = 3
-	if got := rules.ProbePairs(gates, pairs, 1); len(got) != 3 {
+	limits.Probe = 3
+	if got := gates.ProbePairs(limits, pairs, 1); len(got) != 3 {
 		t.Errorf("the probe has %d pairs, want 3", len(got))
 	}
 }
@@ -84,7 +84,7 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 	pairs := dataset(map[string]int{"click": 1, "long_press": 2})
 	pairs[0].Source, pairs[2].Rejected = domain.SourceCorrection, ""
 	half, quarter := math.Log(0.5), math.Log(0.25)
-	probed := []rules.Probed{
+	probed := []gates.Probed{
 		{Pair: pairs[0], Sampled: answerWith("click"), Policy: scores(-1, half, quarter),
 			Parent: scores(-2, quarter, half),
 			Base:   scores(-4, -3, -3)},
@@ -95,7 +95,7 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 			Base: scores(math.Inf(-1), -1)},
 	}
 
-	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Reader{}, "")
+	got := gates.Measure(probed, gates.TypeShares(pairs), agents.Reader{}, "")
 	for name, c := range map[string]struct{ got, want float64 }{
 		"KL":                   {got.KL, 1},
 		"KL to the base":       {got.KLBase, 3},
@@ -120,16 +120,16 @@ func TestTheFiguresOfAProbe(t *testing.T) {
 
 func TestUnknownFiguresAreNotInvented(t *testing.T) {
 	pairs := dataset(map[string]int{"click": 2})
-	probed := []rules.Probed{
+	probed := []gates.Probed{
 		{Pair: pairs[0], Sampled: answerWith("click")}, {Pair: pairs[1], Sampled: answerWith("long_press")},
 	}
-	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Reader{}, "too old")
+	got := gates.Measure(probed, gates.TypeShares(pairs), agents.Reader{}, "too old")
 	if got.Unknown != "too old" || got.ParseRate != 1 || got.Chosen != (domain.LogProbs{}) || got.BySource != nil {
 		t.Errorf("Measure = %+v, want a parse rate, the reason, and no log-probabilities", got)
 	}
-	gates := spec.Default().Gates
-	gates.MinEntropy = 1
-	if why := rules.UpdateGate(gates, got, pairs); why != "" {
+	limits := spec.Default().Gates
+	limits.MinEntropy = 1
+	if why := gates.Update(limits, got, pairs); why != "" {
 		t.Errorf("Gate = %q, want it to pass what is unknown", why)
 	}
 }
@@ -141,34 +141,34 @@ func TestAProbeOfSamplesTellsRaisedFromLoweredAnswers(t *testing.T) {
 		return domain.Example{Prompt: "p", Chosen: answerWith(kind), Advantage: advantage, Source: domain.SourceGroup}
 	}
 	pairs := []domain.Example{sample("click", 1), sample("long_press", -1), sample("click", 1)}
-	if got, want := rules.TypeShares(pairs), map[string]float64{"click": 1}; !reflect.DeepEqual(got, want) {
+	if got, want := gates.TypeShares(pairs), map[string]float64{"click": 1}; !reflect.DeepEqual(got, want) {
 		t.Errorf("TypeShares = %v, want %v: nothing must keep what is lowered", got, want)
 	}
 
 	scores := func(sampled, answer float64) []chat.Score { return []chat.Score{{LogProb: sampled}, {LogProb: answer}} }
-	var probed []rules.Probed
+	var probed []gates.Probed
 	for _, p := range pairs {
 		change := 1.0
 		if p.Advantage < 0 {
 			change = -9
 		}
-		probed = append(probed, rules.Probed{
+		probed = append(probed, gates.Probed{
 			Pair: p, Sampled: answerWith("click"),
 			Policy: scores(-1, -3+change), Parent: scores(-1.5, -3), Base: scores(-2, -3),
 		})
 	}
-	got := rules.Measure(probed, rules.TypeShares(pairs), agents.Reader{}, "")
+	got := gates.Measure(probed, gates.TypeShares(pairs), agents.Reader{}, "")
 	if got.LogprobDelta != 1 || got.Rejected.Change() != -9 || got.KL != 0.5 {
 		t.Errorf("change of raised answers = %v, of lowered ones = %v, KL = %v, want 1, -9 and 0.5",
 			got.LogprobDelta, got.Rejected.Change(), got.KL)
 	}
-	if got := rules.UpdateGate(spec.Default().Gates, got, pairs); got != "" {
+	if got := gates.Update(spec.Default().Gates, got, pairs); got != "" {
 		t.Errorf("Gate = %q, want the update to pass", got)
 	}
 
 	s := spec.Default()
 	s.Preference = spec.PreferenceGRPO
-	if got := rules.PreferenceShare(s, probed); got != 1 {
+	if got := gates.PreferenceShare(s, probed); got != 1 {
 		t.Errorf("PreferenceShare = %v, want 1: nothing is imitated", got)
 	}
 }
@@ -177,8 +177,8 @@ func TestSpeechParsesInAProbeOnlyWhereAgentsMaySpeak(t *testing.T) {
 	const pass = "Reason: r\nAction: {\"action_type\":\"pass\"}"
 	pairs := []domain.Example{{Chosen: pass, Rejected: answerWith("click"), Weight: 1}}
 	for speech, want := range map[bool]float64{true: 1, false: 0} {
-		probed := []rules.Probed{{Pair: pairs[0], Sampled: pass}}
-		got := rules.Measure(probed, rules.TypeShares(pairs), agents.Reader{Speech: speech}, "no scores")
+		probed := []gates.Probed{{Pair: pairs[0], Sampled: pass}}
+		got := gates.Measure(probed, gates.TypeShares(pairs), agents.Reader{Speech: speech}, "no scores")
 		if got.ParseRate != want || got.ByType["pass"].Share != 1 {
 			t.Errorf("speech %v: a share of %v parses, %+v by type; want %v, and a pass among the chosen answers",
 				speech, got.ParseRate, got.ByType, want)

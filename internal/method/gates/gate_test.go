@@ -1,4 +1,4 @@
-package rules_test
+package gates_test
 
 import (
 	"math"
@@ -8,13 +8,13 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/envadapters"
-	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/gates"
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
 // paired returns n episodes of val of which lost were solved by the parent alone and won by the new system alone.
-func paired(lost, won, n int) []rules.PairedVal {
-	out := make([]rules.PairedVal, n)
+func paired(lost, won, n int) []gates.PairedVal {
+	out := make([]gates.PairedVal, n)
 	for i := range out {
 		switch {
 		case i < lost:
@@ -22,7 +22,7 @@ func paired(lost, won, n int) []rules.PairedVal {
 		case i < lost+won:
 			out[i].New = 1
 		case i%2 == 0:
-			out[i] = rules.PairedVal{Parent: 1, New: 1}
+			out[i] = gates.PairedVal{Parent: 1, New: 1}
 		}
 	}
 
@@ -32,7 +32,7 @@ func paired(lost, won, n int) []rules.PairedVal {
 func TestOnlyACertainFallOnValKeepsTheParent(t *testing.T) {
 	for name, c := range map[string]struct {
 		drop  float64
-		pairs []rules.PairedVal
+		pairs []gates.PairedVal
 		want  string
 	}{
 		"better":                   {0, paired(5, 15, 100), ""},
@@ -49,7 +49,7 @@ func TestOnlyACertainFallOnValKeepsTheParent(t *testing.T) {
 		"no episode":             {0, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := rules.Rollback(spec.Gates{MaxValDrop: c.drop}, c.pairs)
+			got := gates.Rollback(spec.Gates{MaxValDrop: c.drop}, c.pairs)
 			if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
 				t.Errorf("Rollback = %q, want %q", got, c.want)
 			}
@@ -73,7 +73,7 @@ func TestAnOutcomeOnValIsASuccessOrAShareOfRightSteps(t *testing.T) {
 		"no counted step": {recorded(0, 0), 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, ok := rules.ValOutcome(c.outcome); got != c.want || ok != c.ok {
+			if got, ok := gates.ValOutcome(c.outcome); got != c.want || ok != c.ok {
 				t.Errorf("ValOutcome = %v, %v; want %v, %v", got, ok, c.want, c.ok)
 			}
 		})
@@ -99,7 +99,7 @@ func TestWhatRollbackDiscards(t *testing.T) {
 		fell := 0
 		rolledBack := 0
 		for range epochs {
-			pairs := make([]rules.PairedVal, episodes)
+			pairs := make([]gates.PairedVal, episodes)
 			difference := 0.0
 			for i := range pairs {
 				switch u := random.Float64(); {
@@ -113,7 +113,7 @@ func TestWhatRollbackDiscards(t *testing.T) {
 			if difference < 0 {
 				fell++
 			}
-			if rules.Rollback(spec.Gates{}, pairs) != "" {
+			if gates.Rollback(spec.Gates{}, pairs) != "" {
 				rolledBack++
 			}
 		}
@@ -135,8 +135,8 @@ func TestABreachOfAnyGateSaysWhy(t *testing.T) {
 		{Chosen: `Reason: r Action: {"action_type":"click","index":1}`},
 		{Chosen: `Reason: r Action: {"action_type":"click","index":2}`},
 	}
-	gates := spec.Default().Gates
-	gates.MinEntropy = 0.1
+	limits := spec.Default().Gates
+	limits.MinEntropy = 0.1
 	fell, rose := domain.LogProbs{Policy: -1.5, Parent: -1}, domain.LogProbs{Policy: -1, Parent: -1.5}
 
 	for _, c := range []struct {
@@ -165,7 +165,7 @@ func TestABreachOfAnyGateSaysWhy(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := domain.Probe{KL: 1, ParseRate: 0.95, Length: 50, Entropy: 0.5, ByType: map[string]domain.ProbeType{}}
 			c.change(&p)
-			if got := rules.UpdateGate(gates, p, pairs); !strings.Contains(got, c.want) ||
+			if got := gates.Update(limits, p, pairs); !strings.Contains(got, c.want) ||
 				(got == "") != (c.want == "") {
 				t.Errorf("Gate(%+v) = %q, want %q", p, got, c.want)
 			}

@@ -1,9 +1,10 @@
-package rules
+// Package gates has the rules that decide whether a new policy is used: how an update is probed and a policy compared
+// with what serves it, and what keeps the parent. Its functions are pure.
+//
+// It does no I/O.
+package gates
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -15,9 +16,9 @@ import (
 	"github.com/collabui/collabui/internal/method/stats"
 )
 
-// UpdateGate compares an updated policy with its parent, by a probe on pairs of the agent's own data set
+// Update compares an updated policy with its parent, by a probe on pairs of the agent's own data set
 // (docs/method.md, Gates). It returns the reason for keeping the parent, or "" if the update passes.
-func UpdateGate(gates spec.Gates, p domain.Probe, pairs []domain.Example) string {
+func Update(gates spec.Gates, p domain.Probe, pairs []domain.Example) string {
 	if !Finite(p) {
 		return "the probe's figures are not numbers"
 	}
@@ -108,18 +109,4 @@ func chosenLength(pairs []domain.Example) (length float64) {
 	}
 
 	return length
-}
-
-// SameVal reports whether two specifications measure the rate on val on the same episodes.
-func SameVal(specification, given spec.Spec) bool { return ValOf(specification) == ValOf(given) }
-
-// ValOf identifies the episodes of val by a digest of what determines them.
-func ValOf(given spec.Spec) string {
-	raw, err := json.Marshal([]any{given.Evaluation.Seed, given.Evaluation.Val, given.Where(given.Environment)})
-	if err != nil {
-		panic(err) // the values can always be encoded
-	}
-	sum := sha256.Sum256(raw)
-
-	return hex.EncodeToString(sum[:6])
 }

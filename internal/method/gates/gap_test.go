@@ -1,4 +1,4 @@
-package rules_test
+package gates_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/method/rules"
+	"github.com/collabui/collabui/internal/method/gates"
 	"github.com/collabui/collabui/internal/method/spec"
 )
 
@@ -19,7 +19,7 @@ func TestCanariesFollowFromTheSeedAndHaveNoPictures(t *testing.T) {
 		}
 	}
 
-	drawn := rules.CanaryPairs(8, pairs, 7)
+	drawn := gates.CanaryPairs(8, pairs, 7)
 	last := -1
 	for _, pair := range drawn {
 		if pair.Image != "" || pair.Slot <= last {
@@ -28,13 +28,13 @@ func TestCanariesFollowFromTheSeedAndHaveNoPictures(t *testing.T) {
 		}
 		last = pair.Slot
 	}
-	if len(drawn) != 8 || !reflect.DeepEqual(drawn, rules.CanaryPairs(8, pairs, 7)) {
+	if len(drawn) != 8 || !reflect.DeepEqual(drawn, gates.CanaryPairs(8, pairs, 7)) {
 		t.Errorf("%d canaries, want the same 8 for the same seed", len(drawn))
 	}
-	if reflect.DeepEqual(drawn, rules.CanaryPairs(8, pairs, 8)) {
+	if reflect.DeepEqual(drawn, gates.CanaryPairs(8, pairs, 8)) {
 		t.Error("two seeds draw the same canaries")
 	}
-	if got := len(rules.CanaryPairs(100, pairs, 7)); got != 30 {
+	if got := len(gates.CanaryPairs(100, pairs, 7)); got != 30 {
 		t.Errorf("%d canaries of 30 rows without pictures, want all", got)
 	}
 }
@@ -42,19 +42,19 @@ func TestCanariesFollowFromTheSeedAndHaveNoPictures(t *testing.T) {
 func TestAGapIsPerTokenAndAFaultAboveItsLimit(t *testing.T) {
 	for _, c := range []struct {
 		name        string
-		all         []rules.Compared
+		all         []gates.Compared
 		mean, worst float64
 		wide        bool
 	}{
-		{"equal", []rules.Compared{{-3, -3, 3}, {-1, -1, 1}}, 0, 0, false},
-		{"near", []rules.Compared{{-3, -3.003, 10}}, 0.0003, 0.0003, false},
-		{"one row apart", []rules.Compared{{-3, -3, 3}, {-1, -2, 4}}, 0.125, 0.25, true},
-		{"impossible for the server", []rules.Compared{{-3, math.Inf(-1), 3}}, 1e6, 1e6, true},
-		{"not a number", []rules.Compared{{-3, math.NaN(), 3}}, 1e6, 1e6, true},
+		{"equal", []gates.Compared{{-3, -3, 3}, {-1, -1, 1}}, 0, 0, false},
+		{"near", []gates.Compared{{-3, -3.003, 10}}, 0.0003, 0.0003, false},
+		{"one row apart", []gates.Compared{{-3, -3, 3}, {-1, -2, 4}}, 0.125, 0.25, true},
+		{"impossible for the server", []gates.Compared{{-3, math.Inf(-1), 3}}, 1e6, 1e6, true},
+		{"not a number", []gates.Compared{{-3, math.NaN(), 3}}, 1e6, 1e6, true},
 		{"nothing compared", nil, 0, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, _ := rules.GapOf(c.all, 1e-3)
+			got, _ := gates.GapOf(c.all, 1e-3)
 			if math.Abs(got.Mean-c.mean) > 1e-9 || math.Abs(got.Worst-c.worst) > 1e-9 || got.Wide() != c.wide {
 				t.Errorf("the gap is %+v, wide %v; want a mean of %v, a worst of %v, wide %v",
 					got, got.Wide(), c.mean, c.worst, c.wide)
@@ -67,12 +67,12 @@ func TestTheLimitOfAGapFollowsFromThePrecision(t *testing.T) {
 	order := []domain.Precision{domain.Exact, domain.Float32, domain.Float16, domain.BFloat16}
 	last := 0.0
 	for _, precision := range order {
-		limit := rules.GapLimit(spec.Serving{}, precision)
+		limit := gates.GapLimit(spec.Serving{}, precision)
 		if limit <= last {
 			t.Errorf("the limit of %s is %v, want more than %v", precision, limit, last)
 		}
 		last = limit
-		if got := rules.GapLimit(spec.Serving{MaxGap: 0.3}, precision); got != 0.3 {
+		if got := gates.GapLimit(spec.Serving{MaxGap: 0.3}, precision); got != 0.3 {
 			t.Errorf("the limit of %s is %v, want max_gap, 0.3", precision, got)
 		}
 	}
