@@ -17,7 +17,6 @@ import (
 	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/method/agents"
-	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/episode"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/rules"
@@ -27,15 +26,6 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/internal/store"
 )
-
-// Rollouts play the tasks of evaluations.
-type Rollouts struct {
-	activities.Common
-	Suites    *play.Suites
-	Policies  chat.Model              // answers for the agents; a model's name is a policy's digest
-	Endpoints *endpoints.Endpoints    // for models that play other roles
-	Over      func(prompt string) int // returns how much of a prompt is too much for the embedded policy
-}
 
 // BatchSize is the number of episodes per activity. They are played as places of the worker become free.
 const BatchSize = 10

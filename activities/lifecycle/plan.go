@@ -8,19 +8,10 @@ import (
 
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/activities/epoch"
-	"github.com/collabui/collabui/activities/play"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 )
-
-// Control plans runs from their beginning to their end, and records what people order.
-type Control struct {
-	activities.Common
-	Suites  *play.Suites
-	Notices Notices
-	View    string // address of the viewer, for people
-}
 
 // Plan contains where a run continues. It is read from the store alone.
 type Plan struct {

@@ -18,15 +18,6 @@ import (
 	"github.com/collabui/collabui/internal/records/runs"
 )
 
-// Rollouts play the slots of epochs.
-type Rollouts struct {
-	activities.Common
-	Suites    *play.Suites
-	Policies  chat.Model              // answers for the agents; a model's name is a policy's digest
-	Endpoints *endpoints.Endpoints    // for models that play other roles
-	Over      func(prompt string) int // returns how much of a prompt is too much for the embedded policy
-}
-
 // Played is an episode in a few figures.
 type Played struct {
 	Attempt int

@@ -22,17 +22,6 @@ import (
 // DemoBatch is the number of tasks that one activity of stage 1 plays.
 const DemoBatch = 40
 
-// Batch names a range of a run's tasks.
-type Batch struct {
-	Run  string
-	From int
-	To   int // exclusive
-
-	// Policy is the digest of the policy whose mistakes agents hear in demonstrations that speak. It is empty in the
-	// first chunk.
-	Policy string `json:",omitempty"`
-}
-
 // Demonstrate lets the environment's expert play training tasks, and records prompt and answer of every step. It
 // returns the number of answers. A share of prompts carries messages, half of them wrong, because messages that were
 // never seen in stage 1 hurt at first. With speech, every step has an answer for every cell of the action matrix

@@ -30,6 +30,17 @@ type Rollouts struct {
 	Policies  chat.Model // answers for the policy of the chunk before; a model's name is a policy's digest
 }
 
+// Batch names a range of a run's tasks.
+type Batch struct {
+	Run  string
+	From int
+	To   int // exclusive
+
+	// Policy is the digest of the policy whose mistakes agents hear in demonstrations that speak. It is empty in the
+	// first chunk.
+	Policy string `json:",omitempty"`
+}
+
 // batchTasks are the training tasks of a batch, and what they are played with.
 type batchTasks struct {
 	Batch

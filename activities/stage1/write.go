@@ -5,19 +5,12 @@ import (
 	"fmt"
 
 	"github.com/collabui/collabui/activities"
-	"github.com/collabui/collabui/activities/grade"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/prompts"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/method/synth"
 	"github.com/collabui/collabui/internal/records/runs"
 )
-
-// Models write the items and pairs of levels.
-type Models struct {
-	activities.Common
-	Feedback grade.Feedback
-}
 
 // LevelRange is a part of a level's trajectories.
 type LevelRange struct {

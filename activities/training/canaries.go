@@ -20,12 +20,6 @@ import (
 	"github.com/collabui/collabui/trainer"
 )
 
-// Server is a policy server that scores answers.
-type Server struct {
-	Name string // address, for people
-	chat.Scorer
-}
-
 // scorers is the number of requests for scores of a server that are under way concurrently.
 const scorers = 8
 

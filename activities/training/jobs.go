@@ -15,11 +15,18 @@ import (
 	"github.com/collabui/collabui/activities"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
+	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/runs"
 	"github.com/collabui/collabui/trainer"
 )
+
+// Server is a policy server that scores answers.
+type Server struct {
+	Name string // address, for people
+	chat.Scorer
+}
 
 // Jobs runs the training jobs of a process, of stage 1 and of updates.
 type Jobs struct {

@@ -11,7 +11,6 @@ import (
 	"github.com/collabui/collabui/activities/training"
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
-	"github.com/collabui/collabui/internal/method/chat"
 	"github.com/collabui/collabui/internal/method/credit"
 	"github.com/collabui/collabui/internal/method/rules"
 	"github.com/collabui/collabui/internal/method/spec"
@@ -20,21 +19,6 @@ import (
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )
-
-// GPU updates policies. With the embedded trainer it needs no GPU.
-type GPU struct {
-	activities.Common
-	Jobs     *training.Jobs
-	Policies chat.Model  // answers for the policies that are probed
-	Scores   chat.Scorer // scores answers under the policies that are probed
-}
-
-// AgentID names one agent's update.
-type AgentID struct {
-	Run   string
-	Epoch int
-	Agent int
-}
 
 // Updated is an update in a few figures.
 type Updated struct {
