@@ -102,6 +102,7 @@ type ScoreJob struct {
 type Row struct {
 	Policy string // digest
 	Prompt string
+	Image  string // digest of the picture that belongs to the prompt; empty without one
 	Answer string
 	// Sampled is set if a server sampled the answer, at Temperature and within TopP. The token that ends a turn then
 	// counts, if the policy writes one.

@@ -50,7 +50,9 @@ func (j *Jobs) Canaries(
 	for _, pair := range gates.CanaryPairs(given.Serving.Canaries, trained.Pairs, trained.Seed) {
 		for _, answer := range []string{pair.Chosen, pair.Rejected} {
 			if answer != "" {
-				rows = append(rows, trainer.Row{Policy: policy, Prompt: pair.Prompt, Answer: answer})
+				rows = append(rows, trainer.Row{
+					Policy: policy, Prompt: pair.Prompt, Image: pair.Image, Answer: answer,
+				})
 			}
 		}
 	}
@@ -79,7 +81,7 @@ func (j *Jobs) Canaries(
 	for i, score := range got.Scores[:own] {
 		if !math.IsInf(score.LogProb, 0) && !math.IsNaN(score.LogProb) { // the policy cannot say it
 			out.Rows = append(out.Rows, runs.Canary{
-				Prompt: rows[i].Prompt, Answer: rows[i].Answer,
+				Prompt: rows[i].Prompt, Image: rows[i].Image, Answer: rows[i].Answer,
 				LogProb: score.LogProb, Tokens: score.Tokens, Before: score.Prompt, IDs: score.IDs,
 			})
 		}
@@ -258,7 +260,8 @@ func scoresOf(ctx context.Context, server Server, policy string, canaries *runs.
 	for i, row := range canaries.Rows {
 		requests.Go(func() error {
 			got, err := server.Score(ctx, chat.ScoreRequest{
-				Model: policy, System: canaries.System, User: row.Prompt, Answers: []string{row.Answer},
+				Model: policy, System: canaries.System, User: row.Prompt, Images: chat.Stored(row.Image),
+				Answers: []string{row.Answer},
 			})
 			if fault.KindOf(err) == fault.Refused {
 				return nil

@@ -123,6 +123,7 @@ type server struct {
 	shift    int     // of every token
 	prefix   string  // of every prompt
 	noise    float64 // added to log π of every token
+	unseen   int     // characters of a picture's digest that it does not see
 	err      error
 }
 
@@ -139,11 +140,16 @@ func (s server) tokens(text string) []int {
 func (s server) Score(_ context.Context, request chat.ScoreRequest) ([]chat.Score, error) {
 	var out []chat.Score
 	for _, text := range request.Answers {
-		prompt, answer := s.tokens(s.prefix+request.System+"|"+request.User), s.tokens(text)
-		out = append(out, chat.Score{
-			LogProb: s.adapters[request.Model].logProb(prompt, answer) + s.noise*float64(len(answer)),
-			Tokens:  len(answer), Prompt: len(prompt), IDs: chat.TokensDigest(prompt, answer),
-		})
+		prompt := s.tokens(s.prefix + request.System + "|" + request.User)
+		answer := s.tokens(text)
+		score := chat.Score{Tokens: len(answer), Prompt: len(prompt), IDs: chat.TokensDigest(prompt, answer)}
+		for _, picture := range request.Images {
+			prompt = append(prompt, s.tokens(picture.Digest[s.unseen:])...)
+			score.Prompt = 0 // the tokens of a prompt with a picture are not known
+			score.IDs = ""
+		}
+		score.LogProb = s.adapters[request.Model].logProb(prompt, answer) + s.noise*float64(len(answer))
+		out = append(out, score)
 	}
 
 	return out, s.err
@@ -161,7 +167,8 @@ func (s saved) Score(ctx context.Context, job trainer.ScoreJob) (trainer.Scores,
 	out := trainer.Scores{Precision: s.precision}
 	for _, row := range job.Rows {
 		got, err := server{adapters: s.adapters}.Score(ctx, chat.ScoreRequest{
-			Model: row.Policy, System: job.System, User: row.Prompt, Answers: []string{row.Answer},
+			Model: row.Policy, System: job.System, User: row.Prompt, Images: chat.Stored(row.Image),
+			Answers: []string{row.Answer},
 		})
 		if err != nil {
 			return out, err
@@ -213,6 +220,9 @@ func (s *stage) publish(t *testing.T) (domain.Gap, error) {
 		pairs = append(pairs, domain.Example{
 			Prompt: fmt.Sprintf("Goal: tap %d", i), Chosen: "click the first", Rejected: "click the second",
 		})
+		if i%2 == 0 {
+			pairs[i].Image = fmt.Sprintf("picture %d", i)
+		}
 	}
 	trained := training.Trained{Policy: "policy-0", System: "You tap.", Pairs: pairs, Seed: 3}
 	canaries, _, err := s.jobs.Canaries(t.Context(), s.spec, trained)
@@ -260,6 +270,7 @@ func TestWhatIsServedIsWhatWasTrained(t *testing.T) {
 		}), apart},
 		"another tokenizer":     {server{adapters: own, shift: 1}, tokens},
 		"another chat template": {server{adapters: own, prefix: "<s>"}, tokens},
+		"another picture size":  {server{adapters: own, unseen: 1}, apart},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

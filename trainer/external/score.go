@@ -14,6 +14,7 @@ import (
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/local/proc"
+	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
 )
 
@@ -59,6 +60,7 @@ type scoredFile struct {
 type scoredRow struct {
 	Policy      string  `json:"policy"`
 	Prompt      string  `json:"prompt"`
+	Image       string  `json:"image"` // file; empty without a picture
 	Answer      string  `json:"answer"`
 	Sampled     bool    `json:"sampled"`
 	Temperature float64 `json:"temperature"`
@@ -93,7 +95,7 @@ func (t *Trainer) Score(ctx context.Context, job trainer.ScoreJob) (trainer.Scor
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 
-	request, err := t.scoreJob(ctx, job, scoring)
+	request, err := t.scoreJob(ctx, job, scoring, dir)
 	if err != nil {
 		return trainer.Scores{}, err
 	}
@@ -105,8 +107,10 @@ func (t *Trainer) Score(ctx context.Context, job trainer.ScoreJob) (trainer.Scor
 	return readScores(request, scoring.Precision)
 }
 
-// scoreJob returns the script's job, with the policies on this host.
-func (t *Trainer) scoreJob(ctx context.Context, job trainer.ScoreJob, scoring Scoring) (scoreJob, error) {
+// scoreJob returns the script's job, with the policies on this host, and the pictures in a folder.
+func (t *Trainer) scoreJob(
+	ctx context.Context, job trainer.ScoreJob, scoring Scoring, dir string,
+) (scoreJob, error) {
 	base, err := t.base(job.Options)
 	if err != nil {
 		return scoreJob{}, err
@@ -123,8 +127,15 @@ func (t *Trainer) scoreJob(ctx context.Context, job trainer.ScoreJob, scoring Sc
 			}
 			out.Policies[row.Policy] = scoredFile{Kind: local.Kind, Dir: local.Dir}
 		}
+		picture := ""
+		if row.Image != "" {
+			picture = filepath.Join(dir, row.Image+".png")
+			if err := store.GetBlobFile(ctx, t.Bucket, row.Image, picture); err != nil {
+				return out, fmt.Errorf("picture of an answer: %w", err)
+			}
+		}
 		out.Rows = append(out.Rows, scoredRow{
-			Policy: row.Policy, Prompt: domain.BreakTokens(row.Prompt), Answer: domain.BreakTokens(row.Answer),
+			Policy: row.Policy, Prompt: domain.BreakTokens(row.Prompt), Image: picture, Answer: domain.BreakTokens(row.Answer),
 			Sampled: row.Sampled, Temperature: row.Temperature, TopP: row.TopP,
 		})
 	}

@@ -15,14 +15,22 @@ CANNOT_SCORE = 3
 try:
     import torch
     from peft import PeftModel
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
+    from transformers import (
+        AutoConfig,
+        AutoModelForCausalLM,
+        AutoModelForImageTextToText,
+        AutoProcessor,
+        AutoTokenizer,
+    )
 except ImportError as e:
     print(f"{sys.executable} lacks a package: {e}")
     sys.exit(CANNOT_SCORE)
 
 
 def tokenizers(job):
-    """Returns functions that return the tokens of a prompt, and those of an answer and of the end of its turn."""
+    """Returns a function of a row that returns the tokens of its prompt, of its answer and of the end of its turn, and
+    what the model sees of its picture.
+    """
     tokenizer = AutoTokenizer.from_pretrained(job["model"], trust_remote_code=False)
 
     def ids(text):
@@ -36,12 +44,25 @@ def tokenizers(job):
             print(f"{sys.executable} lacks a package: {e}")
             sys.exit(CANNOT_SCORE)
         template = get_template_and_fix_tokenizer(tokenizer, DataArguments(template=job["template"]))
+        processor = None
+        if any(row["image"] for row in job["rows"]):
+            processor = AutoProcessor.from_pretrained(job["model"], trust_remote_code=False)
 
         def both(row):
-            chat = [{"role": "user", "content": row["prompt"]}, {"role": "assistant", "content": row["answer"]}]
+            images = [row["image"]] if row["image"] else []
+            chat = [
+                {"role": "user", "content": row["prompt"] + "<image>" * len(images)},
+                {"role": "assistant", "content": row["answer"]},
+            ]
+            if images:
+                chat = template.mm_plugin.process_messages(chat, images, [], [], processor)
             prompt, trained = template.encode_oneturn(tokenizer, chat, job["system"])
             n = len(ids(row["answer"]))
-            return prompt, trained[:n], trained[n : n + 1]
+            seen = {}
+            if images:
+                seen = template.mm_plugin.get_mm_inputs(images, [], [], [1], [0], [0], [prompt + trained], processor)
+                seen["image_token"] = processor.image_token_id
+            return prompt, trained[:n], trained[n : n + 1], seen
 
         return both
 
@@ -50,7 +71,7 @@ def tokenizers(job):
         if job["system"]:
             chat.insert(0, {"role": "system", "content": job["system"]})
         prompt = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=True, return_dict=True)
-        return prompt["input_ids"], ids(row["answer"]), [tokenizer.eos_token_id]
+        return prompt["input_ids"], ids(row["answer"]), [tokenizer.eos_token_id], {}
 
     return both
 
@@ -97,11 +118,14 @@ def nucleus(logprobs, top_p):
 
 
 @torch.no_grad()
-def score(model, prompt, answer, end, row):
+def score(model, prompt, answer, end, seen, row):
     if row["sampled"]:
         answer = answer + end
     ids = torch.tensor([prompt + answer], device=model.device)
-    logits = model(ids).logits[0, len(prompt) - 1 : -1].float()
+    if seen:
+        seen["mm_token_type_ids"] = (ids == seen.pop("image_token")).long()
+    seen = {name: tensor.to(model.device) for name, tensor in seen.items()}
+    logits = model(ids, **seen).logits[0, len(prompt) - 1 : -1].float()
     given = torch.tensor(answer, device=model.device)[:, None]
 
     def total(logprobs):

@@ -25,16 +25,11 @@ func GapLimit(serving spec.Serving, precision domain.Precision) float64 {
 	return gapLimits[precision]
 }
 
-// CanaryPairs draws at most n pairs of a data set and keeps their order. Pairs with a picture are left out: servers do
-// not score them.
+// CanaryPairs draws at most n pairs of a data set and keeps their order.
 func CanaryPairs(n int, pairs []domain.Example, seed uint64) []domain.Example {
 	drawn := make([]bool, len(pairs))
-	left := n
-	for _, i := range domain.Rand(seed, "canaries").Perm(len(pairs)) {
-		if left > 0 && pairs[i].Image == "" {
-			drawn[i] = true
-			left--
-		}
+	for _, i := range domain.Rand(seed, "canaries").Perm(len(pairs))[:min(n, len(pairs))] {
+		drawn[i] = true
 	}
 
 	var out []domain.Example

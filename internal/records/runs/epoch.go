@@ -90,6 +90,7 @@ type Canaries struct {
 // Canary is one answer with its score.
 type Canary struct {
 	Prompt  string  `json:"prompt"`
+	Image   string  `json:"image,omitempty"` // digest of its picture
 	Answer  string  `json:"answer"`
 	LogProb float64 `json:"logprob"` // summed over the answer's tokens, at temperature 1
 	Tokens  int     `json:"tokens"`  // of the answer
