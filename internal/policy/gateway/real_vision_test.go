@@ -17,6 +17,8 @@ import (
 
 	"github.com/collabui/collabui/domain"
 	"github.com/collabui/collabui/internal/method/chat"
+	"github.com/collabui/collabui/internal/method/gates"
+	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/policy/llm"
 	"github.com/collabui/collabui/internal/store"
 	"github.com/collabui/collabui/trainer"
@@ -65,11 +67,19 @@ func TestRealVision(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, served := &store.Memory{}, filepath.Join(t.TempDir(), "served")
-	taught, better := trainOnScreens(t, program, base, b)
+	h := &external.Trainer{
+		Host: external.Host{
+			Bucket: b, Work: t.TempDir(), Checkpoints: func(job string) string { return job + "-checkpoint-" },
+		},
+		Tool: &llamafactory.Tool{Bucket: b, Program: program},
+	}
+	options := visionOptions(t, base)
+	taught, better := trainOnScreens(t, h, options, b)
 
 	e := realVLLM(os.Getenv("COLLABUI_VLLM"), base)
 	s := e.newStage(t, Options{Engine: vllm, Bucket: b, Adapters: served, Model: &of})
 	var rows []row
+	var canaries []trainer.Row // the same, for the trainer
 	var said []float64
 	for _, digest := range []string{taught, better} {
 		right := 0
@@ -88,6 +98,9 @@ func TestRealVision(t *testing.T) {
 				Answer: answer,
 				End:    true,
 			})
+			canaries = append(canaries, trainer.Row{
+				Policy: digest, Prompt: visionUser, Image: put(t, b, shot), Answer: answer, Sampled: true,
+			})
 			said = append(said, logprob)
 		}
 		t.Logf("policy %.8s: %d of 12 answers right", digest, right)
@@ -105,10 +118,63 @@ func TestRealVision(t *testing.T) {
 	}
 	t.Logf("%d log-probabilities differ by at most %.1g per token from those of the trainer's libraries", len(said),
 		worst)
+
+	smaller := canaries[0] // as a server sees it that makes pictures smaller
+	smaller.Image = put(t, b, half(t, screen(t, 0, 100)))
+	got, err := h.Score(t.Context(), trainer.ScoreJob{
+		Rows: append(canaries, smaller), System: visionSystem, Options: options,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, canary := range canaries {
+		off := math.Abs(said[i]-got.Scores[i].LogProb) / float64(got.Scores[i].Tokens)
+		if off > tolerance {
+			t.Errorf("%+v: log-probability %g by the trainer, want the server's %g", canary, got.Scores[i].LogProb, said[i])
+		}
+	}
+	last := got.Scores[len(canaries)]
+	off := math.Abs(said[0]-last.LogProb) / float64(last.Tokens)
+	t.Logf("with a picture of half the size, log π is %.2g nats per token away", off)
+	if limit := gates.GapLimit(spec.Serving{}, domain.Float32); off <= limit {
+		t.Errorf("log π changes by %g nats per token with a picture of half the size, want more than %g", off, limit)
+	}
 }
 
-// trainOnScreens returns the digests of two adapters: SFT on screens, and DPO that starts from it.
-func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught, better string) {
+// put stores a picture and returns its digest.
+func put(t *testing.T, b *store.Memory, shot []byte) string {
+	t.Helper()
+	ref, err := store.PutBlob(t.Context(), b, shot)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return ref.SHA256
+}
+
+// half returns a picture with half of its width and height.
+func half(t *testing.T, shot []byte) []byte {
+	t.Helper()
+	whole, err := png.Decode(bytes.NewReader(shot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := image.NewRGBA(image.Rect(0, 0, whole.Bounds().Dx()/2, whole.Bounds().Dy()/2))
+	for x := range small.Bounds().Dx() {
+		for y := range small.Bounds().Dy() {
+			small.Set(x, y, whole.At(2*x, 2*y))
+		}
+	}
+	var out bytes.Buffer
+	if err := png.Encode(&out, small); err != nil {
+		t.Fatal(err)
+	}
+
+	return out.Bytes()
+}
+
+// visionOptions returns the trainer's options for a model that sees.
+func visionOptions(t *testing.T, base string) json.RawMessage {
 	t.Helper()
 	o := llamafactory.DefaultOptions()
 	o.Model, o.Template, o.Devices, o.Precision = base, "qwen2_vl", 0, "fp32"
@@ -117,27 +183,26 @@ func trainOnScreens(t *testing.T, program, base string, b *store.Memory) (taught
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	return options
+}
+
+// trainOnScreens returns the digests of two adapters: SFT on screens, and DPO that starts from it.
+func trainOnScreens(
+	t *testing.T, h *external.Trainer, options json.RawMessage, b *store.Memory,
+) (taught, better string) {
+	t.Helper()
 	sft := trainer.Job{
 		ID: "runs/seeing/agents/0/sft", Objective: trainer.SFT, Steps: 60, Seed: 11, System: visionSystem,
 		Options: options,
 		Params:  domain.TrainParams{LearningRate: 5e-3, FinalShare: 0.1, BatchSize: 6, Passes: 1, Beta: 0.1, Ftx: 1},
 	}
 	for i := range 30 {
-		ref, err := store.PutBlob(t.Context(), b, screen(t, i%len(buttons), i))
-		if err != nil {
-			t.Fatal(err)
-		}
 		sft.Pairs = append(sft.Pairs, domain.Example{
 			Prompt: visionUser, Chosen: rightAnswer(i % len(buttons)), Rejected: rightAnswer((i + 1) % len(buttons)),
 			Weight: 1,
-			Image:  ref.SHA256,
+			Image:  put(t, b, screen(t, i%len(buttons), i)),
 		})
-	}
-	h := &external.Trainer{
-		Host: external.Host{
-			Bucket: b, Work: t.TempDir(), Checkpoints: func(job string) string { return job + "-checkpoint-" },
-		},
-		Tool: &llamafactory.Tool{Bucket: b, Program: program},
 	}
 	train := func(j trainer.Job) string {
 		r, err := h.Train(t.Context(), j, func(domain.TrainPoint) {})
