@@ -62,12 +62,12 @@ func againstParent(logProbs domain.LogProbs) string {
 	return fmt.Sprintf("%.2f (%+.2f)", logProbs.Policy, logProbs.Change())
 }
 
-// gapText returns a difference of log π in nats per token, or nothing if none was computed.
+// gapText returns a difference of log π in nats per token, or nothing if none was computed or found.
 func gapText(name string, gap domain.Gap) string {
 	switch {
 	case gap.Unknown != "":
 		return fmt.Sprintf("  %s gap unknown: %s", name, gap.Unknown)
-	case gap.Answers == 0:
+	case gap.Worst == 0:
 		return ""
 	}
 

@@ -18,6 +18,7 @@ func TestUpdatesAreShownWithTheirChangeAgainstTheParent(t *testing.T) {
 		}},
 		{Agent: 1, Probe: domain.Probe{Unknown: "too old"}},
 		{Agent: 3, Served: domain.Gap{Answers: 8, Mean: 2e-6, Worst: 1e-5}, Played: domain.Gap{Unknown: "no server"}},
+		{Agent: 4, Served: domain.Gap{Answers: 8}},
 		{Agent: 2, Kept: "3 pairs are fewer than min_pairs 8"},
 	})
 
@@ -25,6 +26,7 @@ func TestUpdatesAreShownWithTheirChangeAgainstTheParent(t *testing.T) {
 		"    0       -    -1.25 (+0.25)     -9.00 (-1.00)    +1.25     -0.042     0.80    0.31        88 %\n",
 		"    1       - unknown: too old\n",
 		"    3       - not measured  train-serve gap 2e-06, worst 1e-05  rollout gap unknown: no server\n",
+		"    4       - not measured\n",
 		"    2       - not measured  parent kept: 3 pairs are fewer than min_pairs 8\n",
 	} {
 		if !strings.Contains(b.String(), want) {
