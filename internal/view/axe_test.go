@@ -43,6 +43,7 @@ func compared(t *testing.T, b store.Bucket, run runs.Run) {
 		row(false, "", 1.25, true, true),
 	}
 	rows[2].Repeated, rows[2].Missing, rows[2].Worst, rows[2].Best = true, 7, -2.5, 4.5
+	entropy := 0.35
 	e := experiments.Experiment("table")
 	record(t, b, e.Version(1), experiments.Version{Number: 1, Experiment: x, Digest: "abc", Who: "me" + hostile[1]})
 	more := x
@@ -51,7 +52,9 @@ func compared(t *testing.T, b store.Bucket, run runs.Run) {
 	record(t, b, e.Result(1), experiments.Result{
 		Version: 1, Digest: "abc", Rows: rows, Systems: systems(),
 		Figures: map[string]experiment.Figures{
-			"full/trained on test-seeds": {FalseCompletes: 0.25, Pass: []float64{0.6, 0.4}},
+			"full/trained on test-seeds": {
+				FalseCompletes: 0.25, Pass: []float64{0.6, 0.4}, PassAt: []float64{0.6, 0.84}, Entropy: &entropy,
+			},
 		},
 	})
 	for n, verb := range []lines.Verb{lines.Promote, lines.Reject} {
