@@ -29,10 +29,13 @@ func TestRealAdaptersTogether(t *testing.T) {
 	if program == "" {
 		t.Skip("set COLLABUI_LLAMAFACTORY to a llamafactory-cli, or run `make test-llamafactory`")
 	}
-	options := peft.Options{
-		Model: makeModel(t, program), Rank: 8, Target: "all", Cutoff: 512, PerDevice: 2, Precision: "float32",
-		SaveSteps: 4,
-	}
+	options := peft.DefaultOptions()
+	options.Model = makeModel(t, program)
+	options.Cutoff = 512
+	options.Devices = 0
+	options.PerDevice = 2
+	options.Precision = "float32"
+	options.SaveSteps = 4
 	if given := os.Getenv("COLLABUI_TEST_MODEL"); given != "" { // to measure a larger one
 		options.Model = given
 	}

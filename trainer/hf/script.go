@@ -37,6 +37,11 @@ type ScriptOptions struct {
 	SaveSteps int `json:"save_steps" yaml:"save_steps"`
 }
 
+// DefaultScriptOptions returns options for a 7B model on one GPU.
+func DefaultScriptOptions() ScriptOptions {
+	return ScriptOptions{Rank: 8, Cutoff: 4096, Devices: 1, PerDevice: 1, Precision: "bfloat16", SaveSteps: 20}
+}
+
 // BaseModel returns the folder of the base model.
 func (o ScriptOptions) BaseModel() string { return o.Model }
 

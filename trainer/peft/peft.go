@@ -67,7 +67,7 @@ func (t *Tool) Render(_ context.Context, folder external.Folder, job trainer.Job
 	if err := os.Remove(noted); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return external.Command{}, fault.New(fault.Transient, "write the job: %w", err)
 	}
-	err = hf.WriteJob(folder, job, options.shared(), script, map[string]any{
+	err = hf.WriteJob(folder, job, options.ScriptOptions, script, map[string]any{
 		"log":        folder.Log(),
 		"error":      noted,
 		"batch":      job.Params.BatchSize,

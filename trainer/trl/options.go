@@ -11,9 +11,7 @@ import (
 type Options = hf.ScriptOptions
 
 // DefaultOptions returns options for a 7B model on one GPU.
-func DefaultOptions() Options {
-	return Options{Rank: 8, Cutoff: 4096, Devices: 1, PerDevice: 1, Precision: "bfloat16", SaveSteps: 20}
-}
+func DefaultOptions() Options { return hf.DefaultScriptOptions() }
 
 // Base returns the base model of a job's options and its folder.
 func (t *Tool) Base(options json.RawMessage) (domain.BaseModel, string, error) {

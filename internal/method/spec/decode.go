@@ -153,9 +153,12 @@ func (d *decoder) each(node *yaml.Node, field string, visit func(key, value *yam
 func (d *decoder) structure(node *yaml.Node, v reflect.Value, field string) {
 	fields := map[string]reflect.Value{}
 	names := []string{}
-	for i := range v.NumField() {
-		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		fields[name] = v.Field(i)
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.Anonymous { // its own fields follow
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[name] = v.FieldByIndex(f.Index)
 		names = append(names, name)
 	}
 
