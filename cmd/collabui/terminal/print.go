@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"unicode"
+
+	"golang.org/x/term"
 )
 
 // Line prints a line to out. Errors of a terminal or a pipe are ignored.
@@ -30,16 +32,8 @@ func Printable(text string) string {
 // isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	st, err := file.Stat()
-	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull) // another device
 
-	return err != nil || !os.SameFile(st, null)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // Megabytes returns a number of bytes as text, in units of 10⁶.
