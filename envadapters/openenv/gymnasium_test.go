@@ -12,18 +12,8 @@ import (
 	"github.com/collabui/collabui/envadapters/acceptance"
 )
 
-// browserGymExample uses the Python package to serve BrowserGym's Gymnasium environments.
-const browserGymExample = "../../python/examples/browsergym_env.py"
-
-func TestAGymnasiumEnvironmentIsWrappedInPythonInSixtyLines(t *testing.T) {
-	raw, err := os.ReadFile(browserGymExample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(raw), "\n"); n > 60 {
-		t.Errorf("%s has %d lines, want at most 60", browserGymExample, n)
-	}
-
+// TestAGymnasiumEnvironmentIsWrappedInPython plays python/examples/browsergym_env.py.
+func TestAGymnasiumEnvironmentIsWrappedInPython(t *testing.T) {
 	s, err := New(envadapters.Options{Servers: []string{serveBrowserGym(t)}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,12 +1,16 @@
 """BrowserGym's environments for collabui. They have one place, because Playwright belongs to one thread."""
 
 import functools
+
 import browsergym.core
 import gymnasium
-from collabui_env import Action, Element, Environment, InvalidAction, Step, Template, chromium, standard_splits, web
+from collabui_env import Action, Element, Environment, InvalidAction, Splits, Step, Task, Template
+from collabui_env import chromium, standard_splits, web
 from playwright.sync_api import BrowserType, sync_playwright
 
-BrowserType.launch = functools.partialmethod(BrowserType.launch, executable_path=chromium())  # BrowserGym starts two
+# BrowserGym starts a second browser to which no option can be given.
+BrowserType.launch = functools.partialmethod(BrowserType.launch, executable_path=chromium())
+
 EDITABLE = ("textbox", "searchbox", "combobox")
 PAGE = "data:text/html,<label>Name <input></label><button onclick=\"document.title = 'sent'\">Send</button>"
 TASKS = {"form": {"id": "browsergym/openended", "task_kwargs": {"start_url": PAGE, "goal": "Send the name Ada"}}}
@@ -26,12 +30,15 @@ CALLS = {  # the actions as BrowserGym's agents write them; !r turns any text in
 
 
 class BrowserGym(Environment):
-    title, family, places, env = "BrowserGym " + browsergym.core.__version__, "web", 1, None
+    title = "BrowserGym " + browsergym.core.__version__
+    family = "web"
+    places = 1
+    env = None
 
-    def splits(self):
+    def splits(self) -> Splits:
         return standard_splits([Template(name, max_steps=8) for name in TASKS], held_out=[])
 
-    def reset(self, task) -> Step:
+    def reset(self, task: Task) -> Step:
         self.close()
         browsergym.core._set_global_playwright(sync_playwright().start())
         self.env = gymnasium.make(**TASKS[task.template], slow_mo=0, disable_env_checker=True)
@@ -46,12 +53,14 @@ class BrowserGym(Environment):
     def show(self, seen: dict, reward: float = 0, done: bool = False) -> Step:
         found = {}  # an element for every bid
         for node in seen["axtree_object"]["nodes"]:
-            shape = seen["extra_element_properties"].get(bid := node.get("browsergym_id"))
+            bid = node.get("browsergym_id")
+            shape = seen["extra_element_properties"].get(bid)
             role, text, value = (str(node.get(key, {}).get("value", "")) for key in ("role", "name", "value"))
             if bid not in found and role not in ("", "none", "generic") and shape and shape["bbox"]:
                 place = tuple(map(round, shape["bbox"])), shape["visibility"] > 0.5
                 found[bid] = Element(len(found), role, text, "", value, (), role in EDITABLE, *place, id=bid)
-        return Step([*found.values()], seen["goal"], done, reward > 0, float(reward), *seen["screenshot"].shape[1::-1])
+        height, width, _ = seen["screenshot"].shape
+        return Step([*found.values()], seen["goal"], done, reward > 0, float(reward), width, height)
 
     def close(self) -> None:
         if self.env:
