@@ -107,7 +107,7 @@ func NoScreenshots() error {
 		"observation.kind: text, or images: false for a model that needs none, or leave the system out there")
 }
 
-// keep stores pictures, so that records may name them. An empty picture is none.
+// keep stores pictures, so that records may name them. Empty ones are left out.
 func (c *Camera) keep(ctx context.Context, images ...chat.Image) error {
 	for _, image := range images {
 		if image.Digest == "" {

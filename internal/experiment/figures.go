@@ -13,7 +13,7 @@ type Figures struct {
 	// 1), and averaged as Pass is.
 	PassAt []float64 `json:"pass_at,omitempty"`
 	// Entropy is the entropy of the votes of a decision in nats: −Σ p·ln p over the actions that were voted for, where
-	// p is an action's share of the votes. It is the mean over all decisions with votes, and nil if there are none.
+	// p is an action's share of the votes. It is the mean over all decisions with votes, and nil without any.
 	Entropy *float64 `json:"entropy,omitempty"`
 }
 

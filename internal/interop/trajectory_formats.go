@@ -157,7 +157,7 @@ func readATIF(raw []byte) (Trajectory, error) {
 	return out, nil
 }
 
-// atifTurns returns the turns of a trajectory, with those of the sub-agents that they refer to.
+// atifTurns returns the turns of a trajectory and of the sub-agents that it refers to.
 func atifTurns(steps []atifTurn, inner map[string]atifLog) (out []Message) {
 	for _, step := range steps {
 		message := Message{
