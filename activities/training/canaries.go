@@ -31,9 +31,9 @@ type Trained struct {
 	Seed   uint64           // draws the pairs
 }
 
-// Canaries has the trainer score answers of the pairs that a policy was trained on, with the weights that it has saved,
-// and further rows, whose scores it returns. If the trainer cannot score, the canaries contain the reason, and there are
-// no scores.
+// Canaries has the trainer score answers of the pairs that a policy was trained on, with the weights that it has
+// saved, and further rows, whose scores it returns. If the trainer cannot score, the canaries contain the reason, and
+// there are no scores.
 func (j *Jobs) Canaries(
 	ctx context.Context, given spec.Spec, trained Trained, more ...trainer.Row,
 ) (*runs.Canaries, []trainer.Score, error) {

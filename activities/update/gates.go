@@ -92,8 +92,8 @@ func (p updateProbe) probe(
 	return out, nil
 }
 
-// sample gets one answer of the new policy to the prompt of every pair, at temperature 1. It leaves out pairs whose prompts
-// are refused.
+// sample gets one answer of the new policy to the prompt of every pair, at temperature 1. It leaves out pairs whose
+// prompts are refused.
 func (p updateProbe) sample(ctx context.Context, system string, pairs []domain.Example) ([]gates.Probed, error) {
 	out := make([]gates.Probed, len(pairs))
 	refused := make([]bool, len(pairs))

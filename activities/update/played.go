@@ -47,7 +47,10 @@ func (g *GPU) sampled(ctx context.Context, given spec.Spec, id AgentID) ([]sampl
 		cell := cells[random.IntN(len(cells))]
 		out = append(out, sampledCell{
 			row: trainer.Row{
-				Policy: slots.System.Policies[id.Agent].Digest, Prompt: cell.Prompt, Image: cell.Image, Answer: cell.Text,
+				Policy:      slots.System.Policies[id.Agent].Digest,
+				Prompt:      cell.Prompt,
+				Image:       cell.Image,
+				Answer:      cell.Text,
 				Sampled:     true,
 				Temperature: given.Temperatures()[id.Agent], TopP: given.Decoding.TopP,
 			},

@@ -75,7 +75,7 @@ func TestAPageReachesItsOwnServerAlone(t *testing.T) {
 	begun := time.Now()
 	attack(t, pool, base, func() bool { return len(unused()) == 0 || time.Since(begun) > time.Minute }, base+"/")
 	if left := unused(); len(left) > 0 {
-		t.Errorf("the page's own server got no request by %v, want one by each: this test shows nothing about them", left)
+		t.Errorf("the page's own server got no request by %v, want one by each, so nothing is known about them", left)
 	}
 	slow := time.Since(begun) // a busy machine needs as long for the others, too
 

@@ -21,7 +21,8 @@ const (
 
 // Handler serves a suite to others. /ws is a session; /health, /metadata, /schema and /openapi.json describe the suite,
 // and /mcp lists no tools. OpenEnv's stateless /reset and /step are missing, because they cannot play an episode. Pages
-// in a web browser may not connect. A session ends, and frees its place, within a minute after its client stopped answering pings.
+// in a web browser may not connect. A session ends, and frees its place, within a minute after its client stopped
+// answering pings.
 func Handler(suite envadapters.Suite) (http.Handler, error) {
 	return handler(suite, pingEvery, answerLimit)
 }

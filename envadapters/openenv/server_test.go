@@ -159,7 +159,11 @@ func TestTheServerAnswersMCP(t *testing.T) {
 			request: `{"jsonrpc":"2.0","id":"a","method":"tools/call"}`,
 			want:    `"id":"a","error":{"code":-32601,"message":"unknown method tools/call; known is tools/list"`,
 		},
-		{"too long", `{"a":"` + strings.Repeat("x", maxRequest), `"code":-32700,"message":"http: request body too large"`},
+		{
+			name:    "too long",
+			request: `{"a":"` + strings.Repeat("x", maxRequest),
+			want:    `"code":-32700,"message":"http: request body too large"`,
+		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			res, err := http.Post(base+"/mcp", "application/json", strings.NewReader(x.request))

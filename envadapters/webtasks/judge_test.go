@@ -7,8 +7,8 @@ import (
 	"github.com/collabui/collabui/domain"
 )
 
-// TestAWrongActionNeverSucceeds does, on the first screen of every template, things that are not right, and then declares
-// the task to be complete, or to be infeasible where it can be done. No judge may find a success.
+// TestAWrongActionNeverSucceeds does, on the first screen of every template, things that are not right, and then
+// declares the task to be complete, or to be infeasible where it can be done. No judge may find a success.
 func TestAWrongActionNeverSucceeds(t *testing.T) {
 	const atMost = 4 // elements of a screen that are tried
 	s, e := open(t, GroupApps, GroupWidgets, GroupTwoPlaces)

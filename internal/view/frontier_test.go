@@ -66,7 +66,8 @@ func TestSystemsHaveCostsAndAPictureOfSuccessAgainstTokens(t *testing.T) {
 	for first, want := range map[string][2]string{
 		// 60,000 prompt tokens in 100 turns; 62,000 tokens, 200 calls and 5 of money for 12 successes.
 		"full/trained on": {
-			"12 of 20 | 60.0 % | 38.7 to 78.1 | 60.0 | 40.0 |  | 84.0 |  | 0.35 | 25.0 %", "600 | 5,167 | 16.7 | 0.4167",
+			"12 of 20 | 60.0 % | 38.7 to 78.1 | 60.0 | 40.0 |  | 84.0 |  | 0.35 | 25.0 %",
+			"600 | 5,167 | 16.7 | 0.4167",
 		},
 		"rft/trained on": {"10 of 20 | 50.0 % | 29.9 to 70.1 |  |  |  |  |  |  | ", "200 | 2,200 | 20.0 | –"},
 		"full/base":      {"5 of 20 | 25.0 % | 11.2 to 46.9 |  |  |  |  |  |  | ", "– | – | – | –"},

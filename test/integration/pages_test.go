@@ -43,7 +43,8 @@ var instead = map[string]string{
 func (n *newcomer) fill(command string) string {
 	meaning := map[string]string{
 		"my.yaml": n.m.spec, "/big/disk": n.m.data, "RUN": "kill", "quickstart": "kill", "EPOCH/SLOT": "1/1", "3": "1",
-		"K": "0", "NEW": "forked", "TEXT": "seen", "NAME": "panel", "DIR": filepath.Join(n.m.t.TempDir(), "out"), "127.0.0.1:8080": "127.0.0.1:0",
+		"K": "0", "NEW": "forked", "TEXT": "seen", "NAME": "panel", "DIR": filepath.Join(n.m.t.TempDir(), "out"),
+		"127.0.0.1:8080": "127.0.0.1:0",
 	}
 	if is, found := instead[command]; found {
 		command = is

@@ -135,8 +135,13 @@ func (t *Trainer) scoreJob(
 			}
 		}
 		out.Rows = append(out.Rows, scoredRow{
-			Policy: row.Policy, Prompt: domain.BreakTokens(row.Prompt), Image: picture, Answer: domain.BreakTokens(row.Answer),
-			Sampled: row.Sampled, Temperature: row.Temperature, TopP: row.TopP,
+			Policy:      row.Policy,
+			Prompt:      domain.BreakTokens(row.Prompt),
+			Image:       picture,
+			Answer:      domain.BreakTokens(row.Answer),
+			Sampled:     row.Sampled,
+			Temperature: row.Temperature,
+			TopP:        row.TopP,
 		})
 	}
 

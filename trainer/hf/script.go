@@ -157,8 +157,8 @@ func adapter(local external.Local) string {
 	return local.Dir
 }
 
-// ExplainEnd turns the last lines of a program into an error. An end by a signal, for lack of disk space or by a bad GPU
-// is transient; other failures are not.
+// ExplainEnd turns the last lines of a program into an error. An end by a signal, for lack of disk space or by a bad
+// GPU is transient; other failures are not.
 func ExplainEnd(program, tail string, exit error) error {
 	if external.NoMemory(tail) {
 		return fault.New(fault.Invalid, "%w: lower trainer.options.cutoff, or train on a larger device (%v)\n%s",

@@ -15,8 +15,9 @@ func printUpdates(out io.Writer, updates []runs.Update) {
 		"margin",
 		"displaced", "entropy", "KL", "preference")
 	for _, update := range updates {
-		terminal.Line(out, "%5d %7s %s%s", update.Agent, lossText(update.Curve), probeText(update.Probe),
-			gapText("train-serve", update.Served)+gapText("rollout", update.Played)+leftOutText(update)+keptText(update.Kept))
+		remarks := gapText("train-serve", update.Served) + gapText("rollout", update.Played) +
+			leftOutText(update) + keptText(update.Kept)
+		terminal.Line(out, "%5d %7s %s%s", update.Agent, lossText(update.Curve), probeText(update.Probe), remarks)
 	}
 	terminal.Line(out,
 		"nats per answer, change against the parent in brackets; displaced: probability that left both answers;")

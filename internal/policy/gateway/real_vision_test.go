@@ -130,7 +130,8 @@ func TestRealVision(t *testing.T) {
 	for i, canary := range canaries {
 		off := math.Abs(said[i]-got.Scores[i].LogProb) / float64(got.Scores[i].Tokens)
 		if off > tolerance {
-			t.Errorf("%+v: log-probability %g by the trainer, want the server's %g", canary, got.Scores[i].LogProb, said[i])
+			t.Errorf("%+v: log-probability %g by the trainer, want the server's %g",
+				canary, got.Scores[i].LogProb, said[i])
 		}
 	}
 	last := got.Scores[len(canaries)]

@@ -98,7 +98,8 @@ func (p plain) without(secret string, wordy bool) string {
 			markParts(coded, p.bytes, form, fold)
 		}
 		for _, place := range base64Text.FindAllIndex(p.bytes, -1) {
-			if slices.Contains(coded.marked[place[0]:place[1]], true) { // the rest of the match also belongs to the secret
+			// If one byte of the match belongs to a secret, so does the rest.
+			if slices.Contains(coded.marked[place[0]:place[1]], true) {
 				found.mark(place[0], string(p.bytes[place[0]:place[1]]))
 			}
 		}

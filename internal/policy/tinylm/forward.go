@@ -278,7 +278,8 @@ func (m *Model) attention(a *acts, l int, seqs []*seq, add [][]Token) {
 					softmaxRow(p[r*lp:(r+1)*lp], a.rel[i][(from+r)*lp:], bias[h*relAll:(h+1)*relAll], s.toks,
 						past+from+r)
 				}
-				gemm(shape{rows, headSize, seen}, byRow(p, lp), byRow(v, headSize), byRow(la.o[at*d+h*headSize:], d), false)
+				mixed := la.o[at*d+h*headSize:]
+				gemm(shape{rows, headSize, seen}, byRow(p, lp), byRow(v, headSize), byRow(mixed, d), false)
 			}
 		}
 

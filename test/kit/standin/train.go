@@ -56,8 +56,8 @@ func train(file string) error {
 	}
 
 	if j.Bf16 && !j.UseCPU && os.Getenv("CUDA_VISIBLE_DEVICES") == "" {
-		return errors.New("ValueError: Your setup doesn't support bf16/gpu. You need to assign use_cpu if you want to " +
-			"train the model on CPU")
+		return errors.New("ValueError: Your setup doesn't support bf16/gpu. " +
+			"You need to assign use_cpu if you want to train the model on CPU")
 	}
 	if err := j.prepare(); err != nil {
 		return err

@@ -147,8 +147,8 @@ func read(t *testing.T, file string) string {
 func TestANewEnvironmentInPythonPassesItsTestAndHasTypes(t *testing.T) {
 	python := os.Getenv("COLLABUI_OPENENV_PYTHON")
 	if python == "" || os.Getenv("COLLABUI_WHEEL_PYTHON") == "" {
-		t.Skip("COLLABUI_OPENENV_PYTHON and COLLABUI_WHEEL_PYTHON name no Pythons with what the package needs and what " +
-			"builds it; scripts/venv.sh openenv and scripts/venv.sh wheel make them")
+		t.Skip("COLLABUI_OPENENV_PYTHON and COLLABUI_WHEEL_PYTHON name no Pythons with what the package needs and " +
+			"what builds it; scripts/venv.sh openenv and scripts/venv.sh wheel make them")
 	}
 	dir := t.TempDir()
 	written, err := NewPython(dir, "panelxyz", []string{"webtasks"})
@@ -220,8 +220,8 @@ func installed(t *testing.T, python string) string {
 
 	var wheels []string
 	for range 2 {
-		wheel := strings.TrimSpace(build(t, root, "bash", "-c", `scripts/wheel.sh v1.2.3-rc.4 "$0" 2>/dev/null`, t.TempDir()))
-		wheels = append(wheels, wheel)
+		wheel := build(t, root, "bash", "-c", `scripts/wheel.sh v1.2.3-rc.4 "$0" 2>/dev/null`, t.TempDir())
+		wheels = append(wheels, strings.TrimSpace(wheel))
 	}
 	if name := filepath.Base(wheels[0]); name != "collabui_env-1.2.3rc4-py3-none-any.whl" {
 		t.Errorf("the wheel is %s, want the version of the release in its name", name)
