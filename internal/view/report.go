@@ -164,6 +164,13 @@ func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
 		if !whole {
 			continue
 		}
+		answers, err := w.evaluationAnswers(ctx, run, e.ID)
+		if err != nil {
+			return err
+		}
+		if err := w.write(docEvalAnswers+"/"+string(run)+"/"+e.ID, answers); err != nil {
+			return err
+		}
 		err = w.chunks(ctx, len(rows), func(ctx context.Context, first int) error {
 			body, err := w.evaluations(ctx, run, e.ID, first)
 			if err != nil {

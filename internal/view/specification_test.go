@@ -60,16 +60,20 @@ func TestASpecificationIsYAMLWithWhatDiffersAndWhatWasChanged(t *testing.T) {
 
 func TestAnswersAreSearched(t *testing.T) {
 	var b store.Memory
-	run := string(crafted(t, &b))
+	pictured(t, &b)
+	const run = "crafted"
 	x := newTab(t)
 	for form, url := range forms(t, &b, run) {
 		x.open(url, "document.querySelector('h1')")
-		x.page("#/run/"+run+"/episodes?text=INDEX%22%3A0", "0 of 4 episodes")
+		x.page("#/evaluation/crafted/final%2Ftrained-2%2Fval?text=INDEX%22%3A0", "0 of 1 episodes")
 		x.choose("also in answers", "")
-		x.wait("document.body.innerText.includes('3 of 4 episodes')") // the failed one has no answer
+		x.wait("document.body.innerText.includes('1 of 1 episodes')")
+		x.page("#/run/"+run+"/episodes?text=INDEX%22%3A0", "0 of 5 episodes")
+		x.choose("also in answers", "")
+		x.wait("document.body.innerText.includes('4 of 5 episodes')") // the failed one has no answer
 		x.wait("location.hash.includes('answers=1')")
 		x.eval("document.querySelector('.line.place a').click()")
-		x.wait("document.body.innerText.includes('1 of 3')")
+		x.wait("document.body.innerText.includes('1 of 4')")
 		t.Log(form)
 		x.quiet()
 	}

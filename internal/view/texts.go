@@ -14,19 +14,56 @@ const maxAnswers = 20_000
 
 // answers returns the distinct answers of an episode, as people search them.
 func (e Episode) answers() string {
-	var out strings.Builder
-	seen := map[string]bool{}
+	var texts []string
 	for _, step := range e.Steps {
 		for _, cell := range step.Decision.Cells {
-			if seen[cell.Text] || out.Len()+len(cell.Text) > maxAnswers {
-				continue
-			}
-			seen[cell.Text] = true
-			out.WriteString(cell.Text + "\n")
+			texts = append(texts, cell.Text)
 		}
 	}
 
+	return distinct(texts)
+}
+
+// evalAnswers returns the distinct answers of an evaluated episode.
+func evalAnswers(e runs.EvalEpisode) string {
+	var texts []string
+	for _, step := range e.Steps {
+		for _, cell := range step.Cells {
+			texts = append(texts, cell.Text)
+		}
+	}
+
+	return distinct(texts)
+}
+
+// distinct returns every text once, on lines of its own, without those that no longer fit into maxAnswers bytes.
+func distinct(texts []string) string {
+	var out strings.Builder
+	seen := map[string]bool{}
+	for _, text := range texts {
+		if seen[text] || out.Len()+len(text) > maxAnswers {
+			continue
+		}
+		seen[text] = true
+		out.WriteString(text + "\n")
+	}
+
 	return out.String()
+}
+
+// evaluationAnswers returns the answers of every episode of an evaluation, by number.
+func (l *Library) evaluationAnswers(ctx context.Context, run runs.Run, id string) (map[int]string, error) {
+	result, err := l.result(ctx, run, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := l.evalEpisodes(ctx, run, id, 1, result.Episodes+result.Missing)
+	out := make(map[int]string, len(all))
+	for i, evaluated := range all {
+		out[i+1] = evalAnswers(evaluated)
+	}
+
+	return out, err
 }
 
 // epochAnswers returns the answers of every episode of an epoch that has begun, by slot.

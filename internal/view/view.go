@@ -44,6 +44,7 @@ const (
 	docAnswers     = "answers"     // NAME/EPOCH: what agents answered in every episode, for searching
 	docEpisodes    = "episodes"    // NAME/EPOCH/SLOT: some episodes, from a slot on
 	docEvalRows    = "evalrows"    // NAME/FOLDER/SYSTEM/SPLIT
+	docEvalAnswers = "evalanswers" // NAME/FOLDER/SYSTEM/SPLIT: what agents answered in every episode, for searching
 	docEvaluations = "evaluations" // NAME/FOLDER/SYSTEM/SPLIT/N: some evaluated episodes, from episode N on
 	docExperiment  = "experiment"  // NAME
 	docLine        = "line"        // NAME
@@ -74,6 +75,8 @@ func (l *Library) Document(ctx context.Context, place string) (any, error) {
 		}
 	case docEvalRows:
 		return l.evalRows(ctx, run, below)
+	case docEvalAnswers:
+		return l.evaluationAnswers(ctx, run, below)
 	case docEvaluations:
 		n, err := numbers(path.Base(below))
 		if err != nil {

@@ -23,16 +23,22 @@ function EvaluationPage({ parts, query }) {
   const [, run, id, n, number, place] = parts;
   const { doc: rows, error } = useDoc(rowsOf(run + '/' + id), 0);
   const { doc, d, error: missing } = useEvaluated(run, id, Number(n) || 0, 0);
+  const search = query.answers && doc && !doc.short;
+  const { doc: answers, error: unread } = useDoc(search ? 'evalanswers/' + run + '/' + id : '', 0);
   const text = (query.text || '').toLowerCase();
+  const said = useMemo(() => search && answers && Object.fromEntries(Object.entries(answers)
+    .map(([episode, texts]) => [episode, texts.toLowerCase()])), [answers, search]);
   const states = (r) => (r.void ? 'failed' : r.success ? 'solved' : 'not solved');
   const list = (rows || []).filter((r) => (!query.state || states(r) === query.state) &&
-    (r.template + ' ' + (r.goal || '')).toLowerCase().includes(text));
+    ((r.template + ' ' + (r.goal || '')).toLowerCase().includes(text) || (said && said[r.n]?.includes(text))));
   const counted = list.filter((r) => !r.void); // as in the result
   const open = (m, s, c) => go(['evaluation', run, id, m, ...(s ? [s] : []), ...(c ? [c.join('.')] : [])], query,
     m === n);
   const here = list.findIndex((r) => r.n === Number(n));
   if (n && doc?.short) return html`<main id="main"><h1>${id}</h1><${Short} /></main>`;
-  if (error || missing || !rows || (n && !d)) return html`<${Alone} name=${id} error=${error || missing} />`;
+  if (error || missing || unread || !rows || (n && !d)) {
+    return html`<${Alone} name=${id} error=${error || missing || unread} />`;
+  }
 
   return html`<main id="main" class="wide"><nav class="crumbs" aria-label="where this is">
     <a href=${href(['run', run])}>${run}</a> ›
@@ -42,7 +48,11 @@ function EvaluationPage({ parts, query }) {
       onOpen=${(s, c) => open(n, s, c)}
         onNeighbour=${(by) => here >= 0 && list[here + by] && open(String(list[here + by].n))} />`
       : html`<h1>${doc ? sideName(doc, { id }) : id}</h1><form class="filters" role="search" onSubmit=${(e) => e.preventDefault()}>
-        <${Search} value=${query.text} onText=${(t) => go(['evaluation', run, id], { ...query, text: t }, true)} />
+        <${Search} value=${query.text} placeholder="goal, template"
+          onText=${(t) => go(['evaluation', run, id], { ...query, text: t }, true)} />
+        ${!doc?.short && html`<label class="flag"><input type="checkbox" checked=${!!query.answers}
+          onChange=${(e) => go(['evaluation', run, id], { ...query, answers: e.target.checked ? 1 : '' }, true)} />
+          also in answers</label>`}
         <label>state <select value=${query.state || ''}
           onChange=${(e) => go(['evaluation', run, id], { ...query, state: e.target.value }, true)}>
           <option value="">all</option><option>solved</option><option>not solved</option><option>failed</option>
