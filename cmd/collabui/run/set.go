@@ -73,6 +73,15 @@ func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) er
 		return err
 	}
 
+	now, err := runs.Run(run).Current(ctx, session.Store)
+	if err != nil {
+		return err
+	}
+	spent, err := runs.Run(run).Spent(ctx, session.Store)
+	if err != nil {
+		return err
+	}
+
 	return a.Print(change, func(out io.Writer) {
 		for _, key := range change.Values.Keys() {
 			when := "from the next epoch that begins"
@@ -81,7 +90,22 @@ func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) er
 			}
 			terminal.Line(out, "%s: %s is %s %s", run, key, change.Values[key], when)
 		}
+		if warning := overspent(now.Budget, spent); warning != "" {
+			terminal.Line(out, "%s: %s, so the run pauses before its next call", run, warning)
+		}
 	})
+}
+
+// overspent returns which limit of a budget has already been reached, or "".
+func overspent(budget spec.Budget, spent runs.Spent) string {
+	switch {
+	case budget.Money > 0 && spent.Money >= budget.Money:
+		return fmt.Sprintf("%.2f of budget.money=%g are already spent", spent.Money, budget.Money)
+	case budget.Tokens > 0 && spent.Tokens >= budget.Tokens:
+		return fmt.Sprintf("%d of budget.tokens=%d are already spent", spent.Tokens, budget.Tokens)
+	default:
+		return ""
+	}
 }
 
 // setStored records a change for a run that no workflow runs.

@@ -96,3 +96,21 @@ func TestAChangeThatComesTooLateIsRefused(t *testing.T) {
 		t.Errorf("budget.money of a run that has ended = %v, want an invalid fault", err)
 	}
 }
+
+func TestABudgetBelowWhatIsSpentIsReported(t *testing.T) {
+	spent := runs.Spent{Calls: 3, Tokens: 120, Money: 1.74}
+	for _, x := range []struct {
+		name   string
+		budget spec.Budget
+		want   string
+	}{
+		{"no budget", spec.Budget{}, ""},
+		{"enough", spec.Budget{Money: 2, Tokens: 121}, ""},
+		{"money", spec.Budget{Money: 1}, "1.74 of budget.money=1 are already spent"},
+		{"tokens", spec.Budget{Tokens: 120}, "120 of budget.tokens=120 are already spent"},
+	} {
+		if got := overspent(x.budget, spent); got != x.want {
+			t.Errorf("%s: overspent = %q, want %q", x.name, got, x.want)
+		}
+	}
+}
