@@ -75,6 +75,7 @@ func TestExitCodes(t *testing.T) {
 	m.exits("when nothing runs any more", map[string]int{
 		"show kill": 0, "show kill 1/1": 0, "show kill critic": 0, "runs": 0, "line show": 0, "schedule show": 0,
 		"watch kill": 0, "fsck kill": 0, "gc --dry-run": 0, "pause kill": 3, "gc": 3, "down": 0,
+		"fork kill --epoch 0 --name other --plan": 0,
 	})
 
 	m.must("up")

@@ -76,7 +76,12 @@ func runFork(ctx context.Context, a *app.App, options forkOptions, run string) e
 	if err != nil {
 		return err
 	}
-	session, err := a.StartAndConnect(ctx, options.up)
+	var session *app.Session
+	if options.plan {
+		session, err = a.ConnectToRead(ctx)
+	} else {
+		session, err = a.StartAndConnect(ctx, options.up)
+	}
 	if err != nil {
 		return err
 	}
