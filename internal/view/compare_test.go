@@ -58,6 +58,7 @@ func TestSystemsAreComparedOnTheSameTasks(t *testing.T) {
 	x.open(serve(t, &b, string(run)), "document.querySelector('h1')")
 	for _, want := range []string{
 		"wrong→right: 1", "right→wrong: 1", "both right: 1", "both wrong: 0", "3 paired episodes",
+		"A: crafted (not finished), first",
 	} {
 		x.page("#/compare"+comparing(first, second), want)
 	}

@@ -104,6 +104,7 @@ function ComparePage({ index, query }) {
   const sides = names.map(named);
   const chosen = sides.every((s) => s.run && s.id);
   const { docs, error } = useDocs(chosen ? names.map(rowsOf) : [], 0);
+  const { doc: home } = useDoc('home', 0);
   const { docs: runs } = useDocs(chosen ? sides.map((s) => 'run/' + s.run) : [], 0);
   const set = (q) => go(['compare'], { ...query, ...q }, true);
   const put = (i, v) => set({ n: '', step: '', ...(i === 0 ? { a: v } : i === 1 ? { b: v }
@@ -112,7 +113,10 @@ function ComparePage({ index, query }) {
   const called = (i) => {
     const e = (runs?.[i]?.evaluations || []).find((x) => found(i, x));
 
-    return letter(i) + ': ' + sides[i].run + ', ' + (e ? evalName(e) : sides[i].id);
+    const state = home?.runs.find((r) => r.name === sides[i].run)?.state;
+    const unfinished = state && state !== 'finished' ? ' (' + (state === 'unknown' ? 'not finished' : state) + ')' : '';
+
+    return letter(i) + ': ' + sides[i].run + unfinished + ', ' + (e ? evalName(e) : sides[i].id);
   };
   if (error) return html`<${Alone} name="Compare" error=${error} />`;
   const ready = chosen && docs?.length === names.length;
