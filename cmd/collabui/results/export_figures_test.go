@@ -28,7 +28,11 @@ func curvedRun(t *testing.T, b store.Bucket) runs.Run {
 		}
 		for agent := range 2 {
 			u := runs.Update{
-				Agent: agent, Steps: 2, Probe: domain.Probe{Prompts: 3, ParseRate: 1, KL: 0.25 * float64(epoch)},
+				Agent: agent, Steps: 2,
+				Probe: domain.Probe{
+					Prompts: 3, ParseRate: 1, KL: 0.25 * float64(epoch),
+					Chosen: domain.LogProbs{Policy: -1, Parent: -2}, Rejected: domain.LogProbs{Policy: -4, Parent: -3},
+				},
 				Curve: []domain.TrainPoint{
 					{Step: 1, Steps: 2, Loss: 0.7}, {Step: 2, Steps: 2, Loss: 0.5 / float64(epoch)},
 				},

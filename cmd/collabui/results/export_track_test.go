@@ -26,7 +26,7 @@ type tracked struct {
 // again and again: while the run is open, after a file was cut off, and after its end. Each has every value once.
 func TestOtherToolsKeepATrackedRunOnce(t *testing.T) {
 	python, program := toolsPython(t), filepath.Join(t.TempDir(), "collabui")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "..").CombinedOutput(); err != nil {
 		t.Fatalf("go build = %v, want a program\n%s", err, out)
 	}
 	t.Setenv("COLLABUI", program)
