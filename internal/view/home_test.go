@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/collabui/collabui/domain"
-	"github.com/collabui/collabui/internal/local/disk"
 	"github.com/collabui/collabui/internal/method/spec"
 	"github.com/collabui/collabui/internal/records/lines"
 	"github.com/collabui/collabui/internal/records/runs"
@@ -144,49 +143,4 @@ func TestAReportBeginsWithTheTable(t *testing.T) {
 		t.Errorf("the best rates are %q, want %q", got, want)
 	}
 	x.quiet()
-}
-
-// filed returns the objects of a store as files.
-func filed(b *testing.B, from *store.Memory) store.Files {
-	b.Helper()
-	files := store.Files{Dir: b.TempDir()}
-	all, err := from.List(b.Context(), "")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, ref := range all {
-		body, err := from.Get(b.Context(), ref.Key)
-		if err == nil {
-			err = disk.Write(files.Dir, ref.Key, body)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-
-	return files
-}
-
-// BenchmarkTheFirstPageOfAThousandRuns opens the first page of 1,000 runs in Chromium, until its table is drawn. Every
-// time is that of a viewer that has just started.
-func BenchmarkTheFirstPageOfAThousandRuns(b *testing.B) {
-	var written store.Memory
-	names := view.Names{}
-	for i := range 1000 {
-		name := fmt.Sprintf("run-%04d", i)
-		ended(b, &written, name, i%50, 50+i%50)
-		names.Runs = append(names.Runs, name)
-	}
-	bucket := filed(b, &written)
-	x := newTab(b)
-	for b.Loop() {
-		s := view.Server{
-			Library: library(bucket, 1), Index: func(context.Context) (view.Names, error) { return names, nil },
-			Events: func(context.Context, string, string) (int, string) { return 0, "0" },
-		}
-		srv := httptest.NewServer(s.Handler(b.Context()))
-		x.open(srv.URL+"/", "document.querySelectorAll('.line.place').length > 20")
-		srv.CloseClientConnections()
-		srv.Close()
-	}
 }
