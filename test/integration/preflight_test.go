@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func TestWhatCannotEndIsNotStarted(t *testing.T) {
 	}{
 		"a key": {
 			[]string{"train", write("key.yaml", key)},
-			[]string{"models.judge", "or SOME_API_KEY_FILE", "collabui down --data "},
+			[]string{"models.judge", "SOME_API_KEY=VALUE", filepath.Join(m.data, "keys.env"), "without a restart"},
 		},
 		"a model of stage 1": {
 			[]string{"train", write("dead.yaml", dead), "--until", "stage-1"},
