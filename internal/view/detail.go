@@ -28,6 +28,7 @@ type detail struct {
 	System      int                `json:"system"`
 	Outcome     domain.Outcome     `json:"outcome"`
 	Edges       [][2]int           `json:"edges"`
+	ReadsBack   bool               `json:"reads_back,omitempty"` // from round 2 on also against the edges
 	Agents      int                `json:"agents"`
 	Rounds      int                `json:"rounds"`
 	Scope       agents.VoteScope   `json:"vote_scope"` // which answers vote
@@ -70,7 +71,7 @@ type detailCell struct {
 	domain.Cell
 	Action *detailAction `json:"action,omitempty"`
 	Label  *domain.Label `json:"label,omitempty"`
-	Judge  *domain.Label `json:"judge,omitempty"` // the label of the environment's judge, if it knows
+	Judge  *domain.Label `json:"judge,omitempty"` // the environment's label of an action, if it knows
 	Grade  *credit.Score `json:"grade,omitempty"`
 	Again  *credit.Score `json:"again,omitempty"` // the critic's grade when it saw the cell among candidates
 }
@@ -120,7 +121,7 @@ func (e Episode) detail() detail {
 		Slot: x.Slot.Number, Template: task.Template, Split: task.Split, Seed: strconv.FormatUint(task.Seed, 10),
 		MaxSteps: task.MaxSteps, Goal: x.Goal, State: e.state(), Attempt: x.Attempt, Failed: x.Failed,
 		Replacement: x.Slot.Replacement, Void: e.Void, System: x.System, Outcome: x.Outcome, Edges: e.Topology.Edges,
-		Agents: e.Topology.Agents, Rounds: e.Rounds, Scope: e.Scope, Steps: []detailStep{},
+		Agents: e.Topology.Agents, Rounds: e.Rounds, ReadsBack: e.ReadsBack(), Scope: e.Scope, Steps: []detailStep{},
 	}
 	if e.Credits != nil {
 		d.Critic = e.Credits.Critic
@@ -213,7 +214,8 @@ func (e Episode) step(i int) detailStep {
 		if label, ok := e.Label(i, j); ok && c.Prompt != "" {
 			cell.Label = &label
 		}
-		if c.Prompt != "" && judge[j] != domain.Uncertain {
+		speaks := c.Action != nil && c.Action.Speech() // the judge only knows actions
+		if c.Prompt != "" && !speaks && judge[j] != domain.Uncertain {
 			cell.Judge = &judge[j]
 		}
 		d.Cells = append(d.Cells, cell)

@@ -28,6 +28,9 @@ type Episode struct {
 	spec spec.Spec // of the epoch
 }
 
+// ReadsBack reports whether agents also read those that they are read by: their answers of the previous round.
+func (e Episode) ReadsBack() bool { return e.spec.Reads == agents.ReadBack && e.Rounds > 1 }
+
 // Label returns the label of a cell of a step, both counted from 0, and reports whether there is one.
 func (e Episode) Label(step, cell int) (domain.Label, bool) {
 	if e.Credits == nil || step >= len(e.Credits.Steps) || cell >= len(e.Credits.Steps[step].Labels) {

@@ -104,7 +104,9 @@ func (l *Library) evaluations(ctx context.Context, run runs.Run, id string, firs
 	all, err := l.evalEpisodes(ctx, run, id, first, n)
 	out := map[int]detail{}
 	for i, evalEpisode := range all {
-		out[first+i] = evaluated(evalEpisode, first+i, result, specification.VoteScope)
+		d := evaluated(evalEpisode, first+i, result, specification.VoteScope)
+		d.ReadsBack = specification.Reads == agents.ReadBack && d.Rounds > 1
+		out[first+i] = d
 	}
 
 	return out, err

@@ -42,9 +42,10 @@ type MessageReader struct {
 
 // ReaderAnswer is an answer of a reader with its label.
 type ReaderAnswer struct {
-	Text  string       `json:"text"`
-	Words string       `json:"words"`
-	Label domain.Label `json:"label"`
+	Text    string       `json:"text"`
+	Words   string       `json:"words"`
+	Label   domain.Label `json:"label"`
+	Verdict string       `json:"verdict"` // the label in words; an act of speech does not act
 }
 
 // Alternative is an answer that an agent could have given instead of passing. Readers have the recorded answer, and the
@@ -112,7 +113,25 @@ func (e Episode) answer(step int, text string, label domain.Label) ReaderAnswer 
 	screen := e.Steps[step].Observation
 	cell := agents.Reader{Parsing: e.spec.Answers, Speech: true}.Cell(0, 0, text, "a prompt", screen)
 
-	return ReaderAnswer{Text: bounded(text), Words: agents.CellInWords(cell, screen), Label: label}
+	return ReaderAnswer{
+		Text: bounded(text), Words: agents.CellInWords(cell, screen), Label: label, Verdict: verdict(cell, label),
+	}
+}
+
+// verdict returns the label of a reader's answer in words.
+func verdict(cell domain.Cell, label domain.Label) string {
+	switch {
+	case label == domain.Uncertain:
+		return "is uncertain"
+	case label == domain.Positive:
+		return "acts right"
+	case cell.Action == nil:
+		return "gives no answer that parses"
+	case cell.Action.Speech():
+		return "does not act"
+	}
+
+	return "acts wrong"
 }
 
 // bounded returns a text of at most maxMessageText characters.

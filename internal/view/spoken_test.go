@@ -163,8 +163,8 @@ func TestPagesShowWhyMessagesMattered(t *testing.T) {
 		x.page("#/episode/spoken/1/1", "Why messages mattered")
 		text := mainText(x)
 		for _, want := range []string{
-			"2 more readers are right with it", "agent 1, round 2+ rightclick button \"Locker\"",
-			"− wrong(no action)wait" + hostile[0], "1 of 2 other answers would have helped",
+			"2 more readers are right with it", "agent 1, round 2+ acts rightclick button \"Locker\"",
+			"− gives no answer that parses(no action)wait" + hostile[0], "1 of 2 other answers would have helped",
 			"Instead: click button \"Locker\" (it would have helped)", "(it would not have helped)",
 			"with the pass, as recorded", "it has no readers",
 		} {

@@ -14,7 +14,8 @@ import (
 func showEpisode(ctx context.Context, a *app.App, bucket store.Bucket, run, place string) error {
 	epoch, slot, err := app.ParsePlace("show RUN", place, 1)
 	if err != nil {
-		return fault.New(fault.Invalid, "%q is no part of run %s: expected EPOCH/SLOT, such as 1/4, stage-1 or critic",
+		return fault.New(fault.Invalid, "%q is no part of run %s: expected EPOCH/SLOT, both from 1, such as 1/4, or "+
+			"stage-1 or critic",
 			place, run)
 	}
 	read, err := view.ReadEpisode(ctx, bucket, runs.Run(run), epoch, slot)

@@ -46,7 +46,7 @@ func TestViewsAndMessagesAreShownInWords(t *testing.T) {
 		"agent 0 saw 2 of 2 elements: button Send | field To\n",
 		"agent 1 saw 1 of 2 elements: button Send; named by peers: field To\n",
 		`message of agent 0, round 1: tells "write to ann": 1 fewer reader is right with it`,
-		`agent 1, round 1: wrong with it (passes), right without it (click button "Send")`,
+		`agent 1, round 1: does not act with it (passes), acts right without it (click button "Send")`,
 		"message of agent 1, round 1: passes: the other answer that was tried would have helped",
 		`instead: click button "Send": it would have helped`,
 	} {

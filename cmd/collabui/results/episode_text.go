@@ -30,9 +30,9 @@ func (e storedEpisode) text(out io.Writer) {
 	if e.Credits != nil {
 		critic = "labels by " + e.Credits.Critic
 	}
-	terminal.Line(&text, "graph %s; system of epoch %d; attempt %d; %s", edges(e.Topology), e.Episode.System,
-		e.Episode.Attempt,
+	terminal.Line(&text, "graph %s; system of epoch %d; attempt %d; %s", e.graph(), e.Episode.System, e.Episode.Attempt,
 		critic)
+	terminal.Line(&text, "%s", e.signs())
 	for i, step := range e.Steps {
 		terminal.Line(&text, "\nstep %d: %s", step.Number, screenOf(agents.Lines(step.Observation), 12))
 		e.matrix(&text, i)
@@ -81,11 +81,27 @@ func screenOf(lines []string, most int) string {
 // notAsked is shown for a cell that was skipped because it could not change the vote any more.
 const notAsked = "·"
 
+// signs explains the signs of the matrix.
+func (e storedEpisode) signs() string {
+	text := "+ right, - wrong, ? uncertain, * executed"
+	for i := range e.Steps {
+		if len(e.Messages(i)) > 0 {
+			return text + "; a message is right if more of its readers act right with it"
+		}
+	}
+
+	return text
+}
+
 // matrix prints what each agent answered, with one line per agent and one column per round.
 func (e storedEpisode) matrix(out io.Writer, step int) {
 	const wide = 34
 	s := e.Steps[step]
-	line := ""
+	line := "         "
+	for round := range e.Rounds {
+		line += fmt.Sprintf("     %-*s", wide, fmt.Sprintf("round %d", round+1))
+	}
+	terminal.Line(out, "%s", strings.TrimRight(line, " "))
 	for i, cell := range s.Decision.Cells {
 		if cell.Round == 0 {
 			line = fmt.Sprintf("  agent %d", cell.Agent)
@@ -128,19 +144,14 @@ func (e storedEpisode) views(out io.Writer, step int) {
 	}
 }
 
-// rightness are the words for labels.
-var rightness = map[domain.Label]string{
-	domain.Positive: "right", domain.Negative: "wrong", domain.Uncertain: "uncertain",
-}
-
 // messages prints what the messages of a step changed: the answers of their readers with and without them.
 func (e storedEpisode) messages(out io.Writer, step int) {
 	const wide = 80
 	readers := func(readers []view.MessageReader, with, without string) {
 		for _, reader := range readers {
 			terminal.Line(out, "    agent %d, round %d: %s %s (%s), %s %s (%s)", reader.Agent, reader.Round+1,
-				rightness[reader.With.Label], with, agents.Line(reader.With.Words, wide),
-				rightness[reader.Without.Label], without, agents.Line(reader.Without.Words, wide))
+				reader.With.Verdict, with, agents.Line(reader.With.Words, wide),
+				reader.Without.Verdict, without, agents.Line(reader.Without.Words, wide))
 		}
 	}
 	for _, message := range e.Messages(step) {
@@ -201,14 +212,17 @@ func (e storedEpisode) label(step, cell int) string {
 	return map[domain.Label]string{domain.Positive: "+", domain.Negative: "-", domain.Uncertain: "?"}[label]
 }
 
-// edges returns a graph in a few words.
-func edges(topology domain.Topology) string {
-	if len(topology.Edges) == 0 {
+// graph returns who reads whom, in a few words.
+func (e storedEpisode) graph() string {
+	if len(e.Topology.Edges) == 0 {
 		return "no agent reads another"
 	}
 	var out []string
-	for _, e := range topology.Edges {
-		out = append(out, fmt.Sprintf("%d→%d", e[0], e[1]))
+	for _, edge := range e.Topology.Edges {
+		out = append(out, fmt.Sprintf("%d→%d", edge[0], edge[1]))
+	}
+	if e.ReadsBack() {
+		out = append(out, "(from round 2 on also against the arrows)")
 	}
 
 	return strings.Join(out, " ")

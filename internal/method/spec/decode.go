@@ -86,7 +86,7 @@ func (d *decoder) fail(node *yaml.Node, field, format string, args ...any) {
 func (d *decoder) check(root *yaml.Node, check func(Must)) {
 	known := slices.Clone(d.mistakes)
 	for _, key := range d.unknown {
-		if meant := nearest(key.name, key.known); meant != "" {
+		if meant := Nearest(key.name, key.known); meant != "" {
 			known = append(known, mistake{field: strings.TrimPrefix(key.field+"."+meant, ".")})
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // suggest returns a hint for an unknown name: the most similar known name, or all known names if none is similar.
 func suggest(name string, known []string) string {
-	best := nearest(name, known)
+	best := Nearest(name, known)
 	if best == "" {
 		return "known are " + strings.Join(known, ", ")
 	}
@@ -15,8 +15,8 @@ func suggest(name string, known []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// nearest returns the known name that is most similar to another name, or "" if none is similar.
-func nearest(name string, known []string) (best string) {
+// Nearest returns the known name that is most similar to another name, or "" if none is similar.
+func Nearest(name string, known []string) (best string) {
 	least := len(name)/2 + 2
 	for _, key := range known {
 		if n := distance(name, key); n < least {

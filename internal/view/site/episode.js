@@ -129,7 +129,9 @@ function Episode({ index, doc, epoch, d, system, number, chosen, pair, pairLink,
             return c ? c.label ?? c.judge : null;
           })}
           onChoose=${(i) => onOpen(n, [i, chosen ? chosen[1] : d.rounds - 1])} />
-          <${Save} name=${saved + '-graph'} svg=${drawnIn('.talk')} /></div>`}
+          <${Save} name=${saved + '-graph'} svg=${drawnIn('.talk')} />
+          ${d.reads_back && d.edges.length > 0 && html`<p class="note">From round 2 on, agents also read against the
+            arrows.</p>`}</div>`}
           <${Votes} d=${d} step=${step} /></div>
         <${Matrix} d=${d} step=${step} chosen=${chosen} onChoose=${(c) => onOpen(n, c)} />
         <${Signs} />
@@ -163,7 +165,7 @@ function StepPairs({ step, link }) {
 // Signs explains the signs of answers.
 const Signs = () => html`<p class="note signs">${[['+', 'right'], ['−', 'wrong'], ['?', 'uncertain']].map(([, name]) => html`
   <${Label} value=${{ right: 1, wrong: 0, uncertain: -1 }[name]} /> ${name} · `)}★ executed · Δ changed since the round
-  before · ≠ the judge differs<${Ask} of="cells" /></p>`;
+  before · ≠ the judge differs · a message is right if more of its readers act right with it<${Ask} of="cells" /></p>`;
 
 // lasted says how long something took, as far as the store's times tell.
 const lasted = (seconds) => (seconds > 0 ? ' (' + seconds.toFixed(seconds < 10 ? 2 : 0) + ' s)' : '');

@@ -25,7 +25,7 @@ const HELP = { 1: 'it would have helped', 0: 'it would not have helped',
 
 function Readers({ readers, with: one, without: other }) {
   if (!readers?.length) return null;
-  const answer = (a) => html`<td><${Label} value=${a.label} /> ${labelName(a.label)}<details><summary dir="auto">
+  const answer = (a) => html`<td><${Label} value=${a.label} /> ${a.verdict}<details><summary dir="auto">
     ${a.words}</summary><pre class="text" dir="auto">${a.text}</pre></details></td>`;
 
   return html`<table class="readers"><thead><tr><th scope="col">reader</th><th scope="col">${one}</th>
