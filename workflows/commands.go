@@ -191,6 +191,11 @@ func (r *runState) set(ctx workflow.Context, command SetCommand) (change runs.Ch
 	change = done.Change
 	r.in.Changes = max(r.in.Changes, done.Number)
 	r.plan.Changes = r.in.Changes // for epochs that begin before the next plan
+	if raw, ok := change.Values["epochs"]; ok {
+		if n, err := strconv.Atoi(string(raw)); err == nil {
+			r.status.Epochs = n
+		}
+	}
 	if raw, ok := change.Values["window"]; ok {
 		if n, err := strconv.Atoi(string(raw)); err == nil {
 			r.plan.Window = n // for epochs that begin before the next plan

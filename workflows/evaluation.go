@@ -24,7 +24,7 @@ func Evaluation(ctx workflow.Context, items []rules.EvalItem) ([]runs.Result, er
 		progress.Slots += item.Episodes
 	}
 
-	open := &window{size: maxOpenBatches}
+	open := &window{size: maxOpenBatches, progress: &progress}
 	open.listen(ctx)
 	wg := workflow.NewWaitGroup(ctx)
 	var first error

@@ -36,7 +36,7 @@ func FineTune(ctx workflow.Context, in FineTuneInput) (runs.Policy, error) {
 
 	tuning := &fineTuning{
 		in: in, p: &progress, choice: stage1.BaseChoice{Run: in.Run, Why: "max_chunks"},
-		window: window{size: maxOpenBatches},
+		window: window{size: maxOpenBatches, progress: &progress},
 	}
 	tuning.window.pass = tuning.signal
 	tuning.window.listen(ctx)

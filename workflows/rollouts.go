@@ -55,6 +55,7 @@ func Rollouts(ctx workflow.Context, in RolloutsInput) (RolledOut, error) {
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, x.progress); err != nil {
 		return RolledOut{}, err
 	}
+	x.window.progress = &x.counted
 	x.window.pass = x.signal
 	x.window.follow(ctx, x.resize)
 

@@ -26,7 +26,7 @@ func Shard(ctx workflow.Context, in ShardInput) (Tally, error) {
 		return Tally{}, err
 	}
 	page := shardPage{in: in}
-	open := window{size: sizeOf(in.Window)}
+	open := window{size: sizeOf(in.Window), progress: &progress}
 	open.follow(ctx, sizeOf)
 
 	err := open.eachAgain(ctx, len(tallies), func(ctx workflow.Context, i int) error {

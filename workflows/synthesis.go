@@ -25,7 +25,7 @@ func Synthesis(ctx workflow.Context, in SynthesisInput) (synth.Card, error) {
 	if err := answerProgress(ctx, &progress); err != nil {
 		return card, err
 	}
-	open := &window{size: maxOpenBatches}
+	open := &window{size: maxOpenBatches, progress: &progress}
 	open.listen(ctx)
 	if !in.Plan.Imported[in.ID.Level-1] {
 		if err := synthesise(ctx, in, &progress, open); err != nil {

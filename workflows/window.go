@@ -19,6 +19,8 @@ type window struct {
 	paused  bool
 	drained bool
 
+	progress *Progress // of the work, whose time does not include pauses
+
 	// pass passes a signal on to the open children of the workflow. If it is nil, there are no children.
 	pass func(ctx workflow.Context, signal string, value any)
 }
@@ -26,8 +28,19 @@ type window struct {
 // listen receives pauses.
 func (w *window) listen(ctx workflow.Context) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &w.paused) {
-			w.passOn(ctx, signalPause, w.paused)
+		var held time.Time // when the pause began
+		for paused := false; workflow.GetSignalChannel(ctx, signalPause).Receive(ctx, &paused); {
+			now := workflow.Now(ctx)
+			switch {
+			case paused && !w.paused:
+				held = now
+			case w.paused && !paused && w.progress.Since.Before(held):
+				w.progress.Since = w.progress.Since.Add(now.Sub(held))
+			case w.paused && !paused:
+				w.progress.Since = now
+			}
+			w.paused = paused
+			w.passOn(ctx, signalPause, paused)
 		}
 	})
 }

@@ -34,7 +34,8 @@ func TestAShardKeepsAWindowOfEpisodesOpen(t *testing.T) {
 	}
 }
 
-// TestAPausedShardSchedulesNothing pauses a shard whose pause no worker knows of, as when it could not be recorded.
+// TestAPausedShardSchedulesNothing pauses a shard whose pause no worker knows of, as when it could not be recorded. The
+// pause does not count as time of the work, because people read its pace and what is left.
 func TestAPausedShardSchedulesNothing(t *testing.T) {
 	t.Parallel()
 	env := shardAlone()
@@ -55,12 +56,27 @@ func TestAPausedShardSchedulesNothing(t *testing.T) {
 		}
 		env.SignalWorkflow("pause", false)
 	}, time.Hour)
+	var progress workflows.Progress
+	var worked time.Duration
+	env.RegisterDelayedCallback(func() {
+		v, err := env.QueryWorkflow(workflows.QueryProgress)
+		if err == nil {
+			err = v.Get(&progress)
+		}
+		if err != nil {
+			t.Errorf("query: %v", err)
+		}
+		worked = env.Now().Sub(progress.Since)
+	}, time.Hour+30*time.Second)
 	env.ExecuteWorkflow(workflows.Shard, workflows.ShardInput{Run: "r", Epoch: 1, From: 1, To: 20, Window: 2})
 
 	var got workflows.Tally
 	if err := env.GetWorkflowResult(&got); err != nil || got.Done != 20 || atPause == 0 {
 		t.Errorf("the shard ended with %+v, %v, and %d episodes before the pause; want 20, and some before",
 			got, err, atPause)
+	}
+	if want := 2 * time.Minute; worked != want { // 90 s before the pause, and 30 s after it
+		t.Errorf("the shard reports %v of work after an hour's pause, want %v", worked, want)
 	}
 }
 
