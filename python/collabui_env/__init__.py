@@ -2,7 +2,7 @@
 
 Write a class that derives from Environment, or register functions on an App. Then type
 
-    python -m collabui_env check FILE      # play every task and report what is wrong
+    python -m collabui_env check FILE      # play a task of every template and report what is wrong
     python -m collabui_env serve FILE      # serve it, to train on it
 """
 

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     serve.add_argument("--port", type=int, help="by default the class's port; 0 takes a free port")
     check = commands.add_parser(
         "check",
-        help="play every task with `collabui envs check`",
+        help="play a task of every template with `collabui envs check`",
         epilog="Other options, such as --tasks 1 or --json, are passed on to it.",
     )
     for command in (serve, check):

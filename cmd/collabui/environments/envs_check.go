@@ -284,6 +284,14 @@ func checkTasks(ctx context.Context, a *app.App, suite envadapters.Suite, option
 			suite.Title(), sum.good, sum.all, sum.identical, sum.solved, sum.experts)
 	}
 
+	if sum.experts > 0 && sum.solved == 0 {
+		const problem = "the expert solves no task: the expert or the judge is wrong"
+		err := a.Print(map[string]any{"name": suite.Name(), "problem": problem},
+			func(out io.Writer) { terminal.Line(out, "  problem: %s", problem) })
+
+		return false, err
+	}
+
 	return sum.good == sum.all && unchecked == 0, nil
 }
 

@@ -2,10 +2,12 @@ package environments
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/envadapters"
 	"github.com/collabui/collabui/envadapters/scripted"
 )
 
@@ -65,5 +67,38 @@ func TestABrowserThatDiesIsNoFaultOfATask(t *testing.T) {
 				t.Errorf("printed %s, want no problem of a task", &out)
 			}
 		})
+	}
+}
+
+// unjudged is a suite whose judge finds no success.
+type unjudged struct{ *scripted.Suite }
+
+func (u unjudged) Open(ctx context.Context) (envadapters.Environment, error) {
+	opened, err := u.Suite.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	return unjudgedEnvironment{opened.(experienced)}, nil
+}
+
+// experienced are the abilities of a scripted environment.
+type experienced interface {
+	envadapters.Environment
+	envadapters.Expert
+}
+
+type unjudgedEnvironment struct{ experienced }
+
+func (unjudgedEnvironment) Score(context.Context) (envadapters.Score, error) {
+	return envadapters.Score{}, nil
+}
+
+func TestAnExpertThatSolvesNothingIsAProblem(t *testing.T) {
+	var out bytes.Buffer
+	o := checkOptions{env: app.EnvironmentOptions{Tabs: 2}, tasks: 1, seed: 7}
+	passed, err := checkTasks(t.Context(), &app.App{Out: &out}, unjudged{&scripted.Suite{}}, o)
+	if err != nil || passed || !strings.Contains(out.String(), "problem: the expert solves no task") {
+		t.Errorf("passed: %v, %v, printed %s; want a problem of the expert", passed, err, &out)
 	}
 }
