@@ -116,12 +116,15 @@ type forkSummary struct {
 	runs.Origin
 	Objects    int    `json:"objects"`    // objects that are shared
 	Whole      int    `json:"whole"`      // the last epoch that stays valid as a whole
+	Epochs     int    `json:"epochs"`     // of the fork
 	Recomputed string `json:"recomputed"` // first step of the next epoch that does not stay valid; empty if all do
 	Tests      bool   `json:"tests"`      // evaluations at the end stay valid for systems that are shared
 }
 
 func newForkSummary(name string, f *fork.Fork) forkSummary {
-	summary := forkSummary{Name: name, Origin: f.Origin, Objects: f.Objects, Whole: f.Whole, Tests: f.Tests}
+	summary := forkSummary{
+		Name: name, Origin: f.Origin, Objects: f.Objects, Whole: f.Whole, Epochs: f.Epochs, Tests: f.Tests,
+	}
 	if f.From != 0 {
 		summary.Recomputed = f.From.String()
 	}
@@ -136,8 +139,13 @@ func (x forkSummary) text(out io.Writer) {
 	}
 	terminal.Line(out, "stays valid: stage 1 and %s; shared: %s", terminal.Count(x.Whole, "whole epoch"),
 		terminal.Count(x.Objects, "object"))
-	if x.Recomputed != "" {
+	switch {
+	case x.Recomputed != "":
 		terminal.Line(out, "recomputed: epoch %d from its %s on, and what follows", x.Whole+1, x.Recomputed)
+	case x.Whole+1 == x.Epochs:
+		terminal.Line(out, "played: epoch %d", x.Epochs)
+	case x.Whole < x.Epochs:
+		terminal.Line(out, "played: epochs %d to %d", x.Whole+1, x.Epochs)
 	}
 	if !x.Tests {
 		terminal.Line(out, "recomputed: all evaluations at the end")

@@ -40,6 +40,7 @@ type Fork struct {
 	// Tests reports whether the original's evaluations at the end also stay valid for systems that are shared.
 	Tests   bool
 	Objects int // number of objects that are copied
+	Epochs  int // of the fork, including the shared ones
 
 	name    runs.Run
 	spec    spec.Spec            // of the fork: with the changes of the original that count after the last shared epoch
@@ -89,6 +90,11 @@ func Plan(ctx context.Context, bucket store.Bucket, r Request, src spec.Source, 
 			Who: r.Who, Why: r.Why, At: r.At, Verb: runs.VerbFork, Values: values, Cells: r.Cells,
 		}}
 	}
+	then, err := runs.After(fork.spec, fork.changes, len(fork.changes))
+	if err != nil {
+		return fork, err
+	}
+	fork.Epochs = then.Epochs
 	if err := fork.spec.Validate(catalog); err != nil {
 		return fork, err
 	}
