@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -105,16 +106,27 @@ func execute(args []string, out, errw io.Writer) int {
 		return app.ExitOK
 	}
 	if !began { // only the command line was read
-		err = fault.As(fault.Invalid, err)
+		err = fault.As(fault.Invalid, wrongUsage(a, root, args, err))
 	}
 	code := app.ExitCode(err)
+	text := a.Pasteable(err.Error())
 	if a.JSON {
-		_ = json.NewEncoder(errw).Encode(map[string]any{"error": err.Error(), "exit_code": code})
+		_ = json.NewEncoder(errw).Encode(map[string]any{"error": text, "exit_code": code})
 	} else {
-		terminal.Line(errw, "collabui: %v", err)
+		terminal.Line(errw, "collabui: %s", text)
 	}
 
 	return code
+}
+
+// wrongUsage adds to an error of the command line how the command is used, if its name is known.
+func wrongUsage(a *app.App, root *cobra.Command, args []string, err error) error {
+	cmd, _, unknown := root.Find(args)
+	if unknown != nil || cmd == root || !cmd.Runnable() {
+		return err
+	}
+
+	return fmt.Errorf("%w\nusage: %s\n%s explains it", err, cmd.UseLine(), a.TypedHelp(cmd))
 }
 
 // onStart calls f when a command, or one below it, begins its work, once its arguments and flags are known to be valid.

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -101,6 +102,11 @@ func Dial(ctx context.Context, url string) (*Conn, error) {
 		if res != nil && res.StatusCode != http.StatusSwitchingProtocols {
 			err = fmt.Errorf("the server answers %s: %w", res.Status, err)
 		}
+		var network *net.OpError
+		if errors.As(err, &network) {
+			err = network // without how the request was built
+		}
+
 		return nil, fault.New(fault.Transient, "open a session at %s: %w", url, err)
 	}
 

@@ -238,8 +238,8 @@ func dead(err error) envadapters.Health {
 	return envadapters.Health{
 		State:  envadapters.Dead,
 		Detail: err.Error(),
-		Fix: "start the server (for a suite of collabui: collabui envs serve NAME), " +
-			"and put its ws:// address under servers",
+		Fix: "start the server (`collabui envs serve NAME` for a suite of collabui, " +
+			"`python -m collabui_env serve FILE` for an environment in Python), and put its ws:// address under servers",
 	}
 }
 

@@ -113,7 +113,7 @@ var environments = []Environment{
 		About: "any environment that speaks the OpenEnv protocol over a network",
 		Takes: []string{"servers", "places", "max_steps", "mapping"},
 		Must:  []string{"servers"},
-		Get: "start a server (collabui envs serve webtasks is one) and list its address, " +
+		Get: "start a server (`collabui envs serve webtasks` is one) and list its address, " +
 			"such as ws://127.0.0.1:8000/ws, under servers",
 		Check: opens(openenv.New),
 		Open:  func(o envadapters.Options, _ Places) (envadapters.Suite, error) { return openenv.New(o) },

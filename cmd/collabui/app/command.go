@@ -6,11 +6,18 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/collabui/collabui/fault"
 )
 
 // Typed returns a command for use in a sentence, formatted as by command.
 func (a *App) Typed(format string, args ...any) string { return "`" + a.Command(format, args...) + "`" }
+
+// TypedHelp returns the command that prints the help of a command.
+func (a *App) TypedHelp(cmd *cobra.Command) string {
+	return a.Typed("%s --help", raw(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")))
+}
 
 // Command returns a command line as this user types it: the program as it was called, and --data unless the folder is
 // the default. Inserted words are quoted for a shell, so that the line can be pasted.
@@ -34,10 +41,15 @@ func (a *App) Command(format string, args ...any) string {
 // proposed matches a command in a sentence of a workflow, which does not know how the user calls the program.
 var proposed = regexp.MustCompile("`collabui ([^`]+)`")
 
-// Pasteable returns the reason why a run waits, with the commands in it as this user types them.
-func (a *App) Pasteable(reason string) string {
-	return proposed.ReplaceAllStringFunc(reason, func(found string) string {
-		return a.Typed("%s", raw(proposed.FindStringSubmatch(found)[1]))
+// Pasteable returns a sentence, such as the reason why a run waits, with the commands in it as this user types them.
+func (a *App) Pasteable(sentence string) string {
+	return proposed.ReplaceAllStringFunc(sentence, func(found string) string {
+		line := proposed.FindStringSubmatch(found)[1]
+		if strings.Contains(line, " --data ") {
+			return "`" + fault.ShellQuote(os.Args[0]) + " " + line + "`"
+		}
+
+		return a.Typed("%s", raw(line))
 	})
 }
 

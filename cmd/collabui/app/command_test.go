@@ -60,9 +60,10 @@ func TestNamesNeedNoQuotes(t *testing.T) {
 func TestReasonsOfRunsCanBePasted(t *testing.T) {
 	a := &App{Data: "d a'ta"}
 	got := a.Pasteable("x is spent; raise it with `collabui set 'r un' budget.money=3`, " +
-		"then `collabui resume r --why TEXT`.\x1b[2J")
+		"then `collabui resume r --why TEXT`, or `collabui down --data there`.\x1b[2J")
 	for _, want := range []string{
-		" set 'r un' budget.money=3 --data 'd a'\\''ta'`, then", " resume r --why TEXT --data 'd a'\\''ta'`.",
+		" set 'r un' budget.money=3 --data 'd a'\\''ta'`, then", " resume r --why TEXT --data 'd a'\\''ta'`, or",
+		" down --data there`.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("pasteable = %s, want %s", got, want)

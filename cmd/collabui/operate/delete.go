@@ -34,8 +34,18 @@ func runUndo(ctx context.Context, a *app.App, run string, missing bool) error {
 	}
 
 	return a.Print(recovery, func(out io.Writer) {
+		switch {
+		case !missing:
+			terminal.Line(out, "%s is back", run)
+		case len(recovery.Missing) == 0 && recovery.Trash.Objects+recovery.Versions.Objects == 0:
+			terminal.Line(out, "nothing is missing")
+
+			return
+		}
 		line := func(t collect.Tally, from string) {
-			terminal.Line(out, "%8d objects, %10s taken back from %s", t.Objects, terminal.Megabytes(t.Bytes), from)
+			if t.Objects > 0 {
+				terminal.Line(out, "%8d objects, %10s taken back from %s", t.Objects, terminal.Megabytes(t.Bytes), from)
+			}
 		}
 		line(recovery.Trash, "the trash")
 		line(recovery.Versions, "the versions of the bucket")
@@ -96,8 +106,8 @@ func deleteCmd(a *app.App) *cobra.Command {
 		Use:   "delete [RUN]",
 		Short: "Delete a run that nothing else needs, or take back what was deleted",
 		Long: `delete hides a run at once, and lets gc remove it, which frees its name. On a terminal it asks for
-confirmation. It refuses a run that is open, that has forks,
-whose system a line accepts or accepted, or with whose policies another run began.
+confirmation. It refuses a run that is open, that has forks, whose system a line accepts or accepted, or with whose
+policies another run began.
 
 --undo takes a deleted run back, with everything that it refers to: from the trash, where objects are until gc has run
 twice more after it removed them, and from the versions of the bucket, if it keeps them. It refuses a run whose name

@@ -160,7 +160,7 @@ func (a *slotState) untilDone(ctx context.Context) (runs.Episode, error) {
 			}
 		case a.voids >= maxVoids:
 			return e, fault.New(fault.Transient, "slot %d of epoch %d: %d attempts in a row were void: %s "+
-				"(if the task can never be played: collabui resume %s --skip %[2]d/%[1]d --why TEXT)",
+				"(if the task can never be played: `collabui resume %s --skip %[2]d/%[1]d --why TEXT`)",
 				a.Number, a.Epoch, a.voids, e.Void, a.Run)
 		}
 		a.why = e.Void

@@ -60,14 +60,38 @@ func NameOf(key string) string {
 // or it was deleted.
 func (r Run) Find(ctx context.Context, bucket store.Bucket) (spec.Spec, error) {
 	specification, exists, err := r.Spec().Sure(ctx, bucket)
-	if err == nil && !exists {
-		err = store.ErrNotFound
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return specification, r.named(err)
+	case !exists:
+		return specification, r.absent(ctx, bucket)
 	}
 
 	return specification, r.Alive(ctx, bucket)
+}
+
+// absentError is the error for a run that the store does not have.
+type absentError struct{ name, similar string }
+
+func (e absentError) Error() string {
+	text := fmt.Sprintf("there is no run %q", e.name)
+	if e.similar != "" {
+		return text + fmt.Sprintf(": did you mean %q? `collabui runs` lists the runs", e.similar)
+	}
+
+	return text + ": `collabui runs` lists the runs"
+}
+
+func (e absentError) Unwrap() error { return store.ErrNotFound }
+
+// absent returns an error that names the run, and the most similar run that exists.
+func (r Run) absent(ctx context.Context, bucket store.Bucket) error {
+	names, err := bucket.Folders(ctx, AllPrefix)
+	if err != nil {
+		return r.named(err)
+	}
+
+	return absentError{string(r), spec.Nearest(string(r), names)}
 }
 
 // named adds the name of the run to an error.
