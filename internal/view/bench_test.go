@@ -68,7 +68,8 @@ func BenchmarkAReportOfTenThousandEpisodes(b *testing.B) {
 	slots := runs.Slots{Epoch: 2}
 	for number := 1; number <= episodes; number++ {
 		slots.Slots = append(slots.Slots, domain.Slot{
-			Epoch: 2, Number: number, Task: domain.Task{Template: "tap", Split: "train", Seed: uint64(number), MaxSteps: 3},
+			Epoch: 2, Number: number,
+			Task: domain.Task{Template: "tap", Split: "train", Seed: uint64(number), MaxSteps: 3},
 		})
 	}
 	record(b, &written, run.Topology(2), domain.Topology{Agents: 2, Edges: [][2]int{{0, 1}}})

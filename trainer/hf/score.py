@@ -114,7 +114,7 @@ def nucleus(logprobs, top_p):
     """Returns the logarithm of the probability of the smallest set of tokens whose probability reaches top_p."""
     ordered = logprobs.exp().sort(-1, descending=True).values
     before = ordered.cumsum(-1) - ordered
-    return (ordered * (before < top_p)).sum(-1).log()
+    return (ordered * ((before < top_p) | (before <= 0))).sum(-1).log()  # the likeliest token always belongs to it
 
 
 @torch.no_grad()

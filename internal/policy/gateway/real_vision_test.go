@@ -99,7 +99,8 @@ func TestRealVision(t *testing.T) {
 				End:    true,
 			})
 			canaries = append(canaries, trainer.Row{
-				Policy: digest, Prompt: visionUser, Image: put(t, b, shot), Answer: answer, Sampled: true,
+				Policy: digest, Prompt: visionUser, Image: put(t, b, shot), Answer: answer,
+				Sampled: true, Temperature: 1, TopP: 1,
 			})
 			said = append(said, logprob)
 		}
