@@ -52,7 +52,7 @@ func (o ScriptOptions) Check(must trainer.Must, batches ...int) {
 	must(o.Cutoff >= 64, "cutoff", "a whole number from 64")
 	must(o.Devices == 0 || o.Devices == 1, "devices", "0 or 1, not %d", o.Devices)
 	must(o.Precision == "bfloat16" || o.Precision == "float32", "precision",
-		"one of [bfloat16 float32], not %q", o.Precision)
+		"one of bfloat16, float32, not %q", o.Precision)
 	must(o.SaveSteps >= 1, "save_steps", "a whole number from 1")
 	must(o.PerDevice >= 1, "per_device", "a whole number from 1")
 	for _, b := range batches {

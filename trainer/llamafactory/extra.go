@@ -54,8 +54,8 @@ func checkExtra(extra map[string]string, must trainer.Must) {
 			must(plain(extra[key]), field,
 				"a number, true, false, or a word of at most 64 letters, digits and _.-, not %q", extra[key])
 		default:
-			must(slices.Contains(listed, key), field, "one of [%s], not %q: remove it, or have the operators of the "+
-				"workers list it in %s, which is set where runs are started, too", strings.Join(usual, " "), key,
+			must(slices.Contains(listed, key), field, "one of %s, not %q: remove it, or have the operators of the "+
+				"workers list it in %s, which is set where runs are started, too", strings.Join(usual, ", "), key,
 				config.EnvTrainerOptions)
 		}
 	}

@@ -82,7 +82,7 @@ func (o Options) Check(must trainer.Must, batches ...int) {
 	must(o.Model != "" && !strings.ContainsAny(o.Model, " \t\n"), "model",
 		"the folder of the base model on the GPU workers, without blanks (torchrun splits at them), not %q", o.Model)
 	must(o.Template != "", "template", "a chat template's name, for example qwen")
-	must(o.Finetuning == lora || o.Finetuning == full, "finetuning", "one of [lora full], not %q", o.Finetuning)
+	must(o.Finetuning == lora || o.Finetuning == full, "finetuning", "one of lora, full, not %q", o.Finetuning)
 	must(o.Rank >= 1 && o.Rank <= maxRank, "rank", "a whole number from 1 to %d, not %d", maxRank, o.Rank)
 	must(o.Alpha >= 0, "alpha", "a whole number from 0")
 	must(o.Dropout >= 0 && o.Dropout < 1, "dropout", "a number from 0 to below 1")
@@ -92,7 +92,7 @@ func (o Options) Check(must trainer.Must, batches ...int) {
 	must(o.Devices >= 0 && o.Devices <= 64, "devices", "a whole number from 0 to 64, not %d", o.Devices)
 	must(o.PerDevice >= 1, "per_device", "a whole number from 1")
 	must(slices.Contains([]string{"bf16", "fp16", "fp32"}, o.Precision), "precision",
-		"one of [bf16 fp16 fp32], not %q", o.Precision)
+		"one of bf16, fp16, fp32, not %q", o.Precision)
 	must(o.DeepSpeed == "" || o.Devices > 0, "deepspeed", "no file if devices is 0")
 	must(o.DeepSpeed == "" || filepath.IsAbs(o.DeepSpeed), "deepspeed",
 		"the absolute path of a file on the GPU workers, not %q", o.DeepSpeed)

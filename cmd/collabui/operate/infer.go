@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ topologies in turn (by seed) and its vote.
 It answers POST /v1/chat/completions, whole or streamed: one screen as the last user message, answered with the winner's
 words; "collabui": {"matrix": true} adds what every agent said. The header ` + infer.IgnoredHeader + ` names what of a
 request had no effect. Clients must send the key in ` + infer.EnvKey + ` as a bearer token if that is set; without a key
-it answers this machine only. Of the request: ` + infer.Forms + `.
+it answers this machine only. The last user message is ` + strings.TrimPrefix(infer.Forms, "expected ") + `.
 
 With --line it serves the system that a line accepts, under the line's name, and switches to the next accepted one
 without dropping a request.

@@ -62,6 +62,9 @@ func runLineShow(ctx context.Context, a *app.App, of []string) error {
 		if err != nil {
 			return err
 		}
+		if len(names) == 0 {
+			terminal.Line(a.Err, "note: there are no lines yet")
+		}
 		for _, name := range names {
 			entry, err := lines.Line(name).Current(ctx, bucket)
 			if err != nil {

@@ -151,6 +151,9 @@ func scheduleShowCmd(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(names) == 0 {
+				terminal.Line(a.Err, "note: there are no schedules yet")
+			}
 			for _, name := range names {
 				info, err := schedule(cmd.Context(), session, name)
 				if err != nil {

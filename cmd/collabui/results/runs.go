@@ -59,6 +59,9 @@ func listRuns(ctx context.Context, a *app.App, bucket store.Keeper, endpoints co
 	if err != nil {
 		return err
 	}
+	if len(names) == 0 {
+		terminal.Line(a.Err, "note: there are no runs yet")
+	}
 	var sizes map[string]int64
 	if usage {
 		if sizes, err = blobSizes(ctx, bucket); err != nil {

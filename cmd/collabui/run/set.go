@@ -24,10 +24,11 @@ func setCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set RUN KEY=VALUE...",
 		Short: "Change values of a run from the next epoch that begins",
-		Long: `set changes values of a run's specification. They count from the next epoch that begins. A budget, the
-limits, keys and prices of models, failed_share, serving and epochs count immediately. What stage 1 is made of, the
-seed and the number of agents cannot be changed: that takes a new run. Every change is recorded with who made it and
-why, and is part of the run from there on.`,
+		Long: `set changes values of a run's specification. They count from the next epoch that begins. Values on which
+no record depends count immediately: budgets, epochs, failed_share, serving, window, labels, screenshots, and the
+limits, keys, timeouts and prices of models. What stage 1 is made of, the seed and the number of agents cannot be
+changed: that takes a new run. Every change is recorded with who made it and why, and is part of the run from there
+on.`,
 		Example: "  collabui set quickstart budget.money=40 --why 'one more epoch'\n" +
 			"  collabui set quickstart train.beta=0.5 'decoding.temperatures=[0.3]'",
 		Args: cobra.MinimumNArgs(2),

@@ -38,8 +38,18 @@ func PrintResults(out io.Writer, results []runs.Result) {
 	}
 	terminal.Line(out, "")
 	for _, system := range slices.Sorted(maps.Keys(decoding)) {
-		terminal.Line(out, "decoding %-10s %s", system, decoding[system])
+		terminal.Line(out, "decoding %-*s %s", systemWidth(results), system, decoding[system])
 	}
+}
+
+// systemWidth returns the width of a column with the systems of results.
+func systemWidth(results []runs.Result) int {
+	width := 12
+	for _, result := range results {
+		width = max(width, len(result.System))
+	}
+
+	return width
 }
 
 // heading returns the name of an environment with the version of its data.
@@ -56,12 +66,13 @@ func printRates(w io.Writer, results []runs.Result) {
 	if results[0].Environment != "" {
 		terminal.Line(w, "\n%s", heading(results[0]))
 	}
-	terminal.Line(w, "%-12s %-15s %9s %7s   %-22s  %14s", "system", "split", "right", "rate", "95 % interval (Wilson)",
+	width := systemWidth(results)
+	terminal.Line(w, "%-*s %-15s %9s %7s   %-22s  %14s", width, "system", "split", "right", "rate", "95 % interval (Wilson)",
 		"tokens/success")
 	for _, result := range results {
 		interval := fmt.Sprintf("%.1f to %.1f", 100*result.Low, 100*result.High)
-		terminal.Line(w, "%-12s %-15s %4d/%-4d %5.1f %%   %-22s  %14s%s",
-			result.System, result.Split, result.Successes, result.Episodes, 100*result.Rate, interval,
+		terminal.Line(w, "%-*s %-15s %4d/%-4d %5.1f %%   %-22s  %14s%s",
+			width, result.System, result.Split, result.Successes, result.Episodes, 100*result.Rate, interval,
 			perSuccess(result), missingText(result)+cutText(result))
 	}
 	if slices.ContainsFunc(results, func(result runs.Result) bool { return result.Split == domain.SplitVal }) {

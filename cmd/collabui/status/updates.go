@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/collabui/collabui/cmd/collabui/terminal"
 	"github.com/collabui/collabui/domain"
@@ -22,6 +23,12 @@ func printUpdates(out io.Writer, updates []runs.Update) {
 	terminal.Line(out,
 		"nats per answer, change against the parent in brackets; displaced: probability that left both answers;")
 	terminal.Line(out, "preference: its term's share of the update, the rest is the SFT term's")
+	sameAsFirst := func(update runs.Update) bool {
+		return update.Agent > 0 && len(update.Curve) == 0 && update.Policy.Digest == updates[0].Policy.Digest
+	}
+	if slices.ContainsFunc(updates, sameAsFirst) {
+		terminal.Line(out, "agents without a loss share the policy of agent 0, which was trained for all")
+	}
 }
 
 // lossText returns the last loss of a training curve.

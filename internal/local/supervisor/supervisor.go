@@ -57,7 +57,10 @@ func Start(ctx context.Context, options Options) (*Supervisor, error) {
 	err = supervisor.start(ctx)
 	supervisor.update(func(st *State) {
 		st.Ready = err == nil
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			st.Problem = "it was stopped while it started"
+		case err != nil:
 			st.Problem = err.Error()
 		}
 	})

@@ -118,7 +118,8 @@ func (s Schedule) check(catalog spec.Catalog, must spec.Must) {
 	spec.CheckEnvironments(s.Environments, catalog, must)
 	_, listed := s.Environments[s.Environment]
 	known := append(catalog.EnvironmentNames(), slices.Sorted(maps.Keys(s.Environments))...)
-	must(listed || slices.Contains(known, s.Environment), "environment", "one of %v, not %q", known, s.Environment)
+	must(listed || slices.Contains(known, s.Environment), "environment", "one of %s, not %q",
+		spec.List(known), s.Environment)
 
 	s.When.check(must)
 	must(s.Train.Epochs >= 1, "train.epochs", "a whole number from 1")
@@ -147,7 +148,7 @@ func (w When) check(must spec.Must) {
 	must(err == nil && w.TimeZone != "", "when.time_zone",
 		"an IANA time zone such as Europe/Berlin, not %q", w.TimeZone)
 	all := []Overlap{OverlapSkip, OverlapBufferOne, OverlapBufferAll}
-	must(slices.Contains(all, w.Overlap), "when.overlap", "one of %v, not %q", all, w.Overlap)
+	must(slices.Contains(all, w.Overlap), "when.overlap", "one of %s, not %q", spec.List(all), w.Overlap)
 }
 
 func share(must spec.Must, v float64, field string) {

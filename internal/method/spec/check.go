@@ -33,7 +33,17 @@ func (must Must) amount(v float64, field string) {
 }
 
 func oneOf[T ~string](must Must, v T, field string, allowed ...T) {
-	must(slices.Contains(allowed, v), field, "one of %v, not %q", allowed, v)
+	must(slices.Contains(allowed, v), field, "one of %s, not %q", List(allowed), v)
+}
+
+// List returns names with commas between them.
+func List[T ~string](names []T) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = string(name)
+	}
+
+	return strings.Join(texts, ", ")
 }
 
 // problem describes an impossible value.

@@ -59,7 +59,7 @@ func TestImpossibleLimitsAreRefused(t *testing.T) {
 		"prompt: {notes: 1}":              "prompt.notes: expected a whole number from 20 to 100000, not 1",
 		"prompt: {tokens: -1}":            "prompt.tokens: expected a whole number from 0 to 10000000, not -1",
 		"summariser: {notes: policy}":     "summariser.notes: expected none, or summariser with a model: the embedded",
-		"summariser: {notes: all}":        "summariser.notes: expected one of [none policy summariser], not",
+		"summariser: {notes: all}":        "summariser.notes: expected one of none, policy, summariser, not",
 		"summariser: {notes: summariser}": "summariser.notes: expected none or policy: fixed rules write no notes",
 		"models: {m: {base_url: http://h/v1, model: x}}\nadversary: {model: m, temperature: 0}": "adversary.temperature: " +
 			"expected a number above 0 where a model proposes",

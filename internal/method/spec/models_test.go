@@ -131,7 +131,7 @@ func TestModelsAreCheckedAndHoldNoSecrets(t *testing.T) {
 		},
 		{old: "model: m,", new: "model: m, timeout: 0,", want: "models.judge.timeout: expected 0.1 to 3600 seconds"},
 		{old: "model: m,", new: "model: m, schema: xml,", want: "models.judge.schema: expected one of"},
-		{old: "{model: judge}", new: "{rule: x}", want: "critic.rule: expected one of [robust paper]"},
+		{old: "{model: judge}", new: "{rule: x}", want: "critic.rule: expected one of robust, paper"},
 		{
 			old: "{model: judge}", new: "{model: judge, error: 0.1}",
 			want: "critic.error: expected 0 where the critic is not the oracle",

@@ -32,7 +32,7 @@ func (s Spec) checkLosses(catalog Catalog, must Must) {
 	trainerRules, _ := catalog.Trainer(s.Trainer.Name)
 	has := func(loss domain.Loss, field string) {
 		must(trainerRules.Losses == nil || loss == "" || slices.Contains(trainerRules.Losses, loss), field,
-			"one of %v: the trainer %s has no %s", trainerRules.Losses, s.Trainer.Name, loss)
+			"one of %s: the trainer %s has no %s", List(trainerRules.Losses), s.Trainer.Name, loss)
 	}
 	must(s.Train.SFT == 0 || s.Embedded(), "train.sft",
 		"0: only the embedded trainer learns from right answers beside pairs, not %s", s.Trainer.Name)

@@ -32,7 +32,7 @@ func TestWhatCannotSeePicturesIsRefused(t *testing.T) {
 			`expected text: the trainer trl cannot train on pictures`,
 		"observation: {kind: image}\n":  `observation.marks: expected true with observation.kind: image`,
 		"observation: {marks: true}\n":  `observation.marks: expected false with observation.kind: text`,
-		"observation: {kind: video}\n":  `observation.kind: expected one of [text image both], not "video"`,
+		"observation: {kind: video}\n":  `observation.kind: expected one of text, image, both, not "video"`,
 		"observation: {pixels: 3135}\n": `observation.pixels: expected a whole number from 3136 to 16777216, not 3135`,
 	}.check(t, "name: a\n")
 }

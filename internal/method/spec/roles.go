@@ -104,7 +104,7 @@ func (s Spec) checkRoles(must Must) {
 	must(s.Critic.WrongOn == "" || oracle, "critic.wrong_on", "nothing where the critic is not the oracle")
 	types := domain.ActionTypes(s.Family())
 	must(s.Critic.WrongOn == "" || slices.Contains(types, s.Critic.WrongOn), "critic.wrong_on",
-		"one of %v, not %q", types, s.Critic.WrongOn)
+		"one of %s, not %q", List(types), s.Critic.WrongOn)
 
 	oneOf(must, s.Critic.Messages, "critic.messages", MessagesByEffect, MessagesAsActions, MessagesUnlabelled)
 	must.count(s.Critic.Asks, "critic.asks", 0, 10000)

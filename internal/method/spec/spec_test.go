@@ -71,7 +71,7 @@ func TestImpossibleValuesAreErrorsAtTheirPlace(t *testing.T) {
 		"name: a\nagents: 99\n":            `x.yaml:2:9: agents: expected a whole number from 1 to 16, not 99`,
 		"name: a\nagents: 3\n":             `decoding.temperatures: expected one number, or one per agent (3), not 4`,
 		"name: a\ndecoding:\n  top_p: 7\n": `x.yaml:3:10: decoding.top_p: expected a number from 0.01 to 1, not 7`,
-		"name: a\ncredit: critics\n":       `x.yaml:2:9: credit: expected one of [critic outcome advantage], not`,
+		"name: a\ncredit: critics\n":       `x.yaml:2:9: credit: expected one of critic, outcome, advantage, not`,
 	}.check(t, "")
 }
 

@@ -35,7 +35,7 @@ func TestOptionsOfATrainerAreChecked(t *testing.T) {
 		"  options:\n    model: /m\n    extra:\n      learning_rate: 1e-4": "trainer.options.extra.learning_rate: " +
 			"expected a key that collabui does not set itself",
 		"  options:\n    model: /m\n    extra:\n      trust_remote_code: \"true\"": `x.yaml:7:26: ` +
-			`trainer.options.extra.trust_remote_code: expected one of [adam_beta1 adam_beta2 `,
+			`trainer.options.extra.trust_remote_code: expected one of adam_beta1, adam_beta2, `,
 		"  options:\n    model: /m\n    extra: {hub_token: x}": `not "hub_token": remove it, or have the operators ` +
 			`of the workers list it in COLLABUI_TRAINER_OPTIONS`,
 		"  options:\n    model: /m\n    extra: {flash_attn: {trust_remote_code: x}}": "trainer.options.extra." +

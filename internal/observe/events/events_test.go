@@ -17,6 +17,7 @@ func samples() []Event {
 		Labels{Epoch: 1, Slot: 2, Right: 3, Wrong: 4, Unsure: 5, Pairs: 6},
 		Environment{Suite: "webtasks"},
 		Update{Epoch: 1, Agent: 2, Pairs: 3, Steps: 4, Kept: "why"},
+		Gap{Epoch: 1, Agent: 2, Of: GapServed, Mean: 0.01, Worst: 0.02, Limit: 0.05},
 		Warning{Epoch: 1, Agent: 2, Text: "t"},
 		Epoch{Epoch: 1, Rollouts: 0.5, Pairs: 3, Val: -1, Digest: "d"},
 		Evaluation{Folder: "f", System: "s", Split: "val", From: 0, To: 25, Successes: 7},
@@ -39,6 +40,9 @@ func TestEveryEventSurvivesTheStream(t *testing.T) {
 				t.Errorf("Decode(%s) = %+v, %v; want %+v", raw, got, err, want)
 			}
 		})
+	}
+	if got := len(samples()); got != len(kinds) {
+		t.Errorf("there are samples of %d kinds, want one of each of %d", got, len(kinds))
 	}
 	if e, err := Decode([]byte(`{"event":"new"}`)); err == nil {
 		t.Errorf("Decode of an unknown event = %+v, want an error", e)
