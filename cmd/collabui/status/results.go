@@ -67,8 +67,8 @@ func printRates(w io.Writer, results []runs.Result) {
 		terminal.Line(w, "\n%s", heading(results[0]))
 	}
 	width := systemWidth(results)
-	terminal.Line(w, "%-*s %-15s %9s %7s   %-22s  %14s", width, "system", "split", "right", "rate", "95 % interval (Wilson)",
-		"tokens/success")
+	terminal.Line(w, "%-*s %-15s %9s %7s   %-22s  %14s",
+		width, "system", "split", "right", "rate", "95 % interval (Wilson)", "tokens/success")
 	for _, result := range results {
 		interval := fmt.Sprintf("%.1f to %.1f", 100*result.Low, 100*result.High)
 		terminal.Line(w, "%-*s %-15s %4d/%-4d %5.1f %%   %-22s  %14s%s",
