@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -190,9 +189,7 @@ func (p *production) byGroup(b store.Bucket, name string) map[string]float64 {
 func (p *production) seen(model string) {
 	p.t.Helper()
 	p.begin(model, "", fmt.Sprintf(tilesStage2, "sees", agents.AsBoth, p.template(), model))
-	if out, err := exec.Command(binary("collabui"), "train", p.spec, "--data", p.data).CombinedOutput(); err != nil {
-		p.t.Fatalf("train: %v, want success\n%s", err, out)
-	}
+	p.must("train", p.spec)
 	p.must("fsck", "sees")
 
 	b := p.store()
