@@ -84,12 +84,9 @@ func (e absentError) Error() string {
 
 func (e absentError) Unwrap() error { return store.ErrNotFound }
 
-// absent returns an error that names the run, and the most similar run that exists.
+// absent returns an error that names the run, and the most similar run that exists, unless runs cannot be listed.
 func (r Run) absent(ctx context.Context, bucket store.Bucket) error {
-	names, err := bucket.Folders(ctx, AllPrefix)
-	if err != nil {
-		return r.named(err)
-	}
+	names, _ := bucket.Folders(ctx, AllPrefix)
 
 	return absentError{string(r), spec.Nearest(string(r), names)}
 }
