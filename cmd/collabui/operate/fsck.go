@@ -80,6 +80,9 @@ func verifyObjects(ctx context.Context, bucket store.Bucket, names []string) (ve
 	return report, names, err
 }
 
+// maxUnreferenced is the number of unreferenced objects that are printed: a run that is open has many.
+const maxUnreferenced = 10
+
 func printReport(out io.Writer, report verify.Report, names int) {
 	terminal.Line(out, "%s, %s, %s; %d unreferenced; %s",
 		terminal.Count(report.Objects, "object"), terminal.Megabytes(report.Bytes), terminal.Count(names, "run"),
@@ -102,7 +105,10 @@ func printReport(out io.Writer, report verify.Report, names int) {
 			"unreferenced records do no harm: if their epoch is not committed yet, its run uses them when it "+
 				"continues; others are of attempts that were cut short, and stay until the run is deleted")
 	}
-	for _, u := range report.Unreferenced {
-		terminal.Line(out, "unreferenced %s", u)
+	for _, key := range report.Unreferenced[:min(maxUnreferenced, len(report.Unreferenced))] {
+		terminal.Line(out, "unreferenced %s", key)
+	}
+	if more := len(report.Unreferenced) - maxUnreferenced; more > 0 {
+		terminal.Line(out, "… and %d more; --json lists all", more)
 	}
 }
