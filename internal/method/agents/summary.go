@@ -25,11 +25,7 @@ func (l Limits) Summarise(step int, action domain.Action, observation domain.Obs
 	return l.historyLine(step, l.describe(action, observation), invalid)
 }
 
-// Phrase describes an action on a screen, such as "click button Submit".
-func Phrase(action domain.Action, o domain.Observation) string {
-	return SmallLimits.describe(action, o)
-}
-
+// describe describes an action on a screen, such as "click button Submit".
 func (l Limits) describe(action domain.Action, observation domain.Observation) string {
 	return l.phrase(action, observation, func(element domain.Element) string {
 		return element.Role + " " + Line(element.Text, l.Element)
