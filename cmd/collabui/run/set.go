@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,16 +76,7 @@ func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) er
 		return err
 	}
 
-	now, err := runs.Run(run).Current(ctx, session.Store)
-	if err != nil {
-		return err
-	}
-	spent, err := runs.Run(run).Spent(ctx, session.Store)
-	if err != nil {
-		return err
-	}
-
-	return a.Print(change, func(out io.Writer) {
+	err = a.Print(change, func(out io.Writer) {
 		for _, key := range change.Values.Keys() {
 			when := "from the next epoch that begins"
 			if of.Immediate(key) {
@@ -91,11 +84,26 @@ func runSet(ctx context.Context, a *app.App, why, run string, pairs []string) er
 			}
 			terminal.Line(out, "%s: %s is %s %s", run, key, change.Values[key], when)
 		}
-		if warning := overspent(now.Budget, spent); warning != "" {
-			terminal.Line(out, "%s: %s, so the run pauses before its next call", run, warning)
-		}
 	})
+	if err != nil || !slices.ContainsFunc(change.Values.Keys(), isBudget) {
+		return err
+	}
+	budget, err := runs.Run(run).Budget(ctx, session.Store, of)
+	if err != nil {
+		return err
+	}
+	spent, err := runs.Run(run).Spent(ctx, session.Store)
+	if err != nil {
+		return err
+	}
+	if warning := overspent(budget, spent); warning != "" {
+		terminal.Line(a.Err, "note: %s, so %s pauses before its next call", warning, run)
+	}
+
+	return nil
 }
+
+func isBudget(key string) bool { return strings.HasPrefix(key, "budget.") }
 
 // overspent returns which limit of a budget has already been reached, or "".
 func overspent(budget spec.Budget, spent runs.Spent) string {
