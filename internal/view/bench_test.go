@@ -35,7 +35,7 @@ func filed(b *testing.B, from *store.Memory) store.Files {
 }
 
 // BenchmarkTheFirstPageOfAThousandRuns opens the first page of 1,000 runs in Chromium, until its table is drawn. Every
-// time is that of a viewer that has just started.
+// viewer has just started.
 func BenchmarkTheFirstPageOfAThousandRuns(b *testing.B) {
 	var written store.Memory
 	names := view.Names{}

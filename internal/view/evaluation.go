@@ -58,12 +58,18 @@ func (l *Library) result(ctx context.Context, run runs.Run, id string) (runs.Res
 	return r, err
 }
 
-func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]evalRow, error) {
+// evalAll reads all episodes of an evaluation.
+func (l *Library) evalAll(ctx context.Context, run runs.Run, id string) ([]runs.EvalEpisode, error) {
 	result, err := l.result(ctx, run, id)
 	if err != nil {
 		return nil, err
 	}
-	all, err := l.evalEpisodes(ctx, run, id, 1, result.Episodes+result.Missing)
+
+	return l.evalEpisodes(ctx, run, id, 1, result.Episodes+result.Missing)
+}
+
+// evalRows returns a line about every evaluated episode.
+func evalRows(all []runs.EvalEpisode) []evalRow {
 	out := []evalRow{}
 	for i, e := range all {
 		cost := e.Cost()
@@ -74,7 +80,7 @@ func (l *Library) evalRows(ctx context.Context, run runs.Run, id string) ([]eval
 		})
 	}
 
-	return out, err
+	return out
 }
 
 // playedBy returns the specification with which evaluated episodes were played: the epoch's, or that at the run's end.

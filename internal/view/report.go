@@ -154,24 +154,20 @@ func (w writer) writeRun(ctx context.Context, run runs.Run, whole bool) error {
 		}
 	}
 	for _, e := range page.Evaluations {
-		rows, err := w.evalRows(ctx, run, e.ID)
+		all, err := w.evalAll(ctx, run, e.ID)
 		if err != nil {
 			return err
 		}
-		if err := w.write(docEvalRows+"/"+string(run)+"/"+e.ID, rows); err != nil {
+		if err := w.write(docEvalRows+"/"+string(run)+"/"+e.ID, evalRows(all)); err != nil {
 			return err
 		}
 		if !whole {
 			continue
 		}
-		answers, err := w.evaluationAnswers(ctx, run, e.ID)
-		if err != nil {
+		if err := w.write(docEvalAnswers+"/"+string(run)+"/"+e.ID, evalTexts(all)); err != nil {
 			return err
 		}
-		if err := w.write(docEvalAnswers+"/"+string(run)+"/"+e.ID, answers); err != nil {
-			return err
-		}
-		err = w.chunks(ctx, len(rows), func(ctx context.Context, first int) error {
+		err = w.chunks(ctx, len(all), func(ctx context.Context, first int) error {
 			body, err := w.evaluations(ctx, run, e.ID, first)
 			if err != nil {
 				return err

@@ -51,19 +51,14 @@ func distinct(texts []string) string {
 	return out.String()
 }
 
-// evaluationAnswers returns the answers of every episode of an evaluation, by number.
-func (l *Library) evaluationAnswers(ctx context.Context, run runs.Run, id string) (map[int]string, error) {
-	result, err := l.result(ctx, run, id)
-	if err != nil {
-		return nil, err
-	}
-	all, err := l.evalEpisodes(ctx, run, id, 1, result.Episodes+result.Missing)
+// evalTexts returns the answers of every evaluated episode, by number.
+func evalTexts(all []runs.EvalEpisode) map[int]string {
 	out := make(map[int]string, len(all))
 	for i, evaluated := range all {
 		out[i+1] = evalAnswers(evaluated)
 	}
 
-	return out, err
+	return out
 }
 
 // epochAnswers returns the answers of every episode of an epoch that has begun, by slot.

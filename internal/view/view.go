@@ -74,9 +74,13 @@ func (l *Library) Document(ctx context.Context, place string) (any, error) {
 			return l.episodes(ctx, run, n[0], n[1])
 		}
 	case docEvalRows:
-		return l.evalRows(ctx, run, below)
+		all, err := l.evalAll(ctx, run, below)
+
+		return evalRows(all), err
 	case docEvalAnswers:
-		return l.evaluationAnswers(ctx, run, below)
+		all, err := l.evalAll(ctx, run, below)
+
+		return evalTexts(all), err
 	case docEvaluations:
 		n, err := numbers(path.Base(below))
 		if err != nil {
