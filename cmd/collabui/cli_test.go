@@ -37,6 +37,7 @@ func TestCommandLines(t *testing.T) {
 			`--until must be stage-1, not "stage-2"`},
 		{"show x --data " + data, app.ExitService, "up --data"},
 		{"show x 1/1 2/1 --data " + data, app.ExitInvalid, "accepts between 1 and 2 arg(s)"},
+		{"show x 1/1 2/1 --data " + data, app.ExitInvalid, "usage: collabui show RUN"},
 		{"frobnicate", app.ExitInvalid, "unknown command"},
 		{"envs frobnicate", app.ExitInvalid, "unknown command"},
 		{"runs --frob", app.ExitInvalid, "unknown flag"},

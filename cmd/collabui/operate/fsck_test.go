@@ -2,6 +2,7 @@ package operate
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,5 +30,18 @@ func TestFsckSaysWhatBecomesOfUnreferencedObjects(t *testing.T) {
 		if got := strings.Contains(out.String(), records); got != c.record {
 			t.Errorf("%v: fsck printed %q, want %q in it: %v", c.unreferenced, out.String(), records, c.record)
 		}
+	}
+}
+
+func TestFsckPrintsSomeOfManyUnreferencedObjects(t *testing.T) {
+	var report verify.Report
+	for i := range 12 {
+		report.Unreferenced = append(report.Unreferenced, fmt.Sprintf("runs/a/%02d", i))
+	}
+	var out bytes.Buffer
+	printReport(&out, report, 1)
+	text := out.String()
+	if strings.Count(text, "unreferenced runs/a/") != 10 || !strings.Contains(text, "… and 2 more; --json lists all") {
+		t.Errorf("fsck printed %q, want 10 of 12 keys and the number of the others", text)
 	}
 }
