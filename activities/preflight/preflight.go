@@ -65,6 +65,9 @@ type Obstacle struct {
 	Where   string `json:"where"`             // field of the specification, or the worker that lacks something
 	Why     string `json:"why"`               // and what to do about it
 	Warning bool   `json:"warning,omitempty"` // it could not be found out in time, or does no harm yet
+
+	// Transient means that the same may succeed later, because a service does not respond now.
+	Transient bool `json:"transient,omitempty"`
 }
 
 // preflightTime limits the checks of a worker, except trials of models: a person waits for it.
@@ -78,7 +81,7 @@ func (o *obstacles) add(ctx context.Context, where string, err error) {
 	if err == nil {
 		return
 	}
-	obstacle := Obstacle{Where: where, Why: err.Error()}
+	obstacle := Obstacle{Where: where, Why: err.Error(), Transient: fault.KindOf(err) == fault.Transient}
 	if ctx.Err() != nil {
 		obstacle.Why = fmt.Sprintf("not known after %s: %s", preflightTime, obstacle.Why)
 		obstacle.Warning = true

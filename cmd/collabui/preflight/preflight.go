@@ -42,13 +42,16 @@ func Continued(wanted spec.Spec) spec.Spec {
 // preflightLimit limits the time of all checks before a start. A model that thinks may take two minutes for its trial.
 const preflightLimit = 5 * time.Minute
 
-// Check lets the workers check specifications. It returns an invalid fault if one could not be run to its end.
+// Check lets the workers check specifications. If one could not be run to its end, it returns an invalid fault, or a
+// transient one if all that is missing is a service that does not respond.
 func Check(ctx context.Context, session *app.Session, name string, id preflight.ID, all ...spec.Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, preflightLimit)
 	defer cancel()
 	found := append(workerObstacles(ctx, session), storeObstacles(ctx, session)...)
 	if err := session.Endpoints.CheckRedisKind(ctx); err != nil {
-		found = append(found, preflight.Obstacle{Where: "redis", Why: err.Error()})
+		found = append(found, preflight.Obstacle{
+			Where: "redis", Why: err.Error(), Transient: fault.KindOf(err) == fault.Transient,
+		})
 	}
 	if err := disk.Room(session.Data, health.MinFree); err != nil && !session.Cluster {
 		found = append(found, preflight.Obstacle{Where: "disk", Why: err.Error()})
@@ -61,13 +64,27 @@ func Check(ctx context.Context, session *app.Session, name string, id preflight.
 		found = append(found, more...)
 	}
 
-	text := ""
 	for _, o := range found {
 		if o.Warning {
 			terminal.Line(session.Err, "note: %s: %s", o.Where, o.Why)
+		}
+	}
+
+	return refusal(session, name, found)
+}
+
+// refusal returns the fault of what was not started, or nil if all obstacles are warnings.
+func refusal(session *app.Session, name string, found []preflight.Obstacle) error {
+	text := ""
+	kind := fault.Transient
+	for _, o := range found {
+		if o.Warning {
 			continue
 		}
 		text += fmt.Sprintf("\n  %s: %s", o.Where, o.Why)
+		if !o.Transient {
+			kind = fault.Invalid
+		}
 	}
 	if text == "" {
 		return nil
@@ -77,8 +94,7 @@ func Check(ctx context.Context, session *app.Session, name string, id preflight.
 			"stop it with %s, and start the same again", session.Typed("down"))
 	}
 
-	return fault.New(fault.Invalid, "%s was not started, and nothing was recorded, because it could not end:%s",
-		name, text)
+	return fault.New(kind, "%s was not started, and nothing was recorded, because it could not end:%s", name, text)
 }
 
 // storeObstacles tries what the store must promise. Promises that cannot be tried do not prevent a start: the store may
@@ -141,8 +157,8 @@ func workerObstacles(ctx context.Context, session *app.Session) []preflight.Obst
 		for _, role := range workers.Roles {
 			res, err := session.Temporal.DescribeTaskQueue(ctx, role, enums.TASK_QUEUE_TYPE_ACTIVITY)
 			if err == nil && len(res.Pollers) == 0 {
-				out = append(out, preflight.Obstacle{Where: "workers", Why: "no worker of the role " + role +
-					" has asked for work in the last minutes: start `collabui worker --roles " + role +
+				out = append(out, preflight.Obstacle{Where: "workers", Transient: true, Why: "no worker of the role " +
+					role + " has asked for work in the last minutes: start `collabui worker --roles " + role +
 					"` on a machine for it"})
 			}
 		}

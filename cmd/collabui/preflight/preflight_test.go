@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/collabui/collabui/activities/preflight"
 	"github.com/collabui/collabui/cmd/collabui/app"
+	"github.com/collabui/collabui/fault"
 	"github.com/collabui/collabui/internal/store"
 )
 
@@ -43,5 +45,28 @@ func TestNothingIsStartedOnAStoreThatOverwrites(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestASilentServiceIsNoMistakeOfTheSpecification(t *testing.T) {
+	silent := preflight.Obstacle{Where: "environment", Why: "the server does not respond", Transient: true}
+	mistake := preflight.Obstacle{Where: "prompts.agent", Why: "there is no such file"}
+	note := preflight.Obstacle{Where: "prompt", Why: "it is long", Warning: true}
+	for name, c := range map[string]struct {
+		found []preflight.Obstacle
+		want  fault.Kind
+	}{
+		"a silent service":             {[]preflight.Obstacle{silent, note}, fault.Transient},
+		"a mistake":                    {[]preflight.Obstacle{mistake, note}, fault.Invalid},
+		"a mistake beside the service": {[]preflight.Obstacle{silent, mistake}, fault.Invalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := refusal(&app.Session{App: &app.App{}}, "r", c.found); fault.KindOf(err) != c.want {
+				t.Errorf("refusal = %v, of kind %v, want %v", err, fault.KindOf(err), c.want)
+			}
+		})
+	}
+	if err := refusal(&app.Session{App: &app.App{}}, "r", []preflight.Obstacle{note}); err != nil {
+		t.Errorf("refusal of a warning = %v, want nil", err)
 	}
 }
