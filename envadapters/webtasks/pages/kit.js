@@ -89,7 +89,7 @@ const kit = (() => {
       button: (k, t, fn, o = {}) => act(node(group(parent, 'buttons'), 'button', k, '', t, icon(panel ? '' : verbs[t.split(' ')[0]], o.plain ? 'plain' : '')), fn, o.long, o.twice),
       link: (k, t, fn) => act(node(group(parent, 'card'), 'a', k, 'link', t), fn),
       row: (k, t, fn, o = {}) => act(card(k, 'item', t, rows[home] ? icon(rows[home], 'row') : { class: 'row', ...initial(t) }), fn, o.long, o.twice),
-      tile: (k, t, fn) => act(node(group(parent, 'tiles'), 'button', k, '', t.text, { ...icon(t.icon, 'tile'), style: `order: ${t.order}`, ...(t.colour ? { 'data-colour': t.colour } : {}), ...(t.badge ? { 'data-badge': '' } : {}) }), fn),
+      tile: (k, t, fn) => act(node(group(parent, 'tiles'), 'button', k, '', t.text, { ...icon(t.icon, 'tile'), style: `order: ${t.order}`, ...(t.colour ? { 'data-colour': t.colour } : {}), ...(t.badge ? { 'data-badge': '' } : {}), ...(t.selected ? { 'aria-selected': true } : {}) }), fn),
       toggle: (k, t, on, fn) => act(card(k, 'switch', t, { class: 'row', 'aria-checked': !!on }), fn),
       check: (k, t, on, fn) => act(card(k, 'checkbox', t, { class: 'row', 'aria-checked': !!on }), fn),
       radio: (k, t, on, fn) => act(card(k, 'radio', t, { class: 'row', 'aria-checked': !!on }), fn),

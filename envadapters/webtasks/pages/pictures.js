@@ -1,6 +1,6 @@
 'use strict';
 // The families "pictures" and "words": four tiles. In "pictures", the goal names what only the picture shows: a colour, an
-// icon, a badge or a place. In "words", it names a text.
+// icon, a badge or a place. In "words", it names a text or a state.
 (() => {
   const COLOURS = ['red', 'blue', 'green', 'yellow', 'black', 'purple'];
   // The goal's names of icons, with the class that draws them.
@@ -40,9 +40,9 @@
       at = PLACES[order[x]];
     return { goal: r.pick([`Tap the ${at} tile`, `Press the tile at the ${at}`]), x, order, tiles: order.map(() => ({ colour: 'blue' })) };
   });
-  tiles('tap-badge', 'pictures', (r, W) => {
+  tiles('tap-badge', 'pictures', r => {
     const x = r.int(4);
-    return { goal: r.pick(['Open the chat with the dot', 'Tap who has a dot']), x, tiles: r.sample(W.first, 4).map((t, i) => ({ text: t, badge: i === x })) };
+    return { goal: r.pick(['Tap the tile with the dot', 'Press what has a dot']), x, tiles: [0, 1, 2, 3].map(i => ({ badge: i === x })) };
   });
 
   tiles('tap-word', 'words', (r, W) => {
@@ -50,10 +50,9 @@
       x = r.int(4);
     return { goal: r.pick([`Tap the ${words[x]} tile`, `Press ${words[x]}`]), x, tiles: words.map(t => ({ text: t, colour: r.pick(COLOURS) })) };
   });
-  tiles('tap-name', 'words', (r, W) => {
-    const names = r.sample(W.first, 4),
-      x = r.int(4),
+  tiles('tap-selected', 'words', r => {
+    const x = r.int(4),
       dot = r.int(4);
-    return { goal: r.pick([`Open the chat with ${names[x]}`, `Tap ${names[x]}`]), x, tiles: names.map((t, i) => ({ text: t, badge: i === dot })) };
+    return { goal: r.pick(['Tap the selected tile', 'Press what is selected']), x, tiles: [0, 1, 2, 3].map(i => ({ selected: i === x, badge: i === dot })) };
   });
 })();
