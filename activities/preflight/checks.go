@@ -65,7 +65,7 @@ func (r *Rollouts) CheckPlay(ctx context.Context, id ID) ([]Obstacle, error) {
 	})
 }
 
-// checkUsable returns why a suite cannot be used here now.
+// checkUsable returns why a suite cannot be used here now. A retry may find its server started.
 func checkUsable(ctx context.Context, suite envadapters.Suite) error {
 	if rehearsed, ok := suite.(envadapters.Rehearsed); ok {
 		if err := rehearsed.Rehearse(); err != nil {
@@ -73,7 +73,7 @@ func checkUsable(ctx context.Context, suite envadapters.Suite) error {
 		}
 	}
 	if health := suite.Check(ctx); health.State == envadapters.Dead {
-		return fault.New(fault.Invalid, "%s: %s", health.Detail, health.Fix)
+		return fault.New(fault.Transient, "%s: %s", health.Detail, health.Fix)
 	}
 
 	return nil
