@@ -24,6 +24,9 @@ function ticks(low, high) {
   return out;
 }
 
+// rounded writes three decimals, or two digits of what would otherwise be zero.
+const rounded = (v) => String(Math.abs(v) >= 1e-3 ? Math.round(v * 1000) / 1000 : Number(v.toPrecision(2)));
+
 // Chart draws series, each {name, points: [{x, y, low, high}]}, over x with intervals where they are known. A point
 // without y is a gap, with its reason in why: it is marked, and no line crosses it.
 function Chart({ title, name, series, low, high, format, x: across, xs: marks, ask }) {
@@ -31,7 +34,7 @@ function Chart({ title, name, series, low, high, format, x: across, xs: marks, a
   const known = (p) => p.y !== undefined && p.y !== null;
   const drawn = series.filter((s) => s.points.some(known)).map((s) => ({ ...s, points: s.points.filter(known),
     parts: pieces(s.points, known), gaps: s.points.filter((p) => !known(p)) }));
-  const write = format || ((v) => String(Math.round(v * 1000) / 1000));
+  const write = format || rounded;
   const mark = (v) => (Math.abs(v) >= 1e6 ? v / 1e6 + ' M' : write(v)); // what is wider does not fit
   if (drawn.length === 0) return null;
 
@@ -39,7 +42,8 @@ function Chart({ title, name, series, low, high, format, x: across, xs: marks, a
   const ys = all.flatMap((p) => [p.y, p.low ?? p.y, p.high ?? p.y]);
   const least = (vs, first) => vs.reduce((a, b) => Math.min(a, b), first); // as arguments, many would be too many
   const most = (vs, first) => vs.reduce((a, b) => Math.max(a, b), first);
-  const [y0, y1] = [low ?? least(ys, 0), high ?? most(ys, 1e-9)];
+  const [y0, top] = [low ?? least(ys, 0), high ?? most(ys, 0)];
+  const y1 = top > y0 ? top : y0 + 1; // nothing but zeros
   const along = [...all, ...drawn.flatMap((s) => s.gaps)].map((p) => p.x);
   const [x0, x1] = [least(along, Infinity), most(along, -Infinity)];
   const [W, H, L, R, T, B] = [460, 230, 58, 12, 12, 34];
