@@ -1,7 +1,8 @@
 'use strict';
 
-// Series differ by dash and marker as well as by colour.
-const DASHES = ['', '6 3', '2 3', '8 3 2 3', '12 4', '3 2 3 6'];
+// Series differ by dash and marker as well as by colour. There are six colours, so that a seventh series, which has the
+// first one's, has another dash and marker.
+const DASHES = ['', '6 3', '2 3', '8 3 2 3', '12 4', '3 2 3 6', '1 3'];
 const SHAPES = [
   (x, y) => html`<circle cx=${x} cy=${y} r="3.5" />`,
   (x, y) => html`<rect x=${x - 3} y=${y - 3} width="6" height="6" />`,
@@ -9,6 +10,7 @@ const SHAPES = [
   (x, y) => html`<path d="M${x} ${y + 4.5}l4.5 -8h-9z" />`,
   (x, y) => html`<path d="M${x - 4} ${y - 4}l8 8m0 -8l-8 8" />`,
   (x, y) => html`<path d="M${x} ${y - 4.5}l4.5 4.5l-4.5 4.5l-4.5 -4.5z" />`,
+  (x, y) => html`<path d="M${x - 4.5} ${y}h9m-4.5 -4.5v9" />`,
 ];
 
 // ticks returns some four round numbers from low to high.
@@ -75,18 +77,19 @@ function Chart({ title, name, series, low, high, format, x: across, xs: marks, a
       <text class="tick" x=${(L + W - R) / 2} y=${H - 4} text-anchor="middle">${across || 'epoch'}</text>
       ${drawn.map((s, i) => html`<g class="series s${i % 6}">
         <path class="band" d=${band(s.points)} />
-        ${s.parts.map((ps) => html`<path class="line" d=${path(ps)} stroke-dasharray=${DASHES[i % 6]} />`)}
+        ${s.parts.map((ps) => html`<path class="line" d=${path(ps)} stroke-dasharray=${DASHES[i % DASHES.length]} />`)}
         ${s.gaps.map((p) => html`<g class="gap"><title>${s.name}, ${across || 'epoch'} ${label(p.x)}: not measured${
           p.why ? ': ' + p.why : ''}</title><path d=${`M${px(p.x) - 4} ${H - B - 5 - 7 * i}l8 8m0 -8l-8 8`} /></g>`)}
         ${s.points.length <= 40 && s.points.map((p) => html`<g class="dot">
           <title>${s.name}, ${across || 'epoch'} ${label(p.x)}: ${write(p.y)}${p.low !== undefined
             ? ' [' + write(p.low) + ', ' + write(p.high) + ']' : ''}</title>
-          ${SHAPES[i % 6](px(p.x), py(p.y))}</g>`)}
+          ${SHAPES[i % SHAPES.length](px(p.x), py(p.y))}</g>`)}
       </g>`)}
     </svg>
     ${drawn.length > 1 && html`<ul class="legend">${drawn.map((s, i) => html`<li class="series s${i % 6}">
-      <svg viewBox="0 0 28 10" aria-hidden="true"><path class="line" d="M0 5H28" stroke-dasharray=${DASHES[i % 6]} />
-      <g class="dot">${SHAPES[i % 6](14, 5)}</g></svg>${s.name}</li>`)}</ul>`}
+      <svg viewBox="0 0 28 10" aria-hidden="true">
+      <path class="line" d="M0 5H28" stroke-dasharray=${DASHES[i % DASHES.length]} />
+      <g class="dot">${SHAPES[i % SHAPES.length](14, 5)}</g></svg>${s.name}</li>`)}</ul>`}
     ${drawn.some((s) => s.gaps.length > 0) && html`<p class="note">× not measured<${Ask} of="not measured" /></p>`}
   </figure>`;
 }

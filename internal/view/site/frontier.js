@@ -96,7 +96,7 @@ function Frontier({ title, name, points }) {
         <path class="line" d=${`M${x} ${low}V${high}M${x - 4} ${low}h8M${x - 4} ${high}h8`} />
         ${Math.abs((box[1] + box[3]) / 2 - y) > 2 && html`<path class="line lead" d=${`M${x} ${y}L${box[0] < x
           ? box[2] : box[0]} ${(box[1] + box[3]) / 2}`} />`}
-        <g class="dot">${SHAPES[i % 6](x, y)}</g><text x=${box[0]} y=${box[3] - 3}>${text}</text></g>`)}
+        <g class="dot">${SHAPES[i % SHAPES.length](x, y)}</g><text x=${box[0]} y=${box[3] - 3}>${text}</text></g>`)}
     </svg></figure>`;
 }
 

@@ -101,7 +101,7 @@ function Intervals({ name, title, rows }) {
         <title>${say(x)}</title>
         <text x=${L - 10} y=${x.y + 4} text-anchor="end">${fitting(x.system, L - 20)}</text>
         <path class="line" d=${`M${px(x.result.low)} ${x.y}H${px(x.result.high)}m0 -4v8M${px(x.result.low)} ${x.y - 4}v8`} />
-        <g class="dot">${SHAPES[systems.indexOf(x.system) % 6](px(x.result.rate), x.y)}</g>
+        <g class="dot">${SHAPES[systems.indexOf(x.system) % SHAPES.length](px(x.result.rate), x.y)}</g>
         <text x=${W - R + 10} y=${x.y + 4}>${rateOf(x.result)}</text></g>`
         : html`<text class="group" x="4" y=${x.y + 4}>${x.group}${choseOn(x.group)}</text>`))}
     </svg></figure>`;
