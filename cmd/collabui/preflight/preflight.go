@@ -49,9 +49,7 @@ func Check(ctx context.Context, session *app.Session, name string, id preflight.
 	defer cancel()
 	found := append(workerObstacles(ctx, session), storeObstacles(ctx, session)...)
 	if err := session.Endpoints.CheckRedisKind(ctx); err != nil {
-		found = append(found, preflight.Obstacle{
-			Where: "redis", Why: err.Error(), Transient: fault.KindOf(err) == fault.Transient,
-		})
+		found = append(found, preflight.Obstacle{Where: "redis", Why: err.Error()})
 	}
 	if err := disk.Room(session.Data, health.MinFree); err != nil && !session.Cluster {
 		found = append(found, preflight.Obstacle{Where: "disk", Why: err.Error()})
